@@ -1,4 +1,4 @@
-"""What is captured: one decision for the stream and for copies of what is there already."""
+"""Selection of captured collections, for streams and snapshots alike."""
 
 from mongo_agent.capture.match_stage import fingerprint, match_stage
 from mongo_agent.capture.namespaces import Namespaces, split_patterns

@@ -1,4 +1,4 @@
-"""The collections that a deployment has, and what each is."""
+"""Listing of the collections of a deployment."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Client = MongoClient[Any]
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """One collection. `has_images`: the server keeps documents before and behind changes."""
+    """One collection. `has_images`: the server stores pre- and post-images."""
 
     database: str
     name: str
@@ -24,14 +24,13 @@ class CollectionInfo:
 
 
 def collection_info(database: str, entry: Mapping[str, Any]) -> CollectionInfo:
-    """From an entry of `listCollections`."""
+    """Parse an entry of `listCollections`."""
     images = entry.get("options", {}).get("changeStreamPreAndPostImages", {})
     return CollectionInfo(database, str(entry["name"]), kind_of(entry), bool(images.get("enabled")))
 
 
 def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[CollectionInfo]:
-    """All in the scopes, in the order of their names, without the databases that are the server's
-    own. Raises PyMongoError."""
+    """List the collections in the scopes by name, without system databases. Raises PyMongoError."""
     by_database: dict[str, set[str] | None] = {}
     for scope in scopes:
         if scope.database is None:

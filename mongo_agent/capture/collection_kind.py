@@ -1,4 +1,4 @@
-"""What a collection is, as far as streams and copies treat it otherwise than another one."""
+"""Kinds of collections that streams and snapshots treat differently."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,21 +8,21 @@ from mongo_agent.capture.namespaces import SYSTEM
 
 
 class CollectionKind(StrEnum):
-    """Kinds of collections."""
+    """The kind of a collection."""
 
     PLAIN = "collection"
     CAPPED = "capped"
-    """The server does not read it at a cluster time."""
+    """Not readable at a cluster time."""
     VIEW = "view"
-    """Its documents are those of other collections."""
+    """Shows the documents of other collections."""
     TIME_SERIES = "time series"
-    """No change stream shows its changes."""
+    """Has no change events."""
     SYSTEM = "system"
-    """The server's own."""
+    """A system collection of the server."""
 
 
 def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
-    """By an entry of `listCollections`."""
+    """The kind of a collection, from its entry in `listCollections`."""
     if str(entry["name"]).startswith(SYSTEM):
         return CollectionKind.SYSTEM
     of_type = {"view": CollectionKind.VIEW, "timeseries": CollectionKind.TIME_SERIES}.get(

@@ -1,10 +1,9 @@
-"""The stage by which the server leaves out what is not captured, and a mark of a pipeline.
+"""The `$match` stage that filters events on the server, and fingerprints of pipelines.
 
-The server can use conditions on `operationType`, `ns.db` and `ns.coll` while it reads its oplog,
-before it makes an event; on anything that is computed it cannot. So a list becomes such conditions
-as far as it has a form for them, which lets through what is captured and perhaps more: the agent
-looks at each event again (`Namespaces`). A wrong filter here would lose events in silence; too wide
-a one only costs time.
+The server evaluates conditions on `operationType`, `ns.db` and `ns.coll` while it scans the oplog,
+before it builds an event. Lists are translated to such conditions where possible. The result may
+pass more than is captured, and the agent filters each event again (`Namespaces`). A filter that is
+too narrow would lose events silently; one that is too wide only costs time.
 """
 
 import hashlib
@@ -19,20 +18,23 @@ from sidecar.regular_expressions import ExpressionError, compile_bounded
 
 Condition = dict[str, Any]
 CHANGES = ("insert", "update", "replace", "delete")
-"""Types of events about a document."""
+"""The `operationType`s of document events."""
 
-# Classes of characters, references, groups with a meaning, repetitions that give nothing back:
-# where the server's expressions differ from Python's, or may.
+# Character classes, references, special groups and possessive repetition: syntax whose meaning
+# differs, or may differ, between the server and Python.
 _DIALECT = re.compile(r"\\[A-Za-z0-9]|\(\?|\[\[|\[:|[*+?}]\+|\$|(?<!\[)\^")
-# A plain database, a dot that is one, and the rest: the name of a database has no dot in it.
+# A plain database name, a literal dot, and the rest; database names contain no dot.
 _IN_DATABASE = re.compile(r"(?P<database>[A-Za-z0-9_-]+)(?:\\\.|\[\.\])(?P<rest>.+)")
 
 
 def match_stage(
     namespaces: Namespaces, operations: Collection[str] = CHANGES, others: Collection[str] = ()
 ) -> Condition:
-    """The `$match` stage of a stream. `operations` are the types of events about documents that are
-    wanted; `others` those of further types, which pass whatever they are about."""
+    """The `$match` stage of a stream.
+
+    Document events pass by their type, `operations`, and by the lists; events of the types `others`
+    always pass.
+    """
     about_documents: Condition = {"operationType": {"$in": sorted(operations)}}
     conditions = [*_databases(namespaces), *_collections(namespaces)]
     if conditions:
@@ -43,7 +45,7 @@ def match_stage(
 
 
 def fingerprint(stages: Sequence[Mapping[str, Any]]) -> str:
-    """Equal for equal pipelines. A resume token is good only for the pipeline that gave it."""
+    """A hash of the pipeline: a resume token is valid only for its own pipeline."""
     text = json_util.dumps(stages, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -65,25 +67,25 @@ def _collections(namespaces: Namespaces) -> list[Condition]:
 
 
 def _any_of(conditions: Sequence[Condition | None]) -> list[Condition]:
-    """A pattern that has no form lets everything through."""
+    """An untranslatable pattern passes everything."""
     if not conditions or None in conditions:
         return []
     return [{"$or": conditions}]
 
 
 def _none_of(conditions: Sequence[Condition | None]) -> list[Condition]:
-    """A pattern that has no form keeps nothing back."""
+    """An untranslatable pattern filters nothing."""
     known = [condition for condition in conditions if condition]
     return [{"$nor": known}] if known else []
 
 
 def _collection(pattern: str, namespaces: Namespaces) -> Condition | None:
-    """A pattern over `database.collection`; None where it has no form for the two by themselves."""
+    """Translate a pattern over `database.collection`; None if it cannot be split into both."""
     if namespaces.mode == "literal":
         database, _, collection = pattern.partition(".")
         return {"ns.db": {"$eq": database}, "ns.coll": {"$eq": collection}}
     split = _IN_DATABASE.fullmatch(pattern)
-    # An alternative behind the dot would be one to the database too.
+    # An alternation after the dot would apply to the database, too.
     if split is None or "|" in split["rest"] or not _is_expression(split["rest"]):
         return None
     database_name = _name(split["database"], namespaces)
@@ -94,7 +96,7 @@ def _collection(pattern: str, namespaces: Namespaces) -> Condition | None:
 
 
 def _name(pattern: str, namespaces: Namespaces) -> Condition | None:
-    """What a name is compared with; None where the server may understand a pattern otherwise."""
+    """Translate a name pattern; None if the server may interpret it differently."""
     if namespaces.mode == "literal":
         return {"$eq": pattern}
     if not pattern.isascii() or _DIALECT.search(pattern):

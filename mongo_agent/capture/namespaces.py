@@ -1,7 +1,7 @@
-"""Which databases and collections are captured, by the lists of the configuration.
+"""Captured databases and collections, from the include and exclude lists.
 
-A pattern is compared with the whole name, `database` or `database.collection`: `db1` does not take
-`db10`. Regular expressions do not care about case, as in Debezium; literals do.
+A pattern is compared with the whole name, `database` or `database.collection`: `db1` does not match
+`db10`. Regular expressions ignore case, as in Debezium; literals do not.
 """
 
 import re
@@ -14,18 +14,20 @@ from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
 MatchMode = Literal["regex", "literal"]
 BUILT_IN = frozenset({"admin", "config", "local"})
-"""Databases that are the server's own. They are never captured."""
+"""System databases, which the agent never captures."""
 SYSTEM = "system."
-"""Collections that begin so are the server's own."""
+"""Prefix of system collections."""
 
 _NONE = "(?!)"
-"""An expression that no name matches, and no name."""
+"""An expression that matches no name, and that is no valid name."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
 def split_patterns(text: str) -> tuple[str, ...]:
-    """The patterns of a property, which commas separate. A comma inside of brackets or behind a
-    backslash belongs to the pattern: `a{1,2}, b[,]` are two."""
+    """Split a comma-separated list of patterns.
+
+    A comma inside brackets or after a backslash belongs to its pattern: `a{1,2}, b[,]` are two.
+    """
     return tuple(part for each in _parts(text) if (part := each.strip()))
 
 
@@ -50,10 +52,10 @@ def _parts(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Namespaces:
-    """The lists as they are configured; of including and excluding at most one is given each.
+    """The configured lists; for databases and for collections either an include or exclude list.
 
-    Raises ValueError for a pattern that is no regular expression or cannot be matched in bounded
-    time, and for lists that exclude each other.
+    Raises ValueError for an invalid regular expression, for one without bounded matching time, and
+    for lists that exclude each other.
     """
 
     include_databases: tuple[str, ...] = ()
@@ -66,14 +68,14 @@ class Namespaces:
         for what in ("database", "collection"):
             if getattr(self, f"include_{what}s") and getattr(self, f"exclude_{what}s"):
                 raise ValueError(
-                    f"`{what}.include.list` and `{what}.exclude.list` exclude each other: "
-                    "keep one of them"
+                    f"`{what}.include.list` and `{what}.exclude.list` exclude each other; "
+                    "remove one of them"
                 )
         for pattern in self._patterns():
             self._compiled(pattern)
 
     def captures(self, database: str, collection: str) -> bool:
-        """Whether documents of this collection are captured."""
+        """Whether the agent captures a collection."""
         if not self.captures_database(database) or collection.startswith(SYSTEM):
             return False
         name = f"{database}.{collection}"
@@ -82,7 +84,7 @@ class Namespaces:
         return not self._matches(self._exclude_collections, name)
 
     def captures_database(self, database: str) -> bool:
-        """Whether there may be collections in it that are captured."""
+        """Whether the agent may capture collections of a database."""
         if database in BUILT_IN:
             return False
         if self.include_databases:
@@ -90,7 +92,7 @@ class Namespaces:
         return not self._matches(self._exclude_databases, database)
 
     def within(self, database: str | None, collection: str | None) -> "Namespaces":
-        """What of it is in a database, or is a collection of it."""
+        """The part inside a database, or inside a collection."""
         if database is None:
             return self
         databases = (self._exactly(database),) if self.captures_database(database) else (_NONE,)
@@ -102,7 +104,7 @@ class Namespaces:
         return replace(narrow, include_collections=collections, exclude_collections=())
 
     def _exactly(self, name: str) -> str:
-        """A pattern of one name."""
+        """A pattern that matches one name."""
         return name if self.mode == "literal" else f"(?-i:{re.escape(name)})"
 
     def _patterns(self) -> tuple[str, ...]:

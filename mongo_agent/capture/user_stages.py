@@ -1,4 +1,4 @@
-"""Stages of people behind or in front of the agent's own: `cursor.pipeline`."""
+"""Aggregation stages of the user: `cursor.pipeline`."""
 
 from typing import Any, Literal
 
@@ -17,38 +17,38 @@ ALLOWED = (
     "$set",
     "$unset",
 )
-"""What a server takes behind `$changeStream`."""
+"""The stages that a server accepts after `$changeStream`."""
 NEEDED = ("_id", "operationType", "ns", "documentKey", "clusterTime")
-"""Fields of a change event without which it cannot be published or resumed."""
+"""Event fields that publishing and resuming require."""
 _OBJECTS = ("$addFields", "$match", "$project", "$replaceRoot", "$set")
 
 
 def read_stages(text: str) -> list[Stage]:
-    """Stages in extended JSON. Raises ValueError with the reason."""
+    """Parse stages in extended JSON. Raises ValueError."""
     stages = parse_extended_json(text)
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
-        raise ValueError("it is no list of stages")
+        raise ValueError("not a JSON array of objects")
     for stage in stages:
-        name = next(iter(stage), "an empty one")
+        name = next(iter(stage), "an empty object")
         if len(stage) != 1 or name not in ALLOWED:
             raise ValueError(
-                f"of the stages a change stream takes {', '.join(ALLOWED)}, one in each object, "
-                f"and not {name}"
+                f"each object must hold one stage of {', '.join(ALLOWED)}, as change streams "
+                f"require; found {name}"
             )
         if name in _OBJECTS and not isinstance(stage[name], dict):
-            raise ValueError(f"{name} takes an object, and not {stage[name]!r}")
+            raise ValueError(f"{name} requires an object, not {stage[name]!r}")
     return stages
 
 
 def removed_field(stage: Stage) -> str | None:
-    """The field that the agent needs of each event and that a stage leaves out."""
+    """The required field that a stage removes; None if it removes none."""
     ((name, content),) = stage.items()
     if name == "$unset":
         names = [content] if isinstance(content, str) else content
         removed = set(names) if isinstance(names, list) else set()
     elif name == "$project":
         removed = {field for field, value in content.items() if value in (0, False)}
-        # One that names what is kept drops everything else but `_id`.
+        # An inclusive projection removes every other field except `_id`.
         if any(value in (1, True) for value in content.values()):
             removed |= set(NEEDED) - {"_id"} - content.keys()
     else:
@@ -56,12 +56,12 @@ def removed_field(stage: Stage) -> str | None:
     return next((field for field in NEEDED if field in removed), None)
 
 
-def ordered_stages(internal: list[Stage], own: list[Stage], order: Order) -> list[Stage]:
-    """The pipeline behind `$changeStream`."""
+def ordered_stages(internal: list[Stage], user: list[Stage], order: Order) -> list[Stage]:
+    """The stages after `$changeStream`."""
     match order:
         case "internal_first":
-            return [*internal, *own]
+            return [*internal, *user]
         case "user_first":
-            return [*own, *internal]
+            return [*user, *internal]
         case "user_only":
-            return own or internal
+            return user or internal

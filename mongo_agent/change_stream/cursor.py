@@ -59,14 +59,14 @@ class StreamCursor:
         self,
         client: Client,
         session: Any,
-        pin: ServerAffinity,
+        affinity: ServerAffinity,
         database: str,
         options: StreamOptions,
         reply: RawBSONDocument,
     ) -> None:
         """`reply` is the one to `aggregate`."""
         self._client = client
-        self._pin = pin
+        self._affinity = affinity
         self._session = session
         self._database = database
         self._options = options
@@ -88,14 +88,14 @@ class StreamCursor:
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
-        session, pin = _session(client), ServerAffinity()
+        session, affinity = _session(client), ServerAffinity()
         try:
-            with pin.held():
+            with affinity.active():
                 reply = _run(client, session, database, command)
         except BaseException:
             _end(session)
             raise
-        return cls(client, session, pin, database, options, reply)
+        return cls(client, session, affinity, database, options, reply)
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +126,7 @@ class StreamCursor:
             command["batchSize"] = self._options.batch_size
         command["maxTimeMS"] = self._options.await_ms
         try:
-            with self._pin.held():
+            with self._affinity.active():
                 reply = _run(self._client, self._session, self._database, command)
         except StreamFailedError:
             self._id = 0
@@ -151,7 +151,7 @@ class StreamCursor:
         if self._id:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
-            with suppress(StreamFailedError), self._pin.held():
+            with suppress(StreamFailedError), self._affinity.active():
                 _run(self._client, self._session, self._database, command)
         self._opened = None
         _end(self._session)

@@ -178,11 +178,11 @@ class StreamReader:
             if step.is_refusal and self._rules.waits_when_refused:
                 pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
             if step.has_pause and not self._pause(pauses_ms, message):
-                raise step.gives_up(self._backoff.max_attempts)
+                raise step.final_error(self._backoff.max_attempts)
 
     def _note(self, step: Reopen, message: str) -> None:
-        self.state = StreamState(False, step.sentence, self.state.reopenings + 1)
-        self._repeated.log("reopen", step.sentence, reason=message)
+        self.state = StreamState(False, step.message, self.state.reopenings + 1)
+        self._repeated.log("reopen", step.message, reason=message)
         if step.lost is not None:
             self._lost = step.lost
         self._wake()

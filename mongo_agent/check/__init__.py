@@ -1,1 +1,1 @@
-"""What `mongo-agent check` looks at: MongoDB, directory, broker, progress. Nothing is changed."""
+"""Checks of `mongo-agent check`: MongoDB, directories, broker, offsets. They change nothing."""

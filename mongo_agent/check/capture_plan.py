@@ -1,4 +1,4 @@
-"""What becomes of each collection, and which property says so."""
+"""Which collections the agent captures and snapshots, and the property that decides."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,29 @@ from mongo_agent.capture.namespaces import MatchMode, Namespaces
 from mongo_agent.config import MongoConfig
 
 _WITHOUT_EVENTS = {
-    CollectionKind.VIEW: "a view has no changes of its own",
-    CollectionKind.TIME_SERIES: "MongoDB has no change events for a time series",
-    CollectionKind.SYSTEM: "the server's own",
+    CollectionKind.VIEW: "a view has no changes",
+    CollectionKind.TIME_SERIES: "MongoDB has no change events for time series",
+    CollectionKind.SYSTEM: "a system collection",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionPlan:
-    """`reason` says why it is captured or not, `copy_reason` why it is not copied; empty where it
-    is, or where nothing is captured either."""
+    """The plan for one collection.
+
+    `reason` explains why the agent captures it or not, `snapshot_reason` why a captured collection
+    is not in the snapshot.
+    """
 
     collection: CollectionInfo
     is_captured: bool
-    is_copied: bool
+    is_in_snapshot: bool
     reason: str
-    copy_reason: str = ""
+    snapshot_reason: str = ""
 
 
 def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
-    """What becomes of a collection that is in the scope of a stream."""
+    """The plan for a collection in the scope of a stream."""
     database, name = collection.database, collection.name
     captured = config.namespaces
     reason = _WITHOUT_EVENTS.get(collection.kind)
@@ -38,7 +41,7 @@ def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
     reason = _why(captured, database, name)
     if config.is_in_snapshot(database, name):
         return CollectionPlan(collection, True, True, reason)
-    return CollectionPlan(collection, True, False, reason, _why_not_copied(config))
+    return CollectionPlan(collection, True, False, reason, _why_not_in_snapshot(config))
 
 
 def _why(captured: Namespaces, database: str, name: str) -> str:
@@ -49,7 +52,7 @@ def _why(captured: Namespaces, database: str, name: str) -> str:
     found = _matching(captured.include_databases, captured.mode, database)
     if found is not None:
         return f"database.include.list: {found}"
-    return "no list leaves it out"
+    return "no list excludes it"
 
 
 def _why_not(captured: Namespaces, database: str, name: str) -> str:
@@ -66,8 +69,8 @@ def _why_not(captured: Namespaces, database: str, name: str) -> str:
 
 
 def _matching(patterns: tuple[str, ...], mode: MatchMode, name: str) -> str | None:
-    """The first pattern that takes the whole name."""
-    # A pattern alone is asked by the same rules as all of them.
+    """The first pattern that matches the name."""
+    # A single pattern follows the same rules as the whole list.
     return next(
         (
             pattern
@@ -78,7 +81,7 @@ def _matching(patterns: tuple[str, ...], mode: MatchMode, name: str) -> str | No
     )
 
 
-def _why_not_copied(config: MongoConfig) -> str:
+def _why_not_in_snapshot(config: MongoConfig) -> str:
     if config.copying.mode == "no_data":
         return "snapshot.mode=no_data"
     return "not in snapshot.include.collection.list"

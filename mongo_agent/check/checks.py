@@ -1,5 +1,7 @@
-"""The one list of checks of the MongoDB agent: `mongo-agent check` makes all of them, and
-`mongo-agent run` does at its start and repeats those whose answer can change."""
+"""The checks of the MongoDB agent.
+
+`mongo-agent check` runs all of them. `mongo-agent run` repeats those whose result can change.
+"""
 
 from collections.abc import Iterator
 
@@ -31,7 +33,7 @@ from sidecar.check.surroundings import (
 )
 
 _LISTING_S = 300.0
-"""Listing collections and topics of a large deployment is not free."""
+"""Interval for listings, which are expensive in large deployments."""
 
 
 def _configuration(probe: MongoProbe) -> Iterator[Finding]:
@@ -41,18 +43,18 @@ def _configuration(probe: MongoProbe) -> Iterator[Finding]:
 
 
 def check_directories(config: MongoConfig) -> Iterator[Finding]:
-    """Whether they exist and can be read and written."""
+    """Check that the directories exist and are readable and writable."""
     problems = directory_problems(config)
     for problem in problems:
         yield fault(
             "directories",
             problem,
             "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or name "
-            "another one; until then an agent that starts ends with exit code 2.",
+            "another one. Until then the agent exits with code 2.",
             code="directory_unusable",
         )
     if not problems:
-        yield ok("directories", f"{config.properties.offset_directory} can be read and written.")
+        yield ok("directories", f"{config.properties.offset_directory} is readable and writable.")
 
 
 def _quarantine(probe: MongoProbe) -> Iterator[Finding]:
@@ -62,7 +64,7 @@ def _quarantine(probe: MongoProbe) -> Iterator[Finding]:
     try:
         used_bytes = Quarantine(directory, max_bytes, "").size_bytes()
     except OSError:
-        # The directories have a finding of their own.
+        # The check of the directories reports the error.
         used_bytes = 0
     yield from check_quarantine(max_bytes, used_bytes, directory)
 
@@ -97,7 +99,7 @@ def _collections(probe: MongoProbe) -> Iterator[Finding]:
     if found.error is None:
         yield from check_collections(probe.config, found.listed)
     else:
-        remedy = "Grant `listCollections`: see the finding about privileges."
+        remedy = "Grant `listCollections`; see the finding about privileges."
         yield fault("collections", str(found.error), remedy, code="collections_not_listed")
 
 
@@ -159,10 +161,10 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
         asks=lambda probe: registry_text(probe.config.properties.registries()),
     ),
 )
-"""In the order of the output: first what is found on this machine, then what servers answer."""
+"""In the order of the output: first this machine, then servers."""
 
 RUNNING: tuple[Check[MongoProbe], ...] = (
     *CHECKS,
     Check("http", lambda probe: check_host(probe.config.properties)),
 )
-"""In a running agent, which listens on its address itself."""
+"""The checks of a running agent, which already listens on its HTTP address."""

@@ -1,4 +1,4 @@
-"""What is captured, and whether the server keeps what the agent is to tell of it."""
+"""Checks of the captured collections and of the images that the server stores for them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,48 +14,50 @@ _SHOWN = 8
 
 
 def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> Iterator[Finding]:
-    """`listed` are those in the scopes."""
+    """Check the collections in the scopes."""
     verdicts = [plan_of(each, config) for each in listed]
     captured = [each for each in verdicts if each.is_captured]
     own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)
     if not captured:
         there = len(listed) - own
-        # Without any collection the first one may still come; with some the lists leave all out.
+        # A deployment without collections may get its first one; otherwise the lists exclude all.
         found = fault if there else warning
         yield found(
             "collections",
-            f"None of the {there} collections that are there is captured.",
-            "Correct the lists of databases and collections; `mongo-agent plan` says which entry "
-            "leaves a collection out."
+            f"The agent captures none of the {there} existing collections.",
+            "Correct the include and exclude lists; `mongo-agent plan` names the entry that "
+            "excludes a collection."
             if there
-            else "What is made later is captured when the lists let it pass.",
+            else "The agent captures new collections that the lists include.",
             code="no_collection_captured",
         )
         return
-    copied = sum(each.is_copied for each in captured)
+    copied = sum(each.is_in_snapshot for each in captured)
     yield ok(
         "collections",
-        f"{len(captured)} of {len(listed) - own} collections are captured, {copied} are copied: "
-        f"{_names(captured)}.",
+        f"The agent captures {len(captured)} of {len(listed) - own} collections and snapshots "
+        f"{copied}: {_names(captured)}.",
     )
-    sentence = limit_violation(len(captured), config)
-    if sentence is not None:
+    message = limit_violation(len(captured), config)
+    if message is not None:
         is_fatal = config.properties.guardrail_action == "fail"
         remedy = "Narrow the lists, or raise guardrail.collections.max; " + (
-            "the agent ends with exit code 2." if is_fatal else "the agent warns and goes on."
+            "the agent exits with code 2."
+            if is_fatal
+            else "the agent logs a warning and continues."
         )
         found = fault if is_fatal else warning
-        yield found("collections", sentence, remedy, code="guardrail_exceeded")
+        yield found("collections", message, remedy, code="guardrail_exceeded")
     capped = [
         each
         for each in captured
-        if each.is_copied and each.collection.kind is CollectionKind.CAPPED
+        if each.is_in_snapshot and each.collection.kind is CollectionKind.CAPPED
     ]
     if capped:
         yield ok(
             "collections",
-            f"Capped collections cannot be read at a cluster time: {_names(capped)}; their copies "
-            "are put in order by keys.",
+            f"Capped collections cannot be read at a cluster time: {_names(capped)}. The agent "
+            "orders their snapshots by key.",
         )
     yield from _without_images(config, captured)
 
@@ -70,15 +72,15 @@ def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> 
     if not what:
         return
     if not lacking:
-        yield ok("images", "The server keeps them for every captured collection.")
+        yield ok("images", "The server stores images for every captured collection.")
         return
     first = lacking[0].collection
     command = {"collMod": first.name, "changeStreamPreAndPostImages": {"enabled": True}}
     found = fault if len(lacking) == len(captured) else warning
     yield found(
         "images",
-        f"{what} will be null for {len(lacking)} of {len(captured)} collections, whose images the "
-        f"server does not keep: {_names(lacking)}.",
+        f"{what} will be null for {len(lacking)} of {len(captured)} collections, because the "
+        f"server stores no images for them: {_names(lacking)}.",
         f"For each: db.getSiblingDB({json.dumps(first.database)}).runCommand("
         f"{json.dumps(command)})",
         code="images_missing",

@@ -1,4 +1,4 @@
-"""A limit on the number of collections, looked at before anything is read."""
+"""The limit on the number of captured collections, checked before a start."""
 
 import logging
 from typing import Any
@@ -18,28 +18,30 @@ Client = MongoClient[Any]
 
 
 def limit_violation(captured: int, config: MongoConfig) -> str | None:
-    """A sentence where more collections are captured than `guardrail.collections.max` allows."""
+    """An error if the agent captures more than `guardrail.collections.max` collections."""
     most = config.properties.guardrail_max
     if most == 0 or captured <= most:
         return None
     return (
-        f"{captured} collections are captured, and `guardrail.collections.max={most}` allows "
-        "fewer: narrow the lists, which `mongo-agent plan` explains, or raise it."
+        f"The agent captures {captured} collections; `guardrail.collections.max={most}` allows "
+        "fewer. Narrow the lists (see `mongo-agent plan`) or raise the limit."
     )
 
 
 def enforce_limit(client: Client, config: MongoConfig) -> None:
-    """Asks the server for its collections where there is a limit. Raises ConfigError by
-    `guardrail.collections.limit.action=fail`, and what a server that does not answer means."""
+    """Count the collections and enforce the limit, if one is set.
+
+    Raises ConfigError with `guardrail.collections.limit.action=fail`, and `server_error`s.
+    """
     if config.properties.guardrail_max == 0:
         return
     try:
         listed = list(list_collections(client, config.scopes))
     except PyMongoError as error:
         raise server_error(error) from error
-    sentence = limit_violation(sum(plan_of(each, config).is_captured for each in listed), config)
-    if sentence is None:
+    message = limit_violation(sum(plan_of(each, config).is_captured for each in listed), config)
+    if message is None:
         return
     if config.properties.guardrail_action == "fail":
-        raise ConfigError(sentence)
-    logger.warning(sentence)
+        raise ConfigError(message)
+    logger.warning(message)

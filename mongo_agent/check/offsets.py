@@ -1,4 +1,4 @@
-"""The stored position, and how far it is from the end of the oplog."""
+"""Checks of the stored offsets against the oplog."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 
 
 def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
-    """What is stored, and how near it is to the end of the oplog."""
+    """Check the stored offsets and their distance from the oldest oplog entry."""
     position = AgentOffsets()
     properties = config.properties
     if properties.position_store == "kafka" or properties.offset_directory.is_dir():
@@ -34,16 +34,18 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
             yield fault(
                 "position",
                 str(error),
-                "Start the broker; the agent waits for it.",
+                "Start the broker. The agent waits for it.",
                 code="position_unavailable",
             )
             return
         except SidecarError as error:
-            remedy = f"Follow the message; until then exit code {error.exit_code} ends the agent."
+            remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
             yield fault("position", str(error), remedy, code="position_unusable")
             return
         if stored.recovered_from_previous is not None:
-            remedy = f"Look for a full or failing disk: df -h {properties.offset_directory}; dmesg."
+            remedy = (
+                f"Check for a full or failing disk: df -h {properties.offset_directory}; dmesg."
+            )
             yield warning(
                 "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
             )
@@ -52,7 +54,7 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
     try:
         newest = current_cluster_time(client)
     except StreamFailedError:
-        # What keeps the time from being told is said where the streams are opened.
+        # The check of the streams reports the cause.
         return
     times = [lane.stream.time for lane in position.lanes.values()]
     yield from check_headroom(config, oldest_oplog_time(client), newest, min(times, default=None))
@@ -60,15 +62,15 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
 
 def _stored(position: AgentOffsets) -> Finding:
     if not position.lanes:
-        return ok("position", "None is stored: the agent begins anew.")
+        return ok("position", "No offset is stored; the agent starts anew.")
     times = ", ".join(
         f"{name or 'the deployment'} {lane.stream.time}" for name, lane in position.lanes.items()
     )
-    return ok("position", f"Stored are the cluster times {times}.")
+    return ok("position", f"Stored cluster times: {times}.")
 
 
 def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterator[Finding]:
-    """Streams that cannot be opened where they were left, though they can at present."""
+    """Check that each stream can resume at its stored position."""
     pipeline = config.pipeline
     for scope in config.scopes:
         lane = position.lanes.get(scope.stream_name)
@@ -81,8 +83,8 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
             if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
                 yield fault(
                     "position",
-                    f"The stream cannot go on at {lane.stream.time}: {error}.",
-                    f"`history.lost.policy={config.history_lost_policy}` says what the agent does.",
+                    f"The stream cannot resume at {lane.stream.time}: {error}.",
+                    f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
                     code="position_lost",
                 )
 
@@ -93,14 +95,14 @@ def check_headroom(
     newest: ClusterTime,
     position: ClusterTime | None,
 ) -> Iterator[Finding]:
-    """How far the oplog reaches back behind the position, or behind the present without one."""
+    """Check how far the oplog reaches back from the stored offset, or from now."""
     if oldest is None:
-        # A privilege, or a mongos: said elsewhere.
+        # A missing privilege or a mongos; other checks report them.
         return
     policy = config.history_lost_policy
-    grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) keeps more.'
+    grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) retains more.'
     reach_s = newest.second - oldest.second
-    reach = f"The oplog reaches back {duration_text(reach_s)} ({reach_s} s)"
+    reach = f"The oplog covers {duration_text(reach_s)} ({reach_s} s)"
     warning_s = config.properties.oplog_headroom_warning_ms // 1000
     if position is None:
         if reach_s >= warning_s:
@@ -113,23 +115,23 @@ def check_headroom(
     if headroom_s < 0:
         yield fault(
             "oplog",
-            f"{reach}, and the position is {duration_text(-headroom_s)} older: what was changed "
-            "in between is lost.",
-            f"`history.lost.policy={policy}` says what the agent does.",
+            f"{reach}, and the stored offset is {duration_text(-headroom_s)} older. The changes in "
+            "between are lost.",
+            f"The agent follows `history.lost.policy={policy}`.",
             code="position_lost",
         )
         return
     behind = f"{duration_text(headroom_s)} ({headroom_s} s)"
-    sentence = f"{reach}; its oldest entry is {behind} older than the position."
+    sentence = f"{reach}; its oldest entry is {behind} older than the stored offset."
     if headroom_s < warning_s:
-        remedy = f"See that the agent runs and delivers; {grow}"
+        remedy = f"Check that the agent runs and delivers; {grow}"
         yield warning("oplog", sentence, remedy, code="oplog_overtakes_position")
     else:
         yield ok("oplog", sentence)
 
 
 def duration_text(seconds: int) -> str:
-    """`93780` as `1 d 2 h 3 min`."""
+    """Format `93780` as `1 d 2 h 3 min`."""
     if seconds < _MINUTE_S:
         return f"{seconds} s"
     days, rest = divmod(seconds, _DAY_S)

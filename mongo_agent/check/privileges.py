@@ -1,4 +1,4 @@
-"""What the agent's user must be allowed, and what of it is missing."""
+"""Privileges that the agent's user needs, and those that are missing."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from mongo_agent.change_stream.settings import Scope
 
 ROLE = "mongoAgent"
-"""Of the role that commands for the operator make."""
+"""The role that the suggested commands create."""
 
 _FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
 _APART = frozenset({"local", "config"})
@@ -17,13 +17,13 @@ _SYSTEM = "system."
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A collection; an empty name stands for every one. `database` None: the cluster."""
+    """A collection; an empty name means all of them. `database` None means the cluster."""
 
     database: str | None
     collection: str = ""
 
     def document(self) -> dict[str, object]:
-        """As commands have it."""
+        """The resource document of commands."""
         if self.database is None:
             return {"cluster": True}
         return {"db": self.database, "collection": self.collection}
@@ -43,8 +43,7 @@ CLUSTER = Resource(None)
 
 @dataclass(frozen=True, slots=True)
 class RequiredPrivilege:
-    """`actions` on a resource, to do what `purpose` says; without one that is not `is_required` the
-    agent works and knows less."""
+    """`actions` on a resource for a `purpose`; without optional ones the agent reports less."""
 
     actions: tuple[str, ...]
     resource: Resource
@@ -54,7 +53,7 @@ class RequiredPrivilege:
 
 @dataclass(frozen=True, slots=True)
 class MissingPrivilege:
-    """The actions of a need that nobody granted."""
+    """The actions of a required privilege that the user lacks."""
 
     need: RequiredPrivilege
     actions: tuple[str, ...]
@@ -70,19 +69,19 @@ def required_privileges(
     is_sharded: bool,
     is_shard: bool,
 ) -> Iterator[RequiredPrivilege]:
-    """Of an agent with these streams at a server of this version."""
+    """The privileges for these streams on a server of this version."""
     for scope in scopes:
         resource = Resource(scope.database or "", scope.collection or "")
         yield RequiredPrivilege(
-            ("changeStream", "find"), resource, "to read the change stream and to copy"
+            ("changeStream", "find"), resource, "to read the change stream and to snapshot"
         )
     for database in dict.fromkeys(scope.database or "" for scope in scopes):
         yield RequiredPrivilege(
-            ("listCollections",), Resource(database), "to know what there is to copy"
+            ("listCollections",), Resource(database), "to list the collections to snapshot"
         )
     if any(scope.database is None for scope in scopes):
         yield RequiredPrivilege(
-            ("listDatabases",), CLUSTER, "to see every database", is_required=False
+            ("listDatabases",), CLUSTER, "to list all databases", is_required=False
         )
     if is_shard and version >= _FIRST_WITH_DIRECT_SHARD_CHECK:
         yield RequiredPrivilege(
@@ -90,24 +89,22 @@ def required_privileges(
         )
     if is_sharded:
         of_version = Resource("config", "version")
-        yield RequiredPrivilege(
-            ("find",), of_version, "to know the cluster again", is_required=False
-        )
+        yield RequiredPrivilege(("find",), of_version, "to identify the cluster", is_required=False)
         return
     oplog = Resource("local", "oplog.rs")
     yield RequiredPrivilege(
-        ("find",), oplog, "to see how far back the oplog reaches", is_required=False
+        ("find",), oplog, "to measure how far back the oplog reaches", is_required=False
     )
-    purpose = "to know the replica set again by more than its name"
+    purpose = "to identify the replica set beyond its name"
     yield RequiredPrivilege(("replSetGetConfig",), CLUSTER, purpose, is_required=False)
     identity = Resource("admin", "system.version")
-    yield RequiredPrivilege(("find",), identity, "to notice that it is a shard", is_required=False)
+    yield RequiredPrivilege(("find",), identity, "to detect that it is a shard", is_required=False)
 
 
 def missing_privileges(
     wanted: Iterable[RequiredPrivilege], granted: Iterable[Mapping[str, Any]]
 ) -> list[MissingPrivilege]:
-    """`granted` is `authenticatedUserPrivileges` of `connectionStatus`."""
+    """Compare with `granted`, the `authenticatedUserPrivileges` of `connectionStatus`."""
     privileges = list(granted)
     found = []
     for need in wanted:
@@ -122,8 +119,11 @@ def missing_privileges(
 
 
 def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bool:
-    """As the server decides it (`AuthorizationSession`): a resource without a database does not
-    mean those of the server, one without a collection not its collections."""
+    """Whether a privilege covers an action, as the server decides (`AuthorizationSession`).
+
+    A resource without a database excludes system databases, one without a collection excludes
+    system collections.
+    """
     if action not in privilege.get("actions", ()):
         return False
     of = privilege.get("resource", {})
@@ -141,7 +141,7 @@ def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bo
 
 
 def grant_commands(lacking: Sequence[MissingPrivilege], user: str, database: str) -> str:
-    """What an administrator enters in mongosh; `user` is defined in `database`."""
+    """Commands for mongosh that grant the privileges; `database` defines `user`."""
     actions: dict[Resource, list[str]] = {}
     for each in lacking:
         actions.setdefault(each.need.resource, []).extend(each.actions)

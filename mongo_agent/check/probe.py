@@ -1,8 +1,7 @@
-"""What the checks of the MongoDB agent know: the configuration, and the answers of the server and
-the broker.
+"""Input of the checks: the configuration, and the replies of the server and the broker.
 
-The command asks for the answers with a client of its own. A running agent asks with the client of
-its streams, and not at all while these cannot reach the server.
+The command queries the server with its own client. A running agent uses the client of its streams,
+and sends no query while the streams cannot reach the server.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ ANSWER_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """What the server is, or why it does not answer or does not accept the agent."""
+    """The deployment, or the error that prevented its discovery."""
 
     deployment: Deployment | None = None
     error: SidecarError | None = None
@@ -41,7 +40,7 @@ class ServerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Collections:
-    """The collections in the scopes, or why they cannot be listed."""
+    """The collections in the scopes, or the error that prevented the listing."""
 
     listed: tuple[CollectionInfo, ...] = ()
     error: SidecarError | None = None
@@ -49,7 +48,7 @@ class Collections:
 
 @dataclass(frozen=True, slots=True)
 class MongoProbe:
-    """What the checks read. Answers are asked for when a check needs them, and once."""
+    """Input of the checks. Each reply is requested once, on first use."""
 
     config: MongoConfig
     client: Client
@@ -59,12 +58,12 @@ class MongoProbe:
 
     @property
     def deployment(self) -> Deployment | None:
-        """None while the server does not answer."""
+        """The deployment; None while the server does not answer."""
         return self.server().deployment
 
     @property
     def captured(self) -> list[CollectionInfo]:
-        """The collections that are captured, as far as they can be listed."""
+        """The captured collections, as far as the user may list them."""
         if self.deployment is None:
             return []
         listed = self.collections().listed
@@ -72,7 +71,7 @@ class MongoProbe:
 
     @property
     def topics(self) -> list[str]:
-        """Those that events and the agent's own messages go to."""
+        """The topics of events and of the agent's own messages."""
         topic_of = self.config.topic_of
         of_collections = (topic_of(each.database, each.name) for each in self.captured)
         return list(dict.fromkeys((*of_collections, *own_topics(self.config))))
@@ -80,7 +79,7 @@ class MongoProbe:
 
 @contextmanager
 def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
-    """That of the command: everything is asked for."""
+    """The probe of the command, which queries everything."""
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
         yield MongoProbe(
             config,
@@ -97,8 +96,11 @@ def probe_of_run(
     error: Callable[[], str],
     sink: Callable[[], SinkState | None],
 ) -> MongoProbe:
-    """That of a running agent. `error` says why its streams cannot reach the server, empty when
-    they do; `sink` gives the state of its sink, None before it is open."""
+    """The probe of a running agent.
+
+    `error` returns why the streams cannot reach the server, or an empty string; `sink` returns the
+    sink's state, None before the sink is open.
+    """
 
     def server() -> ServerAnswer:
         known = error()
@@ -116,7 +118,7 @@ def probe_of_run(
 
 
 def own_topics(config: MongoConfig) -> Iterator[str]:
-    """Topics besides those of collections that something is sent to."""
+    """Topics of the agent's own messages."""
     properties = config.properties
     if properties.provide_transaction_metadata:
         yield properties.transaction_topic_name

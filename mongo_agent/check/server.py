@@ -1,4 +1,4 @@
-"""MongoDB itself: whether it answers, what it is, what its user may do."""
+"""Checks of the MongoDB server, the agent's privileges and the streams."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ Client = MongoClient[Any]
 def check_answer(
     config: MongoConfig, deployment: Deployment | None, error: SidecarError | None
 ) -> Iterator[Finding]:
-    """What the server is, or why it does not answer."""
+    """Report the deployment, or why the server does not answer."""
     match error:
         case None:
             pass
@@ -30,43 +30,43 @@ def check_answer(
             yield fault(
                 "MongoDB",
                 str(error),
-                "Start it, or correct mongodb.hosts or mongodb.connection.string; the agent tries "
-                "`connect.max.attempts` times.",
+                "Start it, or correct mongodb.hosts or mongodb.connection.string. The agent makes "
+                "`connect.max.attempts` attempts.",
                 code="server_unavailable",
             )
         case RefusedError():
             yield fault(
                 "MongoDB",
                 str(error),
-                "Correct mongodb.user, mongodb.password and mongodb.authsource; until then the "
-                "agent ends with exit code 4.",
+                "Correct mongodb.user, mongodb.password and mongodb.authsource. Until then the "
+                "agent exits with code 4.",
                 code="server_refuses",
             )
         case _:
             yield fault(
                 "MongoDB",
                 str(error),
-                f"Follow the message; until then the agent ends with exit code {error.exit_code}.",
+                f"Follow the message. Until then the agent exits with code {error.exit_code}.",
                 code="server_unusable",
             )
     if deployment is None:
         return
     kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
     if deployment.state != "primary":
-        kind += f", of which this is a {deployment.state}"
+        kind += f" ({deployment.state})"
     release = ".".join(map(str, deployment.version))
     found = f"MongoDB {release} answers at {config.client.address}: {kind}."
     yield ok("MongoDB", found, code="server_answers")
 
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
-    """Whether it is what `mongodb.deployment` says."""
-    sentence = deployment_error(deployment, config.properties.deployment, config.client.address)
-    if sentence is not None:
+    """Check the deployment against `mongodb.deployment`."""
+    message = deployment_error(deployment, config.properties.deployment, config.client.address)
+    if message is not None:
         yield fault(
             "deployment",
-            sentence,
-            "Follow the message; until then the agent ends with exit code 2.",
+            message,
+            "Follow the message. Until then the agent exits with code 2.",
             code="deployment_unusable",
         )
 
@@ -74,21 +74,21 @@ def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Fi
 def check_privileges(
     client: Client, config: MongoConfig, deployment: Deployment
 ) -> Iterator[Finding]:
-    """Every privilege that is missing, and the commands that grant them."""
+    """Report missing privileges and the commands that grant them."""
     try:
         status: Mapping[str, Any] = client.admin.command("connectionStatus", showPrivileges=True)
     except PyMongoError as error:
         yield fault(
             "privileges",
-            f"They cannot be asked for: {error_text(error)}.",
-            "Try again; if it stays, look into the server's log.",
+            f"The privileges cannot be queried: {error_text(error)}.",
+            "Retry. If the error persists, see the server's log.",
             code="privileges_unknown",
         )
         return
-    told = status["authInfo"]
-    users = told["authenticatedUsers"]
+    info = status["authInfo"]
+    users = info["authenticatedUsers"]
     if not users:
-        yield ok("privileges", "Nobody is logged in, so MongoDB asks for no privileges.")
+        yield ok("privileges", "The agent does not log in; MongoDB requires no privileges.")
         return
     user, database = str(users[0]["user"]), str(users[0]["db"])
     wanted = required_privileges(
@@ -97,34 +97,34 @@ def check_privileges(
         is_sharded=deployment.is_sharded,
         is_shard=deployment.is_shard or config.properties.deployment == "shard",
     )
-    lacking = missing_privileges(wanted, told.get("authenticatedUserPrivileges", ()))
+    lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
     required = [each for each in lacking if each.need.is_required]
     useful = [each for each in lacking if not each.need.is_required]
     if required:
         listed = "; ".join(f"{each}, {each.need.purpose}" for each in required)
         yield fault(
             "privileges",
-            f"The user {user} may not do what it must: {listed}.",
+            f"The user {user} lacks required privileges: {listed}.",
             grant_commands(lacking, user, database),
             code="privilege_missing",
         )
     else:
-        yield ok("privileges", f"The user {user} may do what it must.")
+        yield ok("privileges", f"The user {user} has the required privileges.")
     if useful:
         listed = "; ".join(f"{each}, {each.need.purpose}" for each in useful)
         remedy = grant_commands(useful, user, database)
         if required:
-            remedy = "The same commands grant it."
+            remedy = "The commands above grant them."
         yield warning(
             "privileges",
-            f"Not needed, and useful: {listed}.",
+            f"Optional privileges are missing: {listed}.",
             remedy,
             code="privilege_useful",
         )
 
 
 def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
-    """Whether each stream can be opened as the agent opens it."""
+    """Check that each stream can be opened."""
     for scope in config.scopes:
         try:
             StreamCursor.open(client, scope, config.pipeline, Opening(), config.stream).close()
@@ -144,19 +144,19 @@ def _stream_remedy(client: Client) -> str:
     try:
         client.admin.command("ping")
     except PyMongoError:
-        return "See that MongoDB has a primary."
-    return "See what is said of privileges and version."
+        return "Check that MongoDB has a primary."
+    return "See the findings about privileges and version."
 
 
 def check_reading(client: Client, database: str, collection: str) -> Iterator[Finding]:
-    """Whether documents can be read, which a copy does."""
+    """Check that documents can be read, as snapshots require."""
     try:
         client[database][collection].find_one({}, {"_id": 1})
     except PyMongoError as error:
         yield fault(
             "reading",
             f"{database}.{collection} cannot be read: {error_text(error)}.",
-            "Grant `find` on it; on a shard of MongoDB 8.0 the role `directShardOperations` too.",
+            "Grant `find` on it, and on a shard of MongoDB 8.0 the role `directShardOperations`.",
             code="collection_not_readable",
         )
 

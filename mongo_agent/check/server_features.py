@@ -1,4 +1,4 @@
-"""What a release of MongoDB lacks of what the configuration asks for."""
+"""Features that the configuration needs and the MongoDB release lacks."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,15 @@ _SPLIT = (6, 0, 9)
 
 
 def check_features(config: MongoConfig, version: tuple[int, ...]) -> Iterator[Finding]:
-    """Nothing where the release has all that is asked for."""
+    """Check the release; no finding if it supports everything."""
     release = ".".join(map(str, version))
     properties = config.properties
     if version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
         yield warning(
             "version",
-            f"MongoDB {release} cannot be read at a cluster time, so copies are put in order by "
-            "keys.",
-            "MongoDB 5.0 gives each copied chunk its exact place in the stream.",
+            f"MongoDB {release} does not support reads at a cluster time, so the agent orders "
+            "snapshots by key.",
+            "Use MongoDB 5.0 or later for snapshots at an exact position of the stream.",
             code="server_without_snapshot_reads",
         )
     if version < _IMAGES:
@@ -27,7 +27,8 @@ def check_features(config: MongoConfig, version: tuple[int, ...]) -> Iterator[Fi
     if version < _SPLIT and properties.oversize_handling == "split":
         yield warning(
             "version",
-            f"MongoDB {release} cannot split events larger than 16 MB: such a one ends the agent.",
+            f"MongoDB {release} cannot split events larger than 16 MB; one such event stops the "
+            "agent.",
             "Use MongoDB 6.0.9 or later, or set `cursor.oversize.handling.mode=skip`.",
             code="server_without_split_events",
         )
@@ -46,8 +47,8 @@ def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
     if wanted:
         yield fault(
             "version",
-            f"MongoDB {release} has neither images nor events of indexes and options, which "
-            f"{' and '.join(wanted)} asks for.",
-            "Use MongoDB 6.0 or later, or leave the property out.",
+            f"MongoDB {release} has no pre- and post-images and no events of indexes and options; "
+            f"{' and '.join(wanted)} requires them.",
+            "Use MongoDB 6.0 or later, or remove the property.",
             code="server_without_images",
         )

@@ -1,4 +1,4 @@
-"""The command line: `mongo-agent run`, `config`, `check`, `plan`, `offsets`, `snapshot`."""
+"""The command line of the MongoDB agent."""
 
 from mongo_agent.cli.entry import main
 

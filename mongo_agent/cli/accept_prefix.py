@@ -1,4 +1,4 @@
-"""`mongo-agent offsets accept-prefix`: let a stored position go on with other topics."""
+"""`mongo-agent offsets accept-prefix`: continue stored offsets under another topic prefix."""
 
 import click
 
@@ -14,10 +14,10 @@ from sidecar.offsets import PropertiesStore
 @configuration_options
 @click.pass_obj
 def accept_prefix(invocation: Invocation[MongoConfig]) -> None:
-    """Record the configured topic.prefix with the stored position.
+    """Record the configured topic.prefix with the stored offsets.
 
-    Stop the agent first. The new topics receive changes from the stored position on; existing
-    documents are not copied. Copy them with `mongo-agent snapshot start` once the agent runs.
+    Stop the agent first. The new topics receive changes from the stored offsets on, and no existing
+    documents. Run `mongo-agent snapshot start` afterwards to publish these.
     """
     config = invocation.config()
     problems = directory_problems(config)
@@ -25,9 +25,9 @@ def accept_prefix(invocation: Invocation[MongoConfig]) -> None:
         raise ConfigError(*problems)
     if config.properties.position_store == "kafka":
         raise ConfigError(
-            "`position.store=kafka`: the position in the topic belongs to its topic.prefix and "
-            "cannot change it. Set the old topic.prefix again, or start with the new one, which "
-            "begins anew with a snapshot as `snapshot.mode` says."
+            "`position.store=kafka`: offsets in the topic belong to their topic.prefix and cannot "
+            "change it. Set the old topic.prefix again, or start with the new one without offsets; "
+            "`snapshot.mode` then decides on a snapshot."
         )
     directory = config.properties.offset_directory
     prefix = config.properties.topic_prefix
@@ -35,11 +35,11 @@ def accept_prefix(invocation: Invocation[MongoConfig]) -> None:
         store = PropertiesStore(directory, OFFSET_FILE, prefix)
         old = store.accept_prefix()
     if not store.path.exists():
-        click.echo(f"No position is stored in {directory}; any topic.prefix can be used.")
+        click.echo(f"{directory} contains no offsets; any topic.prefix can be used.")
     elif old in (prefix, None):
-        click.echo(f"The position in {directory} belongs to topic.prefix `{prefix}`.")
+        click.echo(f"The offsets in {directory} belong to topic.prefix `{prefix}`.")
     else:
         click.echo(
-            f"The position in {directory} belongs to topic.prefix `{prefix}` now, before to "
-            f"`{old}`. Start the agent; copy existing documents with `mongo-agent snapshot start`."
+            f"The offsets in {directory} now belong to topic.prefix `{prefix}` (before: `{old}`). "
+            "Start the agent, then publish existing documents with `mongo-agent snapshot start`."
         )

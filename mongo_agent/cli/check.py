@@ -1,4 +1,4 @@
-"""`mongo-agent check`: everything around the agent, a line for each finding."""
+"""`mongo-agent check`: check the agent's environment, one line for each finding."""
 
 from contextlib import ExitStack
 
@@ -9,17 +9,17 @@ from sidecar.cli.findings import check_and_exit, json_option
 from sidecar.cli.invocation import Invocation, configuration_options
 
 
-@click.command("check", short_help="Check MongoDB, the broker and the directory.")
+@click.command("check", short_help="Check MongoDB, the broker and the directories.")
 @json_option
 @configuration_options
 @click.pass_obj
 def check(invocation: Invocation[MongoConfig], as_json: bool) -> None:
-    """Check everything that `mongo-agent run` needs, and print what to do about each fault.
+    """Check everything that `mongo-agent run` needs and print a remedy for each fault.
 
-    Changes nothing and may run beside the agent. Exit code 1 when there is a fault, 2 when the
-    configuration cannot be used.
+    Changes nothing and can run beside the agent. Exits with code 1 after a fault and with code 2
+    for an invalid configuration.
     """
-    # Imported here: the broker's client takes long to load.
+    # Imported here, because the broker's client loads slowly.
     from mongo_agent.check.checks import CHECKS
     from mongo_agent.check.probe import asking_probe
 

@@ -1,4 +1,4 @@
-"""`mongo-agent compare`: topics beside collections."""
+"""`mongo-agent compare`: compare topics with collections."""
 
 import sys
 from typing import Any
@@ -20,7 +20,7 @@ _HEADINGS = (
     "collection",
     "documents",
     "equal",
-    "without content",
+    "no content",
     "changing",
     "different",
     "missing",
@@ -36,22 +36,22 @@ _HEADINGS = (
     default=_WAIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="For the agent to deliver what was read.",
+    help="Time for the agent to deliver the documents read.",
 )
 @click.argument("names", nargs=-1)
 @click.pass_obj
 def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, ...]) -> None:
-    """Read the captured collections, or NAMES of them, and their topics beside the running agent,
-    and say of how many documents the topic has the present state. Exit code 1 when one differs.
+    """Compare the captured collections, or those in NAMES, with their topics while the agent runs.
 
-    Changes nothing. What was never published, by `snapshot.mode=no_data` or a filter, is missing;
-    what was dropped with its collection is surplus. Documents that are changed meanwhile are only
-    counted. A million documents with ObjectIds take some 450 MB of memory.
+    Exits with code 1 if a document differs. Changes nothing. Documents that were never published
+    (`snapshot.mode=no_data`, filters) are missing; those dropped with their collection are surplus.
+    Documents that change during the comparison are only counted. A million documents with ObjectIds
+    need about 450 MB of memory.
     """
     config = invocation.config()
     if config.properties.sink != "kafka":
-        raise ConfigError("`sink` must be kafka: topics are compared.")
-    # Imported here: the broker's client takes long to load.
+        raise ConfigError("`sink` must be kafka: the command compares topics.")
+    # Imported here, because the broker's client loads slowly.
     from mongo_agent.compare.topic_comparison import compare as compare_all
 
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
@@ -62,8 +62,8 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
         found = compare_all(client, config, deployment, names, wait_s)
     print_rows(_HEADINGS, list(map(_row, found)), lambda *cells: "\t".join(cells))
     for each in found:
-        for sentence in each.sentences():
-            print(sentence, file=sys.stderr)
+        for message in each.messages():
+            print(message, file=sys.stderr)
     sys.exit(0 if all(each.is_equal for each in found) else 1)
 
 

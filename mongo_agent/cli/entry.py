@@ -28,11 +28,11 @@ config = config_group(configuration_document, "docs/reference/mongodb-configurat
 @configuration_options
 @click.pass_context
 def mongo_agent(context: click.Context) -> None:
-    """Change data capture for the MongoDB replica set beside it.
+    """Change data capture for a MongoDB replica set or sharded cluster.
 
-    `mongo-agent --config mongo.properties` runs until it is asked to stop (SIGTERM). Exit codes: 0
-    stopped on request, 2 configuration, 3 another instance works on the same directory or under
-    the same name in Kafka, 4 a component refused us, 1 anything else.
+    `mongo-agent --config mongo.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2
+    invalid configuration, 3 another instance uses the same directory or the same name in Kafka, 4 a
+    component rejected the agent, 1 any other error.
     """
     begin(context, run)
 
@@ -42,6 +42,6 @@ for command in (run, config, check, plan, offsets, snapshot, compare):
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command line and ends the process with its exit code."""
+    """Run a command line and exit with its code."""
     invocation = Invocation("mongo-agent", load_config, start_problems)
     run_command_line(mongo_agent, invocation, arguments)

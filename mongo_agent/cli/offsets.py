@@ -1,4 +1,4 @@
-"""`mongo-agent offsets`: the stored position."""
+"""`mongo-agent offsets`: stored offsets."""
 
 import sys
 from collections.abc import Mapping
@@ -20,41 +20,41 @@ from sidecar.cli.tables import print_rows
 from sidecar.offsets import PropertiesStore, StoredOffsets
 
 _ANSWER_MS = 10_000
-_HEADINGS = ("stream", "cluster time", "that is", "cluster", "copies")
+_HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
 
 
-@click.group("offsets", short_help="Look at the position.")
+@click.group("offsets", short_help="Show, import or re-prefix stored offsets.")
 @configuration_options
 def offsets() -> None:
-    """The position that a restart begins with."""
+    """Manage the offsets at which a restart resumes."""
 
 
 offsets.add_command(accept_prefix)
 offsets.add_command(import_)
 
 
-@offsets.command("show", short_help="Show it.")
+@offsets.command("show", short_help="Show the stored offsets.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
-    """Each stream with the cluster time up to which its changes are acknowledged.
+    """Print the cluster time up to which each stream's changes are acknowledged.
 
-    A running agent may be further than what it stored: it answers /offsets.
+    A running agent may be ahead of its stored offsets; see /offsets of its HTTP server.
     """
     config = invocation.config()
     position = _stored_position(config)
     if as_json:
         click.echo(orjson.dumps(_document(position), option=orjson.OPT_INDENT_2).decode())
     elif not position.lanes:
-        click.echo("There is no position: the agent begins anew.")
+        click.echo("No offsets are stored; the agent starts anew.")
     else:
         rows = [_row(name, lane) for name, lane in position.lanes.items()]
         print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
 
 
 def _stored_position(config: MongoConfig) -> AgentOffsets:
-    """Says on stderr when the previous copy is used."""
+    """Load the offsets; warns on stderr when the previous copy is used."""
     if config.properties.position_store == "kafka":
         stored = _in_topic(config)
     else:
@@ -65,8 +65,8 @@ def _stored_position(config: MongoConfig) -> AgentOffsets:
 
 
 def _in_topic(config: MongoConfig) -> StoredOffsets:
-    """Under what name it lies there depends on whether this is a shard."""
-    # Imported here: the broker's client takes long to load.
+    """Load the offsets of the topic; their name depends on whether this is a shard."""
+    # Imported here, because the broker's client loads slowly.
     from mongo_agent.offsets.stored_offsets import load_offsets
 
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
@@ -83,8 +83,8 @@ def _copies(lane: StreamOffset) -> str:
     copies = lane.copies
     waiting = len(copies.requests) + len(copies.collections)
     if waiting:
-        return f"{waiting} to do, {copies.finished_count} done"
-    return f"{copies.finished_count} done"
+        return f"{waiting} pending, {copies.finished_count} finished"
+    return f"{copies.finished_count} finished"
 
 
 def _document(position: AgentOffsets) -> Mapping[str, object]:
@@ -94,6 +94,9 @@ def _document(position: AgentOffsets) -> Mapping[str, object]:
             "token": dict(lane.stream.token),
             "cluster": lane.stream.cluster,
             "pipeline_fingerprint": lane.stream.fingerprint,
+            "snapshots_pending": len(lane.copies.requests) + len(lane.copies.collections),
+            "snapshots_finished": lane.copies.finished_count,
+            # Names of 0.1.0, for one release.
             "copies_to_do": len(lane.copies.requests) + len(lane.copies.collections),
             "copies_done": lane.copies.finished_count,
         }

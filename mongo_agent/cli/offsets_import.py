@@ -1,4 +1,4 @@
-"""`mongo-agent offsets import`: begin where Debezium's connector ended."""
+"""`mongo-agent offsets import`: resume where Debezium's connector stopped."""
 
 from pathlib import Path
 
@@ -11,24 +11,24 @@ from sidecar.errors import ConfigError
 _TOPIC_S = 60.0
 
 
-@click.command("import", short_help="Take over the position of Debezium's connector.")
+@click.command("import", short_help="Import the offset of Debezium's connector.")
 @configuration_options
 @click.option(
     "--from-file",
     "file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The file of a standalone worker (offset.storage.file.filename), or lines of "
+    help="File of a standalone worker (offset.storage.file.filename), or lines of "
     "<key><tab><value>.",
 )
 @click.option(
     "--from-topic",
     "topic",
     metavar="TOPIC",
-    help="The topic of a distributed worker (offset.storage.topic), on the broker of "
+    help="Topic of a distributed worker (offset.storage.topic), on the brokers of "
     "kafka.producer.bootstrap.servers.",
 )
-@click.option("--oldest", is_flag=True, help="Of several offsets, as of shards, take the oldest.")
-@click.option("--replace", is_flag=True, help="Put it in the place of a position that is there.")
+@click.option("--oldest", is_flag=True, help="Use the oldest of several offsets, as of shards.")
+@click.option("--replace", is_flag=True, help="Overwrite stored offsets.")
 @click.pass_obj
 def import_(
     invocation: Invocation[MongoConfig],
@@ -37,12 +37,14 @@ def import_(
     oldest: bool,
     replace: bool,
 ) -> None:
-    """Store the position of the connector with the same logical name, so that the agent goes on
-    where it ended. Stop the connector first, and let it store its last offset."""
+    """Store the offset of the connector with the same logical name; the agent resumes there.
+
+    Stop the connector first and let it store its last offset.
+    """
     if (file is None) == (topic is None):
-        raise ConfigError("Give either --from-file or --from-topic.")
+        raise ConfigError("Use either --from-file or --from-topic.")
     config = invocation.usable_config()
-    # Imported here: the clients take long to load.
+    # Imported here, because the clients load slowly.
     from mongo_agent.migration.connect_offsets import connect_offsets, read_file
     from mongo_agent.migration.import_offsets import import_offsets
 
@@ -53,6 +55,6 @@ def import_(
 
         assert topic is not None
         records = records_of(config.properties.kafka_producer, topic, _TOPIC_S)
-    sentences = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
-    for sentence in sentences:
-        click.echo(sentence)
+    messages = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
+    for message in messages:
+        click.echo(message)

@@ -1,4 +1,4 @@
-"""`mongo-agent plan`: what becomes of each collection."""
+"""`mongo-agent plan`: captured collections and the reasons."""
 
 from typing import Any
 
@@ -17,17 +17,17 @@ from sidecar.cli.tables import print_rows
 from sidecar.errors import RefusedError, UnavailableError
 
 _ANSWER_MS = 10_000
-_HEADINGS = ("collection", "kind", "captured", "copied", "why")
+_HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")
 
 
-@click.command("plan", short_help="Show which collections are captured and copied.")
+@click.command("plan", short_help="List captured collections and snapshots.")
 @configuration_options
-@click.option("--all", "show_all", is_flag=True, help="Those of the server (system.*) too.")
+@click.option("--all", "show_all", is_flag=True, help="Include system collections (system.*).")
 @click.pass_obj
 def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
-    """Every collection that is there, whether it is captured and copied, and which pattern says so.
+    """List each collection, whether the agent captures and snapshots it, and the deciding pattern.
 
-    Reads only the names. What is made later is captured when the same patterns let it pass.
+    Reads only names. The agent captures new collections that match the same patterns.
     """
     config = invocation.config()
     try:
@@ -48,11 +48,11 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
 
 def _row(planned: CollectionPlan) -> tuple[str, ...]:
     collection = planned.collection
-    why = "; ".join(filter(None, (planned.reason, planned.copy_reason)))
+    why = "; ".join(filter(None, (planned.reason, planned.snapshot_reason)))
     return (
         f"{collection.database}.{collection.name}",
         str(collection.kind),
         "yes" if planned.is_captured else "no",
-        "yes" if planned.is_copied else "no",
+        "yes" if planned.is_in_snapshot else "no",
         why,
     )

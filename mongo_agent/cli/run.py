@@ -1,4 +1,4 @@
-"""`mongo-agent run`: the agent itself."""
+"""`mongo-agent run`: run the agent."""
 
 import sys
 
@@ -10,11 +10,11 @@ from sidecar.cli.running import run_service
 from sidecar.process.lifecycle import Service
 
 
-@click.command("run", short_help="Run until asked to stop (the default).")
+@click.command("run", short_help="Run until stopped (the default).")
 @configuration_options
 @click.pass_obj
 def run(invocation: Invocation[MongoConfig]) -> None:
-    """Publish the changes of the replica set until SIGTERM or SIGINT asks for a stop."""
+    """Publish the changes of the deployment until SIGTERM or SIGINT."""
     config = invocation.usable_config()
     code = run_service(
         config,
@@ -27,7 +27,7 @@ def run(invocation: Invocation[MongoConfig]) -> None:
 
 
 def _create_service(config: MongoConfig) -> Service:
-    # Imported here, so that the other commands need not load the broker's client.
+    # Imported here, so that other commands do not load the broker's client.
     from mongo_agent.service import create_service
 
     return create_service(config)

@@ -1,4 +1,4 @@
-"""`mongo-agent snapshot`: copies of a running agent, over its HTTP."""
+"""`mongo-agent snapshot`: control snapshots of a running agent over HTTP."""
 
 import sys
 import time
@@ -21,16 +21,16 @@ from sidecar.errors import RefusedError
 _FOLLOW_INTERVAL_S = 1.0
 _KIND = {"type": "incremental"}
 
-_url = click.option("--url", help="Of the agent; else as `http.host` and `http.port` have it.")
+_url = click.option("--url", help="URL of the agent; default: from `http.host` and `http.port`.")
 
 
-@click.group("snapshot", short_help="Copy collections again, pause, stop, look on.")
+@click.group("snapshot", short_help="Start, stop, pause or monitor snapshots.")
 @configuration_options
 def snapshot() -> None:
-    """Copies of existing documents by the agent that runs."""
+    """Control snapshots of existing documents in a running agent."""
 
 
-@snapshot.command("start", short_help="Copy collections beside the stream.")
+@snapshot.command("start", short_help="Start snapshots of collections.")
 @configuration_options
 @_url
 @click.argument("names", nargs=-1, required=True)
@@ -40,7 +40,7 @@ def snapshot() -> None:
     multiple=True,
     type=(str, str),
     metavar="NAME QUERY",
-    help="Only documents that match a query, in extended JSON.",
+    help="Include only documents that match a query in extended JSON.",
 )
 @click.pass_obj
 def start(
@@ -49,7 +49,7 @@ def start(
     names: tuple[str, ...],
     filters: tuple[tuple[str, str], ...],
 ) -> None:
-    """Copy the collections NAMES: `database.collection`, or expressions over it."""
+    """Snapshot the collections NAMES: `database.collection`, or regular expressions over it."""
     conditions = [{"data-collection": name, "filter": query} for name, query in filters]
     data: dict[str, Any] = {**_KIND, "data-collections": list(names)}
     if conditions:
@@ -57,51 +57,51 @@ def start(
     _send(_client(invocation, url), "execute-snapshot", data)
 
 
-@snapshot.command("stop", short_help="Give copies up.")
+@snapshot.command("stop", short_help="Stop snapshots.")
 @configuration_options
 @_url
 @click.argument("names", nargs=-1)
 @click.pass_obj
 def stop(invocation: Invocation[MongoConfig], url: str | None, names: tuple[str, ...]) -> None:
-    """Give up the copies of NAMES; without names, all of them, the initial one too."""
+    """Stop the snapshots of NAMES; without names all snapshots, including the initial one."""
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
     _send(_client(invocation, url), "stop-snapshot", data)
 
 
-@snapshot.command("pause", short_help="Read nothing more for copies.")
+@snapshot.command("pause", short_help="Pause snapshots.")
 @configuration_options
 @_url
 @click.pass_obj
 def pause(invocation: Invocation[MongoConfig], url: str | None) -> None:
-    """Copies wait, also over restarts; the stream goes on."""
+    """Pause snapshots, also across restarts. Streams continue."""
     _send(_client(invocation, url), "pause-snapshot", _KIND)
 
 
-@snapshot.command("resume", short_help="Go on with copies.")
+@snapshot.command("resume", short_help="Resume paused snapshots.")
 @configuration_options
 @_url
 @click.pass_obj
 def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
-    """Go on where copies were paused."""
+    """Resume snapshots where they were paused."""
     _send(_client(invocation, url), "resume-snapshot", _KIND)
 
 
-@snapshot.command("status", short_help="Show how far copies are.")
+@snapshot.command("status", short_help="Show the progress of snapshots.")
 @configuration_options
 @_url
-@click.option("--follow", is_flag=True, help="Until nothing is left to copy.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def status(
     invocation: Invocation[MongoConfig], url: str | None, follow: bool, as_json: bool
 ) -> None:
-    """Each collection with its documents, and the time that is left."""
+    """Print the documents of each collection and the remaining time."""
     client = _client(invocation, url)
     with _shown(as_json) as show:
         while True:
-            copies = client.copies()
-            show(copies)
-            if not follow or not any(each.get("is_running") for each in copies.values()):
+            snapshots = client.snapshots()
+            show(snapshots)
+            if not follow or not any(each.get("is_running") for each in snapshots.values()):
                 return
             time.sleep(_FOLLOW_INTERVAL_S)
 
@@ -115,25 +115,25 @@ def _client(invocation: Invocation[MongoConfig], url: str | None) -> SignalClien
 def _send(client: SignalClient, kind: str, data: Mapping[str, Any]) -> None:
     answer = client.send(kind, data)
     if not answer.is_accepted:
-        raise RefusedError(answer.sentence)
-    click.echo(answer.sentence)
+        raise RefusedError(answer.message)
+    click.echo(answer.message)
 
 
 @contextmanager
 def _shown(as_json: bool) -> Iterator[Any]:
-    """Something to show copies with: drawn anew in a terminal, else one behind the other."""
+    """A function that shows progress: redrawn in a terminal, otherwise appended."""
     if as_json:
-        yield lambda copies: click.echo(orjson.dumps(copies).decode())
+        yield lambda snapshots: click.echo(orjson.dumps(snapshots).decode())
     elif not sys.stdout.isatty():
-        yield lambda copies: click.echo("\n".join(lines(copies)))
+        yield lambda snapshots: click.echo("\n".join(lines(snapshots)))
     else:
         with Live(console=Console(), auto_refresh=False) as live:
-            yield lambda copies: live.update(drawn(copies), refresh=True)
+            yield lambda snapshots: live.update(progress_bars(snapshots), refresh=True)
 
 
-def lines(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """One for each collection, and one for all."""
-    for name, view in copies.items():
+def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """One line for each collection and a summary."""
+    for name, view in snapshots.items():
         for each in view["collections"]:
             of = f" of about {each['estimated']}" if "estimated" in each else ""
             note = f" ({each['note']})" if "note" in each else ""
@@ -142,23 +142,23 @@ def lines(copies: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def summary(view: Mapping[str, Any]) -> str:
-    """How much is left, in one sentence."""
+    """The remaining work in one sentence."""
     if not view["is_running"]:
-        return "Nothing is being copied."
-    sentence = f"{view['remaining_collections']} collections are left"
+        return "No snapshot is running."
+    sentence = f"{view['remaining_collections']} collections remaining"
     if view["requests"]:
-        sentence += f", {view['requests']} requests are being looked up"
+        sentence += f", {view['requests']} pending requests"
     if view["is_paused"]:
-        return f"{sentence}; copies are paused."
+        return f"{sentence}; snapshots are paused."
     if "remaining_s" in view:
         sentence += f", about {_duration(view['remaining_s'])}"
     return f"{sentence}."
 
 
-def drawn(copies: Mapping[str, Mapping[str, Any]]) -> Group:
-    """A bar for each collection whose number of documents is known."""
+def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
+    """A progress bar for each collection with a known number of documents."""
     parts: list[Progress | Text] = []
-    for name, view in copies.items():
+    for name, view in snapshots.items():
         bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration before anything is connected to: `config check` and `run`."""
+"""Checks of directories, state files and addresses before a start."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ from sidecar.offsets import PropertiesStore
 
 
 def start_problems(config: MongoConfig) -> list[str]:
-    """A sentence for each directory, state file and address that cannot be used."""
+    """A message for each unusable directory, state file and address."""
     properties = config.properties
     problems = directory_problems(config)
     if not problems and properties.position_store == "file":

@@ -1,1 +1,1 @@
-"""Topics beside collections: whether what was published of each document is what it is."""
+"""Comparison of topics with collections."""

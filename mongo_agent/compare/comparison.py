@@ -1,4 +1,4 @@
-"""A collection as it was read beside what its topic says, key by key. Pure."""
+"""Comparison of a collection with its topic, key by key. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,28 +7,32 @@ from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState
 
 SHOWN = 5
-"""So many keys of a kind are shown."""
+"""Number of keys in a message."""
 
 
 @dataclass(slots=True)
 class TopicState:
-    """What records say of the documents of one collection, the last one of each counting. What was
-    changed behind `since` is `changing`: it may have been read before or after."""
+    """The last state of each document in the topic of a collection.
+
+    Documents that changed after `since` are `changing`: the read may precede or follow the change.
+    """
 
     since: ClusterTime
     states: dict[bytes, bytes] = field(default_factory=dict)
     changing: set[bytes] = field(default_factory=set)
 
-    def hear(self, key: bytes, said: DocumentState) -> None:
-        self.states[key] = said.state
-        if said.changed_at is not None and said.changed_at > self.since:
+    def record(self, key: bytes, state: DocumentState) -> None:
+        self.states[key] = state.state
+        if state.changed_at is not None and state.changed_at > self.since:
             self.changing.add(key)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionComparison:
-    """How many documents were read, and of how many it is known that the topic has the same. Of the
-    others the keys: with other content, not in the topic, and only there."""
+    """Counts of read and equal documents, and the keys of the others.
+
+    `different` have other content in the topic, `missing` are not in it, `surplus` are only in it.
+    """
 
     collection: str
     documents: int
@@ -43,10 +47,10 @@ class CollectionComparison:
     def is_equal(self) -> bool:
         return not (self.different or self.missing or self.surplus)
 
-    def sentences(self) -> list[str]:
-        """What is not equal, with some of the keys."""
+    def messages(self) -> list[str]:
+        """Messages about differences, with some keys."""
         named = (
-            ("are another in the topic", self.different),
+            ("differ in the topic", self.different),
             ("are not in the topic", self.missing),
             ("are only in the topic", self.surplus),
         )
@@ -60,7 +64,7 @@ class CollectionComparison:
 def compare_collection(
     collection: str, read: Mapping[bytes, bytes], topic: TopicState
 ) -> CollectionComparison:
-    """`read` has the digests of documents by the keys of their messages."""
+    """Compare `read`, digests of documents by message key, with the topic."""
     different, missing = [], []
     equal = unknown = changing = 0
     for key, content in read.items():

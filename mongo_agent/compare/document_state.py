@@ -1,5 +1,4 @@
-"""What a record says of a document: a digest of its content, that it is gone, or only that it is
-there. Pure."""
+"""The state of a document in a record: a digest of its content, absent, or unknown. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from mongo_agent.change_stream.tokens import ClusterTime
 
 ABSENT = b""
 UNKNOWN = b"?"
-"""It was changed, and the record does not have it."""
+"""The document exists, but the record does not contain it."""
 
 _DIGEST_BYTES = 16
 _KIND, _SOURCE = "cdc.kind", "cdc.source"
@@ -24,8 +23,10 @@ Headers = Iterable[tuple[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """`collection` is `database.collection`, `changed_at` the time of a change; None for a copied
-    document, and where the record does not tell."""
+    """The state of a document of `collection`, `database.collection`.
+
+    `changed_at` is None for snapshot documents and for records without a cluster time.
+    """
 
     collection: str
     state: bytes
@@ -33,8 +34,10 @@ class DocumentState:
 
 
 def document_state(value: bytes | None, headers: Headers) -> DocumentState | None:
-    """Of a record; None for one that is of no document, or a tombstone. Raises ValueError for a
-    value that is no JSON."""
+    """Parse a record; None for tombstones and records without a document.
+
+    Raises ValueError for a value that is not JSON.
+    """
     if value is None:
         return None
     named = dict(headers)
@@ -46,7 +49,7 @@ def document_state(value: bytes | None, headers: Headers) -> DocumentState | Non
         return None
     event = document.get("payload", document)
     if isinstance(event, str):
-        # The native event is text to a schema.
+        # With a schema the native event is a string.
         event = orjson.loads(event)
     if "operationType" in event:
         return _of_native(event, _time(named))
@@ -62,7 +65,7 @@ def document_state(value: bytes | None, headers: Headers) -> DocumentState | Non
 
 
 def digest(content: bytes) -> bytes:
-    """Equal for equal content."""
+    """The digest of a document."""
     return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -75,12 +78,12 @@ def _of_native(event: Mapping[str, Any], time: ClusterTime | None) -> DocumentSt
         return DocumentState(collection, ABSENT, time)
     document = event.get("fullDocument")
     state = UNKNOWN if document is None else digest(orjson.dumps(document))
-    is_copied = bool(event.get("_id", {}).get("copyingData"))
-    return DocumentState(collection, state, None if is_copied else time)
+    is_snapshot = bool(event.get("_id", {}).get("copyingData"))
+    return DocumentState(collection, state, None if is_snapshot else time)
 
 
 def _time(headers: Mapping[str, bytes]) -> ClusterTime | None:
-    """From `node/replica set/seconds.increment/index`."""
+    """Parse the cluster time in `node/replica set/seconds.increment/index`."""
     parts = headers.get(_SOURCE, b"").decode(errors="replace").rsplit("/", 2)
     seconds, _, increment = parts[-2].partition(".") if len(parts) > 1 else ("", "", "")
     if not (seconds.isdecimal() and increment.isdecimal()):

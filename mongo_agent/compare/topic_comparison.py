@@ -1,9 +1,9 @@
-"""Reading collections, and their topics behind them.
+"""Reads of collections, followed by reads of their topics.
 
-    time before ── documents are read ── time behind ── the agent has delivered up to it ── topics
+    time before ── read documents ── time after ── wait until the agent delivered it ── read topics
 
-What nobody changed between the two times has one state, which is the last one in the topic. So no
-read has to be at one time, and a large collection may take as long as it needs.
+A document without a change between the two times has one state, which must be the last one in the
+topic. So no read needs a fixed cluster time, and reading a large collection may take any time.
 """
 
 import time
@@ -38,7 +38,7 @@ Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _DOCUMENTS = 1000
 _ANSWER_S = 30.0
-_LOOK_INTERVAL_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
 
 def compare(
@@ -48,13 +48,15 @@ def compare(
     names: tuple[str, ...],
     wait_s: float,
 ) -> list[CollectionComparison]:
-    """The captured collections, or those of them that are named. Raises UnavailableError when the
-    stored position does not come behind the read within `wait_s`, ConfigError for a name that is
-    not captured, and what MongoDB and Kafka raise."""
+    """Compare the captured collections, or the named ones.
+
+    Raises UnavailableError if the stored offset does not pass the read within `wait_s`, ConfigError
+    for a name that is not captured, and errors of MongoDB and Kafka.
+    """
     if config.properties.uses_avro:
         raise ConfigError(
-            "`key.converter` or `value.converter` asks for Avro, and `compare` reads topics in "
-            "JSON alone, with or without schemas."
+            "`key.converter` or `value.converter` is Avro; `compare` supports only JSON topics, "
+            "with or without schemas."
         )
     collections = _chosen(client, config, names)
     encode = encoder(config, deployment)
@@ -69,7 +71,7 @@ def compare(
     existing = existing_topics(settings, _ANSWER_S)
     for name in wanted:
         if name in existing:
-            _hear(settings, name, topics)
+            _read_topic(settings, name, topics)
     return [compare_collection(name, documents, topics[name]) for name, documents in read.items()]
 
 
@@ -82,7 +84,9 @@ def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list
     by_name = {f"{each.database}.{each.name}": each for each in captured}
     for name in names:
         if name not in by_name:
-            raise ConfigError(f"{name} is not captured, as `mongo-agent plan` explains.")
+            raise ConfigError(
+                f"The agent does not capture {name}. `mongo-agent plan` shows the reason."
+            )
     return [by_name[name] for name in dict.fromkeys(names or by_name)]
 
 
@@ -90,13 +94,15 @@ def _now(client: Client) -> ClusterTime:
     try:
         return current_cluster_time(client)
     except StreamFailedError as error:
-        raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
+        raise UnavailableError(
+            f"MongoDB returns no cluster time: {error}. Check `rs.status()`."
+        ) from error
 
 
 def _documents(
     client: Client, encode: MongoEncoder, collection: CollectionInfo
 ) -> dict[bytes, bytes]:
-    """Digests by the keys of messages, as a copy would make them."""
+    """Digests of the documents by message key, encoded as in a snapshot."""
     found: dict[bytes, bytes] = {}
     concern = ReadConcern("majority")
     database = client.get_database(collection.database, _RAW, read_concern=concern)
@@ -137,22 +143,22 @@ def _wait_for_delivery(
         if reached is not None and reached > behind:
             return
         if time.monotonic() >= until_s:
-            where = "None is stored" if reached is None else f"The stored position is {reached}"
+            where = "No offset is stored" if reached is None else f"The stored offset is {reached}"
             raise UnavailableError(
-                f"{where}, and the documents were read up to {behind}: see that the agent runs and "
-                "delivers, or give it more time by --wait. On an idle server the position moves "
-                "with its own no-op, every ten seconds."
+                f"{where}; the documents were read up to {behind}. Check that the agent runs and "
+                "delivers, or raise --wait. On an idle server the offset advances every ten "
+                "seconds, with the server's no-op."
             )
-        time.sleep(_LOOK_INTERVAL_S)
+        time.sleep(_POLL_INTERVAL_S)
 
 
-def _hear(settings: Any, name: str, topics: dict[str, TopicState]) -> None:
+def _read_topic(settings: Any, name: str, topics: dict[str, TopicState]) -> None:
     for record in committed_records(settings, name, _ANSWER_S):
         try:
             said = document_state(record.value, record.headers)
         except ValueError as error:
-            raise ConfigError(f"The topic {name} does not hold JSON, which alone is read.") from (
-                error
-            )
+            raise ConfigError(
+                f"The topic {name} does not contain JSON; `compare` supports only JSON."
+            ) from (error)
         if said is not None and said.collection in topics:
-            topics[said.collection].hear(record.key or b"", said)
+            topics[said.collection].record(record.key or b"", said)

@@ -1,7 +1,7 @@
-"""`_id`s as the server wrote them: a document `{_id: …}` cut out of a larger one, byte by byte.
+"""Raw `_id`s: the document `{_id: …}` cut from a larger one, byte for byte.
 
-Decoding and encoding would change some (a symbol becomes a string, text that is no UTF-8 an error),
-and a bound that is not the server's own value may leave documents out.
+Decoding and encoding would change some values: a symbol becomes a string, and text that is not
+UTF-8 fails. A bound that differs from the server's value could exclude documents.
 """
 
 import struct
@@ -21,14 +21,14 @@ _SIZES = {
     0x7F: 0,
     0xFF: 0,
 }
-"""Bytes of the values that have always as many."""
+"""Sizes of fixed-size values, in bytes."""
 _BEHIND_LENGTH = {0x02: 0, 0x03: -4, 0x04: -4, 0x05: 1, 0x0C: 12, 0x0D: 0, 0x0E: 0, 0x0F: -4}
-"""What a value has behind what its length counts; documents count the length itself too."""
+"""Bytes of a value beyond its length prefix; the length of a document includes the prefix."""
 _PATTERN = 0x0B
 
 
 def id_document(document: bytes) -> bytes:
-    """`{_id: …}` of a raw document. Raises ValueError where there is none."""
+    """Extract `{_id: …}` of a raw document. Raises ValueError without one."""
     try:
         return _id_document(document)
     except (IndexError, KeyError, struct.error) as error:

@@ -1,4 +1,4 @@
-"""Queries of people, in extended JSON."""
+"""Snapshot filters in extended JSON."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from mongo_agent.documents.extended_json import parse_extended_json
 
 
 def parse_filter(text: str) -> dict[str, Any]:
-    """A filter in extended JSON. Raises ValueError with the reason."""
+    """Parse a filter. Raises ValueError."""
     document = parse_extended_json(text)
     if not isinstance(document, dict):
-        raise ValueError("it is no document")
+        raise ValueError("not a document")
     return document

@@ -1,11 +1,11 @@
-"""Offsets of Kafka Connect, as its stores keep them: bytes by bytes, both JSON.
+"""Offsets of Kafka Connect in its stores: key and value, both JSON.
 
     ["shop-connector", {"server_id": "shop"}]  →  {"sec": 1707147246, "ord": 3, …}
 
-A standalone worker has them in a file (`offset.storage.file.filename`), a serialised Java map of
-byte arrays (`FileOffsetBackingStore`); a distributed one in a topic (`offset.storage.topic`), whose
-records are read here as lines of text too, as the console consumer prints them with
-`print.key=true`.
+A standalone worker stores them in a file (`offset.storage.file.filename`), a serialised Java map of
+byte arrays (`FileOffsetBackingStore`). A distributed worker stores them in a topic
+(`offset.storage.topic`); the agent also reads its records as lines of text, as the console consumer
+prints them with `print.key=true`.
 """
 
 import json
@@ -21,12 +21,12 @@ _JAVA_STREAM = b"\xac\xed"
 _SEPARATOR = b"\t"
 
 Record = tuple[bytes, bytes | None]
-"""Key and value; without a value the key is not used any more."""
+"""Key and value; a record without a value deletes the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectOffset:
-    """Where a connector has come to in one partition of its source."""
+    """The offset of a connector in one source partition."""
 
     connector: str
     partition: Mapping[str, Any]
@@ -34,7 +34,7 @@ class ConnectOffset:
 
 
 def read_file(content: bytes) -> list[Record]:
-    """Of the file of a standalone worker, or of lines. Raises ConfigError for other content."""
+    """Parse the file of a standalone worker, or lines. Raises ConfigError for other content."""
     if content.startswith(_JAVA_STREAM):
         return _java_map(content)
     lines = [line for line in content.splitlines() if line.strip()]
@@ -42,8 +42,10 @@ def read_file(content: bytes) -> list[Record]:
 
 
 def connect_offsets(records: Iterable[Record]) -> list[ConnectOffset]:
-    """The last offset of each key, in the order of the keys' first records. Keys of another form
-    are left out: a topic of offsets may hold those of any connector."""
+    """The last offset of each key, in the order of the first records.
+
+    Skips keys of another format: an offset topic may contain offsets of any connector.
+    """
     last: dict[bytes, bytes | None] = {}
     for key, value in records:
         last[key] = value
@@ -62,15 +64,15 @@ def _java_map(content: bytes) -> list[Record]:
         pairs = load(content).items()
         return [(_bytes(key), None if value is None else _bytes(value)) for key, value in pairs]
     except Exception as error:
-        # The library raises what it meets: struct.error, IndexError, AttributeError …
+        # The library raises arbitrary exceptions: struct.error, IndexError, AttributeError …
         raise ConfigError(
             f"The file is a serialised Java object, but not the map of byte arrays that Kafka "
-            f"Connect writes: {error}."
+            f"Connect writes: {error}. Use the file that `offset.storage.file.filename` names."
         ) from error
 
 
 def _bytes(array: Iterable[int]) -> bytes:
-    # Java's bytes have signs.
+    # Java's bytes are signed.
     return bytes(each & 0xFF for each in array)
 
 
@@ -78,7 +80,7 @@ def _line(number: int, line: bytes) -> Record:
     key, separator, value = line.partition(_SEPARATOR)
     if not separator:
         raise ConfigError(
-            f"Line {number} is no offset. It has to read `<key><tab><value>`, as "
+            f"Line {number} is not an offset. It must be `<key><tab><value>`, as "
             "kafka-console-consumer.sh prints it with --property print.key=true."
         )
     return key.strip(), None if value.strip() in (b"null", b"") else value.strip()

@@ -1,10 +1,10 @@
-"""The position of Debezium's MongoDB connector as one of this agent.
+"""Conversion of the offset of Debezium's MongoDB connector.
 
     {"sec": 1707147246, "ord": 3, "initsync": false, "resume_token": "…", "transaction_id": …}
 
-`resume_token` is the token's BSON in base64 (2.x and later) or its `_data` (1.9); offsets of a copy
-have none, and those of heartbeats have a token and -1 for the time. Up to 2.5 there was one
-offset for each shard, with the name of its replica set in `rs` (`MongoDbOffsetContext`).
+`resume_token` is the token's BSON in base64 (2.x and later) or its `_data` (1.9). Offsets of a
+snapshot have none; those of heartbeats have a token and -1 as time. Up to 2.5 each shard has an
+offset, with the name of its replica set in `rs` (`MongoDbOffsetContext`).
 """
 
 import base64
@@ -24,78 +24,76 @@ from sidecar.errors import ConfigError
 _SERVER, _REPLICA_SET = "server_id", "rs"
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 _FOREIGN_PIPELINE = ""
-"""No fingerprint is like it, so the stream is opened by the time and what was sent is passed over
-by its token: Debezium's pipeline is another one than ours."""
+"""Equal to no fingerprint: the agent opens the stream by time and skips delivered events by token,
+because Debezium's pipeline differs from the agent's."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedPosition:
-    """Where the stream goes on, and what a person is told of that."""
+    """The position at which the stream resumes, and messages about it."""
 
     position: StreamPosition
-    sentences: tuple[str, ...]
+    messages: tuple[str, ...]
 
 
 def imported_position(
     offsets: Sequence[ConnectOffset], server_id: str, cluster: str, *, oldest: bool = False
 ) -> ImportedPosition:
-    """The position under the logical name `server_id` (`topic.prefix`), in the cluster that the
-    agent is connected to.
+    """The position of the logical name `server_id` (`topic.prefix`) in the connected cluster.
 
-    Of several, such as one for each shard, the oldest is taken with `oldest`; otherwise they are
-    refused. Raises ConfigError, one sentence.
+    With `oldest` the oldest of several offsets, such as those of shards, is used; without it
+    several are an error. Raises ConfigError.
     """
     ours = [each for each in offsets if each.partition.get(_SERVER) == server_id]
     if not ours:
-        raise ConfigError(_none(offsets, server_id))
+        raise ConfigError(_missing_message(offsets, server_id))
     copying = [each for each in ours if each.offset.get("initsync") is True]
     if copying:
         raise ConfigError(
-            f"{_name(copying[0])} was still copying when it stopped, and a copy is not taken over: "
-            "start the agent without a position and with `snapshot.mode=initial`, so that the copy "
-            "is made anew."
+            f"{_name(copying[0])} stopped during its snapshot, and the agent cannot continue it. "
+            "Start the agent without an offset and with `snapshot.mode=initial` for a new snapshot."
         )
     if len(ours) > 1 and not oldest:
         names = ", ".join(f"{_name(each)} at {_time(each, _token(each))}" for each in ours)
         raise ConfigError(
-            f"There are {len(ours)} offsets of {server_id}: {names}. Take the oldest of them with "
-            "--oldest, which repeats what the others are ahead, or give a file with one."
+            f"There are {len(ours)} offsets of {server_id}: {names}. Use --oldest, which repeats "
+            "the later events of the others, or a file with one offset."
         )
     taken = min(ours, key=lambda each: _time(each, _token(each)))
-    # Tokens of different streams do not compare, so of several only the time is of use.
+    # Tokens of different streams are not comparable, so only the time of several is usable.
     token = None if len(ours) > 1 else _token(taken)
     position = StreamPosition(token or {}, _time(taken, _token(taken)), _FOREIGN_PIPELINE, cluster)
-    return ImportedPosition(position, tuple(_sentences(taken, position, len(ours))))
+    return ImportedPosition(position, tuple(_messages(taken, position, len(ours))))
 
 
-def _sentences(taken: ConnectOffset, position: StreamPosition, count: int) -> list[str]:
-    where = f"the position of {_name(taken)}: cluster time {position.time}"
+def _messages(taken: ConnectOffset, position: StreamPosition, count: int) -> list[str]:
+    where = f"the offset of {_name(taken)}: cluster time {position.time}"
     if position.token:
-        told = [f"Taken is {where} and its resume token; nothing is repeated."]
+        messages = [f"Imported {where}, with its resume token. No event is repeated."]
     elif count > 1:
-        told = [
-            f"Taken is {where}, the oldest of {count}; events of this time and later come again, "
-            "as far as they were delivered."
+        messages = [
+            f"Imported {where}, the oldest of {count}. Delivered events from this time on are "
+            "repeated."
         ]
     else:
-        told = [f"Taken is {where}; it has no resume token, so events of this time come again."]
+        messages = [f"Imported {where}, without a resume token. Events of this time are repeated."]
     if taken.offset.get("transaction_id") is not None:
-        told.append(
-            f"The transaction {taken.offset['transaction_id']} was open: the numbers of its events "
-            "begin anew."
+        messages.append(
+            f"The transaction {taken.offset['transaction_id']} was open; the numbering of its "
+            "events restarts."
         )
     if any(n.startswith("incremental_snapshot_") and v for n, v in taken.offset.items()):
-        told.append("An incremental snapshot was under way; ask for it again by a signal.")
-    return told
+        messages.append("An incremental snapshot was running; request it again by a signal.")
+    return messages
 
 
-def _none(offsets: Sequence[ConnectOffset], server_id: str) -> str:
+def _missing_message(offsets: Sequence[ConnectOffset], server_id: str) -> str:
     others = sorted({str(o.partition[_SERVER]) for o in offsets if _SERVER in o.partition})
     if not others:
-        return "There are no offsets of a Debezium connector in it."
+        return "The input contains no offsets of a Debezium connector. Check the file or topic."
     return (
-        f"There is no offset of {server_id} (topic.prefix) in it, but of {', '.join(others)}. Set "
-        "`topic.prefix` to the name that the connector had (`topic.prefix` or `mongodb.name`)."
+        f"The input has no offset of {server_id} (topic.prefix), only of {', '.join(others)}. Set "
+        "`topic.prefix` to the connector's `topic.prefix` or `mongodb.name`."
     )
 
 
@@ -105,18 +103,20 @@ def _name(offset: ConnectOffset) -> str:
 
 
 def _time(offset: ConnectOffset, token: Token | None) -> ClusterTime:
-    """That of the token: the offset of a heartbeat has no other."""
+    """The time of the token, which is the only one in the offset of a heartbeat."""
     if token is not None:
         return read_token(token).time
     second, increment = offset.offset.get("sec"), offset.offset.get("ord")
     if not isinstance(second, int) or second <= 0:
-        raise ConfigError(f"The offset of {_name(offset)} has neither a resume token nor a time.")
+        raise ConfigError(
+            f"The offset of {_name(offset)} has neither a resume token nor a time. Start without "
+            "it."
+        )
     return ClusterTime(second, increment if isinstance(increment, int) and increment > 0 else 0)
 
 
 def _token(offset: ConnectOffset) -> Token | None:
-    """None where the offset has none, or one that says nothing, as those of DocumentDB: it could
-    not be compared with that of an event."""
+    """The resume token; None without one, or for an opaque token as from DocumentDB."""
     text = offset.offset.get("resume_token")
     if not isinstance(text, str) or not text:
         return None
@@ -124,7 +124,8 @@ def _token(offset: ConnectOffset) -> Token | None:
         data = text if _HEXADECIMAL.fullmatch(text) else _data(text)
     except (binascii.Error, BSONError) as error:
         raise ConfigError(
-            f"The resume token of {_name(offset)} cannot be read: {error}."
+            f"The resume token of {_name(offset)} cannot be read: {error}. Use --from-topic or an "
+            "intact file."
         ) from error
     token = {"_data": data}
     try:
@@ -135,6 +136,6 @@ def _token(offset: ConnectOffset) -> Token | None:
 
 
 def _data(text: str) -> str:
-    """Of a token's BSON in base64. Empty where it is no text, as of servers before 4.0."""
+    """`_data` of a token as BSON in base64; empty unless it is text, as before MongoDB 4.0."""
     data = bson.decode(base64.b64decode(text, validate=True)).get("_data")
     return data if isinstance(data, str) else ""

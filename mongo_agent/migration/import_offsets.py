@@ -1,4 +1,4 @@
-"""A position from elsewhere is put where the agent begins."""
+"""Import of Debezium's offsets into the agent's store."""
 
 from collections.abc import Sequence
 
@@ -27,24 +27,24 @@ _COMMIT_S = 60.0
 def import_offsets(
     config: MongoConfig, offsets: Sequence[ConnectOffset], *, oldest: bool, replace: bool
 ) -> tuple[str, ...]:
-    """Stores the position of Debezium's connector; gives sentences about what was taken.
+    """Store the offset of Debezium's connector and return messages about the result.
 
-    MongoDB is asked who it is. Raises ConfigError for offsets that cannot be taken, and when there
-    is a position and `replace` is not set; LockedError while the agent runs.
+    Queries MongoDB for its deployment. Raises ConfigError for unusable offsets and for existing
+    offsets without `replace`, LockedError while the agent runs.
     """
     with MongoClient(**config.client.prompt(_ANSWER_MS)) as client:
         deployment = discover(client)
     taken = imported_position(
         offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
     )
-    # Debezium's copy is at its end, so none is due here.
+    # Debezium's snapshot is complete, so the agent takes none.
     lane = StreamOffset(taken.position, None, SnapshotProgress(initial=InitialSnapshot.DONE))
     position = AgentOffsets()
     for scope in config.scopes:
         position = position.moved(scope.stream_name, lane)
     with DirectoryLock(config.properties.offset_directory):
         where = _store(config, deployment, position, replace=replace)
-    return (*taken.sentences, f"It is stored in {where}.")
+    return (*taken.messages, f"The offset is stored in {where}.")
 
 
 def _store(
@@ -73,13 +73,14 @@ def _store_in_kafka(
         sink.close(_COMMIT_S)
     try:
         if store.load().values != position.values():
-            raise UnavailableError(f"The topic {records.topic} did not take the position.")
+            raise UnavailableError(
+                f"The offset was not written to the topic {records.topic}. Check the broker and "
+                "retry."
+            )
     finally:
         sink.close(0.0)
 
 
 def _refuse_other(is_there: bool, where: str, replace: bool) -> None:
     if is_there and not replace:
-        raise ConfigError(
-            f"There is a position in {where} already. --replace puts this one in its place."
-        )
+        raise ConfigError(f"{where} already contains an offset. Use --replace to overwrite it.")

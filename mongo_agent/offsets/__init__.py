@@ -1,8 +1,8 @@
-"""What is delivered: where each stream has come to, its open transaction, and its copies."""
+"""Offsets: the position, open transaction and snapshot progress of each stream."""
 
 from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset
 
 OFFSET_FILE = "mongo_offset.properties"
-"""The file in `offset.backing.store.dir` that holds the position."""
+"""The offset file in `offset.backing.store.dir`."""
 
 __all__ = ["OFFSET_FILE", "AgentOffsets", "StreamOffset"]

@@ -1,9 +1,9 @@
-"""The position of an agent as a frozen value, and as the names and values of a store.
+"""The offsets of an agent, as a frozen value and as entries of a store.
 
-token={"_data": "8265C0…"}            of the stream over the whole deployment
+token={"_data": "8265C0…"}            the stream of the whole deployment
 cluster.time=1707147246:3
 …
-shop.orders/token={"_data": "8265…"}  of a stream over one collection
+shop.orders/token={"_data": "8265…"}  the stream of one collection
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _SEPARATOR = "/"
 
 @dataclass(frozen=True, slots=True)
 class StreamOffset:
-    """Everything of one stream up to here is delivered. `transaction` is the one that is open."""
+    """The offset of one stream: everything before it is delivered."""
 
     stream: StreamPosition
     transaction: MongoTransaction | None
@@ -37,7 +37,7 @@ class StreamOffset:
 
 @dataclass(frozen=True, slots=True)
 class AgentOffsets:
-    """Positions by the name of their lane."""
+    """The offset of each stream, by stream name."""
 
     lanes: Mapping[str, StreamOffset] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -45,7 +45,7 @@ class AgentOffsets:
         return AgentOffsets(MappingProxyType({**self.lanes, lane: position}))
 
     def values(self) -> dict[str, str]:
-        """As a store has it (`sidecar.offsets`)."""
+        """The entries of a store (`sidecar.offsets`)."""
         return {
             f"{lane}{_SEPARATOR}{name}" if lane else name: value
             for lane, position in self.lanes.items()
@@ -54,13 +54,13 @@ class AgentOffsets:
 
 
 def parse_offsets(values: Mapping[str, str], cluster: str) -> AgentOffsets:
-    """What a store says. Raises `OffsetStoreError` for what is of another form or cluster."""
+    """Parse the entries of a store. Raises `OffsetStoreError` for another format or cluster."""
     lanes = {lane: _lane(of_lane, cluster) for lane, of_lane in _by_lane(values)}
     return AgentOffsets(MappingProxyType(lanes))
 
 
 def stored_cluster(values: Mapping[str, str]) -> str:
-    """Of what cluster a store tells; empty for one that tells nothing."""
+    """The cluster that a store's entries name; empty without one."""
     named = (value for name, value in values.items() if name.rpartition(_SEPARATOR)[2] == CLUSTER)
     return next(named, "")
 
@@ -76,7 +76,9 @@ def _by_lane(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
 def _lane(values: Mapping[str, str], cluster: str) -> StreamOffset:
     stream = stored_position(values, cluster)
     if stream is None:
-        raise OffsetStoreError("The stored position is empty.")
+        raise OffsetStoreError(
+            "The stored offset is empty. Restore the previous file, or move it away to start anew."
+        )
     try:
         transaction = values.get(_TRANSACTION)
         copies = values.get(_COPIES)
@@ -86,4 +88,6 @@ def _lane(values: Mapping[str, str], cluster: str) -> StreamOffset:
             SnapshotProgress() if copies is None else SnapshotProgress.from_json(copies),
         )
     except ValueError as error:
-        raise OffsetStoreError(f"The stored position cannot be read: {error}.") from error
+        raise OffsetStoreError(
+            f"The stored offset cannot be read: {error}. Restore an intact copy."
+        ) from error

@@ -1,4 +1,4 @@
-"""How the agent's position lies in Kafka."""
+"""Offsets in a Kafka topic."""
 
 from mongo_agent.config import MongoConfig
 from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_offsets
@@ -8,10 +8,10 @@ from sidecar.offsets.position_store import PositionRecords, PositionStore
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:
-    """None with `position.store=file`.
+    """The records of `position.store=kafka`; None with `position.store=file`.
 
-    Agents beside the shards of one cluster share the logical name, so each has the name of its
-    replica set too.
+    Agents of the shards of one cluster share the logical name, so their records also carry the name
+    of the replica set.
     """
     if config.properties.position_store != "kafka":
         return None
@@ -22,20 +22,19 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
 
 
 class KafkaOffsets:
-    """What the topic tells when the sink was closed in the middle: perhaps more than is known to be
-    committed."""
+    """Offsets reloaded after the sink closed; the topic may be ahead of the known commits."""
 
     def __init__(self, store: PositionStore, loaded: StoredOffsets, cluster: str) -> None:
-        """`loaded` is what the store had at the start."""
+        """`loaded` are the entries at the start."""
         self._store = store
         self._values = loaded.values
         self._cluster = cluster
 
     def after(self, reached: AgentOffsets) -> AgentOffsets:
-        """Where to go on. Without a commit since the last look that is where one is: what a start
-        adds, such as a copy that is due, is stored with the first commit only.
+        """The offsets to resume at.
 
-        Raises what `PositionStore.load` raises.
+        Without a commit since the last load these are `reached`: the changes of a start, such as a
+        due snapshot, are stored only with the first commit. Raises like `PositionStore.load`.
         """
         values = self._store.load().values
         if values == self._values:

@@ -1,4 +1,4 @@
-"""The stored position as anybody may look at it, beside an agent that runs."""
+"""Read access to the stored offsets, also while the agent runs."""
 
 from mongo_agent.config import MongoConfig
 from mongo_agent.offsets import OFFSET_FILE
@@ -13,8 +13,11 @@ _ANSWER_S = 30.0
 def load_offsets(
     config: MongoConfig, deployment: Deployment, topic_prefix: str | None = None
 ) -> StoredOffsets:
-    """From the file or the topic. Raises OffsetStoreError, and of a topic UnavailableError,
-    RefusedError or ConfigError. A `topic_prefix` must be that of the file."""
+    """Load the offsets from the file or the topic.
+
+    Raises OffsetStoreError, and for a topic UnavailableError, RefusedError or ConfigError. A
+    `topic_prefix` must match the one in the file.
+    """
     records = position_records(config, deployment)
     if records is None:
         return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()

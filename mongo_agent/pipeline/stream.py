@@ -203,8 +203,8 @@ class Stream:
             if not self._dead_letters.note_gap(gap):
                 return False
             self._kept = 1
-            if read.lost.is_copied_again:
-                self.copying.copy_again(read.lost.reason)
+            if read.lost.is_resnapshot:
+                self.copying.restart(read.lost.reason)
         first = 0 if read.lost is None else 1
         for index, refused in enumerate(read.batch.failures, first):
             if index < self._kept:

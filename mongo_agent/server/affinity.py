@@ -1,8 +1,8 @@
-"""Which server a stream is read from.
+"""Server affinity: all commands of a stream go to one server.
 
-A cursor lives in one server, and a driver chooses one for each command: another mongos, another
-secondary. So all commands of a stream go to the server that its first one went to, as long as that
-may be chosen: a member whose role does not fit any more is left, and the stream is opened again.
+A cursor exists on one server, and a driver selects a server for each command: another mongos, or
+another secondary. The commands of a stream therefore use the server of its first command while that
+server is eligible. When its role changes, the stream is reopened on another server.
 """
 
 import threading
@@ -11,38 +11,38 @@ from contextlib import contextmanager
 
 from pymongo.server_description import ServerDescription
 
-_pinned = threading.local()
+_active = threading.local()
 
 
 class ServerAffinity:
-    """`with pin.held():` around each command."""
+    """Wrap each command in `with affinity.active():`."""
 
     def __init__(self) -> None:
         self._address: tuple[str, int | None] | None = None
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """What this thread asks inside of the block goes to one server."""
-        _pinned.pin = self
+    def active(self) -> Iterator[None]:
+        """Send the commands of this thread inside the block to one server."""
+        _active.affinity = self
         try:
             yield
         finally:
-            _pinned.pin = None
+            _active.affinity = None
 
-    def choose(self, suitable: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
-        """Of servers that may be asked, the one that was asked before, else the nearest one."""
-        kept = [each for each in suitable if each.address == self._address]
-        if not kept:
-            kept = sorted(suitable, key=_distance)[:1]
-        if kept:
-            self._address = kept[0].address
-        return kept
+    def choose(self, eligible: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
+        """The server of the previous command if it is eligible, else the nearest one."""
+        chosen = [each for each in eligible if each.address == self._address]
+        if not chosen:
+            chosen = sorted(eligible, key=_distance)[:1]
+        if chosen:
+            self._address = chosen[0].address
+        return chosen
 
 
-def select_server(suitable: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
-    """The `server_selector` of a client: outside of a pin the driver's choice stays."""
-    pin: ServerAffinity | None = getattr(_pinned, "pin", None)
-    return suitable if pin is None else pin.choose(suitable)
+def select_server(eligible: Sequence[ServerDescription]) -> Sequence[ServerDescription]:
+    """The `server_selector` of a client; without an active affinity the driver selects."""
+    affinity: ServerAffinity | None = getattr(_active, "affinity", None)
+    return eligible if affinity is None else affinity.choose(eligible)
 
 
 def _distance(server: ServerDescription) -> float:

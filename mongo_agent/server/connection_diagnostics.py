@@ -1,7 +1,7 @@
-"""What stands behind a connection that does not come about.
+"""Diagnosis of failed connections.
 
-A driver that was given the name of a replica set passes over servers that are none, or another one,
-and only says that nobody answered. So each configured address is asked by itself what it is.
+A driver with a replica set name ignores standalones and members of other sets, and reports only a
+timeout. The agent therefore sends `hello` to each configured address.
 """
 
 import socket
@@ -26,20 +26,21 @@ _DEFAULT_PORT = 27017
 
 @dataclass(frozen=True, slots=True)
 class SeedAnswer:
-    """`hello` is the server's answer; None where there was none. `speaks_tls` is known only of a
-    server that answers in the other way than the configured one. `said` is what the driver said
-    where there was no answer."""
+    """The reply of one configured address.
+
+    `hello` is None without a reply; `error` is the driver's message then. `speaks_tls` is set only
+    for a server that replies in the mode, TLS or plain, that is not configured.
+    """
 
     address: str
     hello: Mapping[str, Any] | None
     speaks_tls: bool | None = None
-    said: str = ""
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedServer:
-    """What the configuration says of the servers: the name of the replica set, if any, whether one
-    address alone is used, and whether by TLS."""
+    """The configured replica set name, connection mode and use of TLS."""
 
     name: str | None = None
     is_direct: bool = False
@@ -47,14 +48,16 @@ class ExpectedServer:
 
 
 def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
-    """The same error, or what stands behind it: a ConfigError, or an UnavailableError with a better
-    sentence. Asks every address, which takes some seconds where nobody answers."""
-    wanted, seeds = _look_at_seeds(settings)
+    """Replace a connection error by its cause, if an address reveals one.
+
+    Queries every address, which takes some seconds for unreachable ones.
+    """
+    wanted, seeds = _query_seeds(settings)
     waiting: list[str] = []
     for seed in seeds:
-        sentence = mismatch(wanted, [seed])
-        if sentence is not None:
-            return ConfigError(sentence)
+        message = mismatch(wanted, [seed])
+        if message is not None:
+            return ConfigError(message)
         if seed.hello is not None and seed.hello.get("isreplicaset"):
             waiting.append(seed.address)
     if waiting and not isinstance(error, RefusedError):
@@ -62,8 +65,8 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
     return error
 
 
-def _look_at_seeds(settings: ClientSettings) -> tuple[ExpectedServer, Iterator[SeedAnswer]]:
-    """Each is asked when it is wanted."""
+def _query_seeds(settings: ClientSettings) -> tuple[ExpectedServer, Iterator[SeedAnswer]]:
+    """The expected server, and the replies of the addresses, queried lazily."""
     addresses, options = _seeds(settings.options)
     tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
     wanted = ExpectedServer(
@@ -71,28 +74,28 @@ def _look_at_seeds(settings: ClientSettings) -> tuple[ExpectedServer, Iterator[S
         bool(options.get("directconnection")),
         bool(tls.get("tls", tls.get("ssl", False))),
     )
-    return wanted, (_asked(address, tls, has_tls=wanted.has_tls) for address in addresses)
+    return wanted, (_query(address, tls, has_tls=wanted.has_tls) for address in addresses)
 
 
-def _asked(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> SeedAnswer:
+def _query(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> SeedAnswer:
     try:
         return SeedAnswer(address, _hello(address, tls))
     except PyMongoError as error:
-        said = str(error)
+        reason = str(error)
     if has_tls:
-        return SeedAnswer(address, None, False if _answers_plainly(address) else None, said)
-    return SeedAnswer(address, None, True if _answers_by_tls(address) else None, said)
+        return SeedAnswer(address, None, False if _answers_plainly(address) else None, reason)
+    return SeedAnswer(address, None, True if _answers_by_tls(address) else None, reason)
 
 
 def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Addresses, and options by names in small letters."""
+    """Addresses, and options by lower-case name."""
     host = given["host"]
     options = {}
     if isinstance(host, str):
         try:
             parsed = parse_uri(host)
         except PyMongoError:
-            # The name of a cluster that DNS does not know.
+            # DNS does not resolve the name of the cluster.
             return [], {}
         options = {name.lower(): value for name, value in parsed["options"].items()}
         host = [_address(*node) for node in parsed["nodelist"]]
@@ -105,7 +108,7 @@ def _address(host: str, port: int | None) -> str:
 
 
 def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any]:
-    # Who a server is it tells without a login.
+    # `hello` needs no login.
     options = {**tls, "directConnection": True, "serverSelectionTimeoutMS": _LONGEST_MS}
     with MongoClient[Any](address, **options) as client:
         answer: Mapping[str, Any] = client.admin.command("hello")
@@ -122,7 +125,7 @@ def _answers_plainly(address: str) -> bool:
 
 
 def _answers_by_tls(address: str) -> bool:
-    """By the beginning of a connection, in which nobody is believed and nothing is said."""
+    """Whether a TLS handshake starts. Verifies nothing and sends no data."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -130,7 +133,7 @@ def _answers_by_tls(address: str) -> bool:
         with _connection(address) as raw, context.wrap_socket(raw):
             return True
     except ssl.SSLError as error:
-        # An alert is a word of TLS.
+        # An alert is a TLS message.
         return "ALERT" in (error.reason or "")
     except OSError:
         return False
@@ -142,8 +145,7 @@ def _connection(address: str) -> socket.socket:
 
 
 def mismatch(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> str | None:
-    """A sentence when a server answers and is not what is configured. None where nobody answers,
-    or all is as it should be."""
+    """An error if a server replies and contradicts the configuration, else None."""
     return next(_wrong(wanted, seeds), None)
 
 
@@ -152,35 +154,35 @@ def _wrong(wanted: ExpectedServer, seeds: Sequence[SeedAnswer]) -> Iterator[str]
         if seed.hello is None:
             yield from _wrong_tls(seed)
             continue
-        sentence = no_change_streams(seed.hello, seed.address)
-        if sentence is not None and (wanted.is_direct or not seed.hello.get("arbiterOnly")):
-            yield sentence
+        message = no_change_streams(seed.hello, seed.address)
+        if message is not None and (wanted.is_direct or not seed.hello.get("arbiterOnly")):
+            yield message
         elif seed.hello.get("msg") == _MONGOS:
             if wanted.name is not None:
                 yield (
-                    f"A mongos answers at {seed.address}, and the configuration names the replica "
-                    f"set {wanted.name}: leave the name out of `mongodb.hosts` or the connection "
+                    f"A mongos answers at {seed.address}, but the configuration names the replica "
+                    f"set {wanted.name}. Remove the name from `mongodb.hosts` or the connection "
                     "string."
                 )
         elif (found := seed.hello.get("setName")) is not None and wanted.name not in (None, found):
             yield (
-                f"The replica set at {seed.address} is named {found}, and the configuration says "
-                f"{wanted.name}: correct `mongodb.hosts` or `replicaSet` in the connection string."
+                f"The replica set at {seed.address} is named {found}, but the configuration names "
+                f"{wanted.name}. Correct `mongodb.hosts` or `replicaSet` in the connection string."
             )
 
 
 def _wrong_tls(seed: SeedAnswer) -> Iterator[str]:
-    sentence = tls_error(seed.said)
-    if sentence is not None:
-        yield sentence
+    message = tls_error(seed.error)
+    if message is not None:
+        yield message
     if seed.speaks_tls:
         yield (
-            f"The server at {seed.address} takes no connection without TLS: set "
-            "`mongodb.ssl.enabled=true`, or `tls=true` in the connection string, and say whom it "
-            "trusts (`mongodb.ssl.truststore` or `mongodb.ssl.ca.path`)."
+            f"The server at {seed.address} requires TLS. Set `mongodb.ssl.enabled=true`, or "
+            "`tls=true` in the connection string, and the trusted CAs (`mongodb.ssl.truststore` or "
+            "`mongodb.ssl.ca.path`)."
         )
     if seed.speaks_tls is False:
         yield (
-            f"The server at {seed.address} does not speak TLS: set `mongodb.ssl.enabled=false`, or "
-            "leave `tls=true` out of the connection string, or name the port that does."
+            f"The server at {seed.address} does not use TLS. Set `mongodb.ssl.enabled=false`, "
+            "remove `tls=true` from the connection string, or name a port that uses TLS."
         )

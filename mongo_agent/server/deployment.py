@@ -1,4 +1,4 @@
-"""Which deployment this is: a replica set, or a sharded cluster behind a mongos."""
+"""Discovery of the deployment: a replica set, or a sharded cluster through a mongos."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,24 +16,24 @@ from mongo_agent.server.failures import Failure, classify_failure
 from sidecar.errors import ConfigError, UnavailableError
 
 Client = MongoClient[Any]
-Told = TypeVar("Told")
+T = TypeVar("T")
 
 LOAD_BALANCED = (
-    "`loadBalanced=true`, which sends each command to any mongos, while a change stream lives in "
-    "one: leave it out and name the mongos themselves."
+    "`loadBalanced=true`, which sends each command to any mongos; a change stream needs a fixed "
+    "one. Remove the option and list the mongos."
 )
 
 SHARDED = "sharded"
-"""Stands for the name of a replica set where a mongos answers."""
+"""Used instead of a replica set name for a sharded cluster."""
 
 STANDALONE = (
-    "This server is no member of a replica set, so it has no change streams: start mongod with "
+    "The server is not a member of a replica set and has no change streams. Start mongod with "
     "`--replSet rs0` (or `replication.replSetName: rs0`) and run `rs.initiate()` once."
 )
 
 _MONGOS = "isdbgrid"
 _OLDEST = (4, 2)
-# Of servers that have no such command, those of other makers too.
+# Reported for unknown commands, also by compatible databases.
 _UNKNOWN_COMMAND = {59, 115, 303}
 _SHOWN_MONGOS = 3
 _OPLOG_S = 5.0
@@ -41,11 +41,12 @@ _OPLOG_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """`cluster` tells deployments apart: the name, and the identity where it may be read.
+    """A replica set, a shard, or a sharded cluster.
 
-    `is_shard` is a replica set that is part of a sharded cluster. `holds_configuration` is that of
-    the config servers, which has no data of users; `mongos` are the routers that it knows, as far
-    as they may be read. `state` is what the one member is that is connected to directly.
+    `cluster` identifies the deployment: its name, and its id if the user may read it. `is_shard`
+    marks a shard's replica set. `holds_configuration` marks the replica set of the config servers,
+    which has no user data; `mongos` lists the routers that it knows. `state` is the state of the
+    member on a direct connection.
     """
 
     name: str
@@ -59,19 +60,22 @@ class Deployment:
 
 
 def discover(client: Client) -> Deployment:
-    """Ask the server who it is. Raises ConfigError for a server without change streams,
-    RefusedError when it refuses the login, UnavailableError when it does not answer."""
+    """Query the server for its deployment.
+
+    Raises ConfigError for a server without change streams, RefusedError for a rejected login, and
+    UnavailableError when the server does not answer.
+    """
     try:
-        hello = _told(client, "hello")
+        hello = _run(client, "hello")
         if client.topology_description.topology_type_name == "LoadBalanced":
-            # By the record of `mongodb+srv://`, which is looked up only when it is connected.
-            raise ConfigError(f"`mongodb.connection.string` leads to {LOAD_BALANCED}")
+            # Set by the DNS record of `mongodb+srv://`, which the driver resolves on connect.
+            raise ConfigError(f"`mongodb.connection.string` resolves to {LOAD_BALANCED}")
         sentence = no_change_streams(hello, str(hello.get("me", "this address")))
         if sentence is not None:
             raise ConfigError(sentence)
         if hello.get("isreplicaset"):
-            raise UnavailableError(not_initiated("This member"))
-        version = tuple(_told(client, "buildInfo")["versionArray"][:3])
+            raise UnavailableError(not_initiated("The member"))
+        version = tuple(_run(client, "buildInfo")["versionArray"][:3])
         if hello.get("msg") == _MONGOS:
             return Deployment(SHARDED, _identified(SHARDED, _cluster_id(client)), version, True)
         name = str(hello["setName"])
@@ -91,69 +95,75 @@ def discover(client: Client) -> Deployment:
 
 
 def unsupported_release(version: tuple[int, ...]) -> str | None:
-    """A sentence for a release that cannot be followed without a gap. Before MongoDB 4.2 nothing
-    goes on behind a dropped collection (`startAfter`), and tokens may be bytes of another form."""
+    """An error for a release without `startAfter`; the agent could not resume without a gap."""
     if version >= _OLDEST:
         return None
     release = ".".join(map(str, version))
     return (
-        f"MongoDB {release} cannot go on behind a dropped collection (`startAfter`), and its "
-        "resume tokens have another form: use MongoDB 4.2 or later."
+        f"MongoDB {release} cannot resume a stream after a dropped collection (`startAfter`), and "
+        "its resume tokens have another format. Use MongoDB 4.2 or later."
     )
 
 
 def no_change_streams(hello: Mapping[str, Any], address: str) -> str | None:
-    """A sentence for a server that never has change streams, by its answer to `hello`."""
+    """An error for a server that never has change streams, from its reply to `hello`."""
     if hello.get("msg") == _MONGOS or hello.get("isreplicaset"):
         return None
     if hello.get("setName") is None:
         return STANDALONE
     if hello.get("arbiterOnly"):
         return (
-            f"The member at {address} is an arbiter, which has no data and so no change streams: "
-            "name a member with data in `mongodb.hosts`, or leave `directConnection` and "
-            "`mongodb.members.auto.discover=false` out, so that the others are found by it."
+            f"The member at {address} is an arbiter, which has no data and no change streams. Name "
+            "a data-bearing member in `mongodb.hosts`, or remove `directConnection` and "
+            "`mongodb.members.auto.discover=false` to discover the other members."
         )
     return None
 
 
 def not_initiated(member: str) -> str:
-    """For a mongod with `--replSet` that nobody made a replica set of yet; it is waited for."""
+    """The error for a mongod with `--replSet` before `rs.initiate()`."""
     return (
-        f"{member} waits to become a replica set: run `rs.initiate()` there once, in mongosh; the "
-        "agent goes on by itself then."
+        f"{member} is not initiated as a replica set. Run `rs.initiate()` there in mongosh; the "
+        "agent then continues."
     )
 
 
 def deployment_error(deployment: Deployment, wanted: str, address: str) -> str | None:
-    """A sentence for a deployment that the agent cannot follow, or that `mongodb.deployment` does
-    not allow; `wanted` is its value, `address` what was connected to."""
+    """An error for an unsupported deployment, or one that `mongodb.deployment` excludes.
+
+    `wanted` is the value of that property, `address` the address of the connection.
+    """
     old = unsupported_release(deployment.version)
     if old is not None:
         return old
     if deployment.holds_configuration:
         named = ", ".join(deployment.mongos[:_SHOWN_MONGOS])
-        found = f" (it knows {named})" if named else ""
+        found = f" (such as {named})" if named else ""
         return (
-            f"The replica set {deployment.name} at {address} is that of the config servers of a "
-            f"sharded cluster and has no data of users: name a mongos of the cluster{found} in "
+            f"The replica set {deployment.name} at {address} belongs to the config servers of a "
+            f"sharded cluster and has no user data. Name a mongos of the cluster{found} in "
             "`mongodb.hosts` or `mongodb.connection.string`."
         )
     if deployment.is_shard and wanted != "shard":
         return (
-            f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos in "
-            "`mongodb.hosts`, or set `mongodb.deployment=shard` and run an agent beside each shard "
-            "(docs/how-to/mongodb-agent.md says what that means for order)."
+            f"The replica set {deployment.name} is a shard of a sharded cluster. Name a mongos in "
+            "`mongodb.hosts`, or set `mongodb.deployment=shard` and run one agent for each shard "
+            "(docs/how-to/mongodb-agent.md describes the effect on order)."
         )
     found = "mongos" if deployment.is_sharded else "replica_set"
     if wanted in ("replica_set", "mongos") and wanted != found:
-        return f"`mongodb.deployment={wanted}`, but a {found} answers at {address}."
+        return (
+            f"`mongodb.deployment={wanted}`, but a {found} answers at {address}. Correct the "
+            "property or the address."
+        )
     return None
 
 
 def oldest_oplog_time(client: Client) -> ClusterTime | None:
-    """The time of the oplog's first entry; None where it may not be read, as behind a mongos, or
-    nobody answers soon."""
+    """The time of the oplog's first entry.
+
+    None without the privilege, behind a mongos, or when the server does not answer in time.
+    """
     with suppress(PyMongoError), pymongo.timeout(_OPLOG_S):
         entry = client.local["oplog.rs"].find_one({}, {"ts": 1}, sort=[("$natural", 1)])
         if entry is not None and isinstance(entry.get("ts"), Timestamp):
@@ -161,8 +171,7 @@ def oldest_oplog_time(client: Client) -> ClusterTime | None:
     return None
 
 
-def _told(client: Client, command: str) -> Mapping[str, Any]:
-    """By a server that may be read from."""
+def _run(client: Client, command: str) -> Mapping[str, Any]:
     reply: Mapping[str, Any] = client.admin.command(command, read_preference=client.read_preference)
     return reply
 
@@ -176,12 +185,14 @@ def _state(hello: Mapping[str, Any]) -> str:
         return "primary"
     if hello.get("hidden"):
         return "hidden secondary"
-    return "secondary" if hello.get("secondary") else "member that recovers"
+    return "secondary" if hello.get("secondary") else "recovering member"
 
 
-def _where_allowed(ask: Callable[[], Told]) -> Told | None:
-    """None where the user may not know; every other failure is one, since what is not known now
-    and then would make another deployment of the same one."""
+def _if_permitted(ask: Callable[[], T]) -> T | None:
+    """The result, or None without the privilege.
+
+    Other failures are raised: an id that is missing now and then would change the identity.
+    """
     try:
         return ask()
     except OperationFailure as error:
@@ -192,35 +203,37 @@ def _where_allowed(ask: Callable[[], Told]) -> Told | None:
 
 
 def _replica_set_id(client: Client) -> str | None:
-    """Needs the privilege of `replSetGetConfig`."""
-    told = _where_allowed(lambda: _told(client, "replSetGetConfig"))
-    identity = None if told is None else told["config"].get("settings", {}).get("replicaSetId")
+    """Requires the privilege `replSetGetConfig`."""
+    reply = _if_permitted(lambda: _run(client, "replSetGetConfig"))
+    identity = None if reply is None else reply["config"].get("settings", {}).get("replicaSetId")
     return None if identity is None else str(identity)
 
 
 def _cluster_id(client: Client) -> str | None:
-    """Needs to read `config.version`."""
-    version = _where_allowed(lambda: client.config.version.find_one())
+    """Requires read access to `config.version`."""
+    version = _if_permitted(lambda: client.config.version.find_one())
     return None if version is None else str(version.get("clusterId"))
 
 
 def _is_shard(client: Client) -> bool:
-    """Needs to read `admin.system.version`; False where that is not allowed."""
+    """Requires read access to `admin.system.version`; False without it."""
     identity = {"_id": "shardIdentity"}
-    return _where_allowed(lambda: client.admin["system.version"].find_one(identity)) is not None
+    return _if_permitted(lambda: client.admin["system.version"].find_one(identity)) is not None
 
 
 def _has_data_of_config(client: Client) -> bool:
-    """Whether config servers are a shard as well (a config shard, from MongoDB 8.0 on). Needs to
-    read `config.shards`."""
-    return _where_allowed(lambda: client.config.shards.find_one({"_id": "config"})) is not None
+    """Whether the config servers are also a shard (a config shard, from MongoDB 8.0 on).
+
+    Requires read access to `config.shards`.
+    """
+    return _if_permitted(lambda: client.config.shards.find_one({"_id": "config"})) is not None
 
 
 def _mongos(client: Client) -> tuple[str, ...]:
-    """The routers that config servers know, those that were heard of last first."""
-    told = _where_allowed(
+    """The routers known to the config servers, most recently seen first."""
+    reply = _if_permitted(
         lambda: list(
             client.config.mongos.find({}, {"_id": 1}).sort("ping", -1).limit(_SHOWN_MONGOS)
         )
     )
-    return tuple(str(each["_id"]) for each in told or ())
+    return tuple(str(each["_id"]) for each in reply or ())

@@ -1,4 +1,4 @@
-"""Counts changes of the primary, as the driver sees them."""
+"""Count of primary elections, observed through the driver's topology events."""
 
 import logging
 
@@ -12,14 +12,14 @@ _PRIMARY = "RSPrimary"
 
 
 class ElectionCounter(monitoring.TopologyListener):
-    """`count` grows whenever another member is seen to be the primary. Any thread may ask."""
+    """`count` increases each time another member becomes primary. Any thread may read it."""
 
     def __init__(self) -> None:
         self.count = 0
         self._primary: tuple[str, int | None] | None = None
 
     def opened(self, event: monitoring.TopologyOpenedEvent) -> None:
-        """The driver begins to look; nothing is known."""
+        """Required by the listener interface."""
 
     def description_changed(self, event: monitoring.TopologyDescriptionChangedEvent) -> None:
         servers = event.new_description.server_descriptions()
@@ -29,7 +29,7 @@ class ElectionCounter(monitoring.TopologyListener):
             if self._primary is not None:
                 self.count += 1
                 logger.info(
-                    "another member is primary",
+                    "another member became primary",
                     extra=fields(
                         primary=_text(address), before=_text(self._primary), elections=self.count
                     ),
@@ -37,7 +37,7 @@ class ElectionCounter(monitoring.TopologyListener):
             self._primary = address
 
     def closed(self, event: monitoring.TopologyClosedEvent) -> None:
-        """The driver looks no more."""
+        """Required by the listener interface."""
 
 
 def _text(address: tuple[str, int | None]) -> str:

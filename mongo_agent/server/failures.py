@@ -1,4 +1,4 @@
-"""What an error of the server means to a stream, and what is done about it."""
+"""Classification of server errors."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -15,23 +15,23 @@ class Failure(Enum):
     """Classes of errors, each with one policy."""
 
     RESUMABLE = "resumable"
-    """The stream is opened again behind the last event: an election, a lost connection."""
+    """An election or a lost connection: reopen the stream after the last event."""
     AUTHENTICATION = "authentication"
-    """Credentials are wrong. Trying again would lock the account."""
+    """Wrong credentials: a retry would lock the account."""
     AUTHORISATION = "authorisation"
-    """A privilege is missing; it can be granted while the agent waits."""
+    """A missing privilege: retry, because it can be granted meanwhile."""
     HISTORY_LOST = "history lost"
-    """The position is no longer in the oplog. Only the operator may give up what is missing."""
+    """The oplog no longer contains the position: `history.lost.policy` decides."""
     FILTERED_TOKEN = "filtered token"
-    """The event of the token does not pass the pipeline: opened again by cluster time, once."""
+    """The pipeline removes the event of the token: reopen once by cluster time."""
     TOO_LARGE = "too large"
-    """An event is larger than a document may be: opened again so that events are split."""
+    """An event exceeds the document limit: reopen with split events."""
     INVALID_TOKEN = "invalid token"
-    """The token is of another form or another cluster."""
+    """The token has another format or belongs to another cluster."""
     NOT_SUPPORTED = "not supported"
     """The server has no change streams: a standalone, or another database."""
     OTHER = "other"
-    """Tried again with growing pauses, a bounded number of times."""
+    """Retry a limited number of times with growing pauses."""
 
 
 _BY_CODE = {
@@ -48,7 +48,7 @@ _BY_CODE = {
 
 
 def classify_failure(code: int | None, labels: Iterable[str] = ()) -> Failure:
-    """The class of an error by its code and labels. `code` is None where no server answered."""
+    """The class of an error by its code and labels; `code` is None without a server reply."""
     if code is None:
         return Failure.RESUMABLE
     known = _BY_CODE.get(code)

@@ -1,8 +1,8 @@
-"""Watches what goes wrong slowly: the oplog that overtakes the position, a majority that is lost.
+"""Monitor for slow failures: an oplog that overtakes the offset, and a lost majority.
 
-Without a majority a change stream stands still and says nothing: its tokens do not move, though a
-primary writes an empty entry every ten seconds when nothing else is written. And a position that
-the oplog has passed cannot be read on from, which is too late to learn by an error.
+Without a majority a change stream stalls without an error: its tokens stop, although a primary
+writes a no-op every ten seconds when idle. An offset older than the oplog cannot be resumed, so the
+agent warns before the oplog overtakes it.
 """
 
 import logging
@@ -22,13 +22,13 @@ from sidecar.runtime.worker import Worker
 logger = logging.getLogger(__name__)
 
 _LONGEST_INTERVAL_S = 10.0
-_LOOKS_IN_A_LIMIT = 4
-_FIGURES = re.compile(r"\d+")
+_CHECKS_PER_LIMIT = 4
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class WarningThresholds:
-    """When to warn; 0 never."""
+    """Thresholds of warnings; 0 disables one."""
 
     headroom_ms: int
     stall_ms: int
@@ -36,15 +36,17 @@ class WarningThresholds:
 
     @property
     def interval_s(self) -> float:
-        """How often to look, so that what is shorter than usual is seen in its time."""
+        """The interval between checks, short enough for short thresholds."""
         limits_s = [each / 1000 for each in (self.stall_ms, self.lag_ms) if each]
-        return min([_LONGEST_INTERVAL_S, *(each / _LOOKS_IN_A_LIMIT for each in limits_s)])
+        return min([_LONGEST_INTERVAL_S, *(each / _CHECKS_PER_LIMIT for each in limits_s)])
 
 
 @dataclass(frozen=True, slots=True)
 class StreamTimes:
-    """Cluster times of one stream: of what is stored, and of what is read. `moved_at_s` is when the
-    latter was seen to move."""
+    """The stored and the read cluster time of one stream.
+
+    `moved_at_s` is the time at which the monitor last saw the read time advance.
+    """
 
     stored: ClusterTime
     read: ClusterTime
@@ -53,7 +55,7 @@ class StreamTimes:
 
 @dataclass(frozen=True, slots=True)
 class StreamLag:
-    """Of one stream. `headroom_s` is None where the oplog may not be read."""
+    """The lag of one stream. `headroom_s` is None without read access to the oplog."""
 
     headroom_s: int | None
     stalled_s: float
@@ -63,14 +65,14 @@ class StreamLag:
 def stream_lag(
     times: StreamTimes, oldest: ClusterTime | None, now_s: float, wall_s: float
 ) -> StreamLag:
-    """`now_s` is of the clock of `moved_at_s`, `wall_s` in seconds since 1970."""
+    """Compute the lag. `now_s` uses the clock of `moved_at_s`, `wall_s` counts from 1970."""
     headroom_s = None if oldest is None else times.stored.second - oldest.second
     return StreamLag(headroom_s, now_s - times.moved_at_s, max(0.0, wall_s - times.read.second))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamWarning:
-    """What a person should know about a stream: clauses that can stand in one sentence."""
+    """A warning about a stream: two clauses that form one sentence."""
 
     code: str
     message: str
@@ -78,54 +80,53 @@ class StreamWarning:
 
     @property
     def sentence(self) -> str:
-        """Both together."""
+        """Message and remedy in one sentence."""
         return f"{self.message}: {self.remedy}"
 
 
 def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWarning | None:
-    """The worst; None where all is well."""
+    """The most severe warning; None without one."""
     headroom_s, behind_s = findings.headroom_s, findings.behind_s
     if headroom_s is not None and headroom_s < 0 and warnings.headroom_ms:
         return StreamWarning(
             "oplog_overtaken",
-            f"the oplog begins {-headroom_s} s behind the stored position, so a restart before "
+            f"the oplog starts {-headroom_s} s after the stored offset, so a restart before the "
             "events are delivered would lose changes",
-            "see that the sink takes them, make the oplog larger (`replSetResizeOplog`), and see "
+            "check the sink, enlarge the oplog (`replSetResizeOplog`) and see "
             "`history.lost.policy`",
         )
     if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
         return StreamWarning(
             "stream_stalled",
-            f"the stream has not moved for {findings.stalled_s:.0f} s, as without a majority of "
-            "the members",
-            "see `rs.status()`, and whether the sink takes events",
+            f"the stream has not advanced for {findings.stalled_s:.0f} s, as after the loss of the "
+            "majority of members",
+            "check `rs.status()` and the sink",
         )
-    # In a young oplog the oldest entry is near as well, and stays where it is.
+    # The oldest entry of a new oplog is recent, too, and does not move.
     near_s = min(behind_s, warnings.headroom_ms / 1000)
     if headroom_s is not None and headroom_s < near_s and warnings.headroom_ms:
         return StreamWarning(
             "oplog_headroom_short",
-            f"the oldest entry of the oplog is only {headroom_s} s older than the position",
-            "see that events are delivered, or make the oplog larger (`replSetResizeOplog`)",
+            f"the oldest entry of the oplog is only {headroom_s} s older than the stored offset",
+            "check that events are delivered, or enlarge the oplog (`replSetResizeOplog`)",
         )
     if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
         return StreamWarning(
             "stream_behind",
-            f"the stream is {behind_s:.0f} s behind the present and catches up",
-            "if it stays so, the sink or this machine is too slow",
+            f"the stream is {behind_s:.0f} s behind and catches up",
+            "if the lag persists, the sink or this machine is too slow",
         )
     return None
 
 
 def warning_text(findings: StreamLag, warnings: WarningThresholds) -> str:
-    """One sentence that says what to do, or nothing."""
+    """The most severe warning as one sentence, or an empty string."""
     worst = stream_warning(findings, warnings)
     return "" if worst is None else worst.sentence
 
 
 class OplogMonitor:
-    """Looks every `Warnings.interval_s` on a thread of its own. The other methods may be called by
-    any."""
+    """Checks the streams on its own thread. Any thread may call the other methods."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class OplogMonitor:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`times` gives what is stored and what is read, by stream; `clock` gives seconds."""
+        """`times` returns the stored and the read cluster time by stream; `clock` is in seconds."""
         self._oldest_entry = oldest_entry
         self._times = times
         self._warnings = warnings
@@ -145,7 +146,7 @@ class OplogMonitor:
         self._seen: dict[str, StreamTimes] = {}
         self._findings: Mapping[str, StreamLag] = {}
         self._repeated = RateLimitedLog(logger)
-        self._said: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
         self._worker = Worker("oplog-monitor", self._run)
 
     def __enter__(self) -> "OplogMonitor":
@@ -155,8 +156,8 @@ class OplogMonitor:
     def __exit__(self, *_: object) -> None:
         self._worker.stop()
 
-    def look(self) -> None:
-        """One look."""
+    def check(self) -> None:
+        """Check once."""
         now_s, wall_s = self._clock(), time.time()
         oldest = self._oldest_entry()
         for stream, (stored, read) in self._times().items():
@@ -169,29 +170,29 @@ class OplogMonitor:
             stream: stream_lag(times, oldest, now_s, wall_s) for stream, times in self._seen.items()
         }
         for stream in self._findings:
-            self._say(stream, self.warning_text(stream))
+            self._report(stream, self.warning_text(stream))
 
-    def _say(self, stream: str, sentence: str) -> None:
-        """Each kind of trouble is said at once, though another one was said before."""
-        last, kind = self._said.get(stream, ""), _FIGURES.sub("", sentence)
+    def _report(self, stream: str, sentence: str) -> None:
+        """Log each kind of warning once, even after another kind."""
+        last, kind = self._reported.get(stream, ""), _DIGITS.sub("", sentence)
         if kind:
             self._repeated.log(f"{stream}: {kind}", sentence)
         elif last:
-            self._repeated.resolved(f"{stream}: {last}", "The stream is well again.")
-        self._said[stream] = kind
+            self._repeated.resolved(f"{stream}: {last}", "The stream has recovered.")
+        self._reported[stream] = kind
 
     def warning(self, stream: str) -> StreamWarning | None:
-        """What a person should know about a stream; None where all is well."""
+        """The most severe warning about a stream; None without one."""
         findings = self._findings.get(stream)
         return None if findings is None else stream_warning(findings, self._warnings)
 
     def warning_text(self, stream: str) -> str:
-        """What a person should know about a stream; empty where all is well."""
+        """The most severe warning about a stream as one sentence; empty without one."""
         findings = self._findings.get(stream)
         return "" if findings is None else warning_text(findings, self._warnings)
 
     def details(self, stream: str) -> dict[str, object]:
-        """The same in figures."""
+        """Figures of a stream for `/health`."""
         findings = self._findings.get(stream)
         elections = {"elections": self._elections.count}
         if findings is None:
@@ -213,4 +214,4 @@ class OplogMonitor:
 
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.wait(self._warnings.interval_s):
-            self.look()
+            self.check()

@@ -1,4 +1,4 @@
-"""Sessions with servers, which tie a cursor to its owner."""
+"""Sessions, which tie a cursor to its owner."""
 
 from typing import Any
 
@@ -7,8 +7,10 @@ from pymongo.client_session import ClientSession
 
 
 def new_session(client: MongoClient[Any]) -> ClientSession | None:
-    """None where the driver has none: with a hidden member that it is connected to directly, which
-    it takes for no server to read from, and reads from nevertheless."""
+    """Start a session; None on a direct connection to a hidden member.
+
+    The driver does not start sessions there, because it does not select hidden members for reads.
+    """
     topology = client.topology_description
     kinds = {each.server_type_name for each in topology.server_descriptions().values()}
     if topology.topology_type_name == "Single" and kinds == {"RSOther"}:

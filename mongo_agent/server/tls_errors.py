@@ -1,4 +1,4 @@
-"""Why TLS with MongoDB failed, by its properties."""
+"""Explanations of TLS failures in terms of MongoDB's properties."""
 
 from sidecar.tls.failures import TlsServer, tls_failure
 
@@ -15,6 +15,6 @@ _SERVER = TlsServer(
 
 
 def tls_error(text: str) -> str | None:
-    """`text` is the driver's; None where it is not about certificates or protocols."""
+    """Explain the driver's error text; None unless it is about certificates or protocols."""
     clause = tls_failure(text, _SERVER)
     return None if clause is None else f"{clause[0].upper()}{clause[1:]}."

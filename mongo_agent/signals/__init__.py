@@ -1,4 +1,4 @@
-"""What people ask a running agent for, whichever way it comes."""
+"""Signals to a running agent, by any channel."""
 
 from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
 

@@ -1,4 +1,4 @@
-"""What the command line asks of a running agent."""
+"""The HTTP client of the command line for signals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,16 @@ from sidecar.cli.agent_client import AgentClient
 
 
 class SignalClient(AgentClient):
-    """Signals, and how far copies are."""
+    """Sends signals and reads the progress of snapshots."""
 
     def send(self, kind: str, data: Mapping[str, Any]) -> SignalResult:
-        """A signal, and the answer to it."""
+        """Send a signal and return its result."""
         found = self.post("/signals", {"type": kind, "data": data})
-        return SignalResult(bool(found.get("accepted")), str(found.get("sentence")))
+        return SignalResult(
+            bool(found.get("accepted")), str(found.get("message", found.get("sentence")))
+        )
 
-    def copies(self) -> Mapping[str, Mapping[str, Any]]:
-        """How far copies are, by stream."""
+    def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
+        """The progress of snapshots, by stream."""
         streams = self.get("/snapshot").get("streams")
         return streams if isinstance(streams, dict) else {}

@@ -1,4 +1,4 @@
-"""Signals understood: Debezium's types and the fields of their data.
+"""Commands of signals: Debezium's types and the fields of their data.
 
     execute-snapshot   {"type": "incremental", "data-collections": […], "additional-conditions":
                        [{"data-collection": …, "filter": …}]}
@@ -7,7 +7,7 @@
     resume-snapshot    {"type": "incremental"}
     log                {"message": …}
 
-A copy is made beside the stream in any case, so `blocking` is another word for the same.
+Snapshots always run beside the stream, so `blocking` means the same as `incremental`.
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ _MESSAGE = "message"
 
 @dataclass(frozen=True, slots=True)
 class ExecuteSnapshot:
-    """Copy the collections that these names mean. `filters` are pairs of a name and a query."""
+    """Snapshot the matching collections. `filters` are pairs of a name and a query."""
 
     names: tuple[str, ...]
     filters: tuple[tuple[str, str], ...]
@@ -34,21 +34,21 @@ class ExecuteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StopSnapshot:
-    """Give up the copies that these names mean; without names, all."""
+    """Stop the snapshots of matching collections; without names all of them."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PauseSnapshot:
-    """Read nothing more, or go on."""
+    """Pause or resume snapshots."""
 
     is_paused: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """Say something in the log."""
+    """Write a message to the log."""
 
     message: str
 
@@ -57,7 +57,7 @@ Command = ExecuteSnapshot | StopSnapshot | PauseSnapshot | LogMessage
 
 
 def parse_command(signal: Signal) -> Command:
-    """What a signal asks for. Raises `InvalidSignalError`."""
+    """Parse the command of a signal. Raises `InvalidSignalError`."""
     data = signal.data
     match signal.type:
         case "execute-snapshot":
@@ -65,8 +65,8 @@ def parse_command(signal: Signal) -> Command:
             _check_names(data, (_TYPE, _COLLECTIONS, _CONDITIONS))
             if _COLLECTIONS not in data:
                 raise InvalidSignalError(
-                    f"`{_COLLECTIONS}` has to name what is copied: a list of names or expressions "
-                    "over `database.collection`."
+                    f"`{_COLLECTIONS}` must list the collections to snapshot: names or regular "
+                    "expressions over `database.collection`."
                 )
             return ExecuteSnapshot(_collections(data), _conditions(data))
         case "stop-snapshot":
@@ -80,11 +80,11 @@ def parse_command(signal: Signal) -> Command:
         case "log":
             message = data.get(_MESSAGE)
             if not isinstance(message, str):
-                raise InvalidSignalError(f"`{_MESSAGE}` has to be a text.")
+                raise InvalidSignalError(f"`{_MESSAGE}` must be a string.")
             return LogMessage(message)
     raise InvalidSignalError(
-        f"The type {signal.type!r} is none of `execute-snapshot`, `stop-snapshot`, "
-        "`pause-snapshot`, `resume-snapshot`, `log`."
+        f"The type {signal.type!r} is unknown; it must be `execute-snapshot`, `stop-snapshot`, "
+        "`pause-snapshot`, `resume-snapshot` or `log`."
     )
 
 
@@ -92,41 +92,40 @@ def _check_kind(data: Mapping[str, Any], *, is_needed: bool = False) -> None:
     kind = data.get(_TYPE) if is_needed else data.get(_TYPE, _KINDS[0])
     if not isinstance(kind, str) or kind.lower() not in _KINDS:
         raise InvalidSignalError(
-            f"`data.{_TYPE}` has to be `incremental` (or `blocking`, which is the same here), and "
-            f"is {kind!r}."
+            f"`data.{_TYPE}` is {kind!r}; it must be `incremental` or `blocking`, which the agent "
+            "treats alike."
         )
 
 
 def _check_names(data: Mapping[str, Any], known: Collection[str]) -> None:
-    """A name that nobody knows may be a condition with a slip in it: to go on without it would copy
-    more than was asked for."""
+    """Reject unknown fields: a mistyped condition would otherwise snapshot too many documents."""
     unknown = sorted(data.keys() - set(known))
     if unknown:
         raise InvalidSignalError(
-            f"`data` has `{'`, `'.join(unknown)}`, and knows `{'`, `'.join(known)}`."
+            f"`data` has unknown fields `{'`, `'.join(unknown)}`. Use `{'`, `'.join(known)}`."
         )
 
 
 def _collections(data: Mapping[str, Any]) -> tuple[str, ...]:
     names = data.get(_COLLECTIONS, [])
     if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
-        raise InvalidSignalError(f"`{_COLLECTIONS}` has to be a list of names.")
+        raise InvalidSignalError(f"`{_COLLECTIONS}` must be a list of names.")
     return tuple(names)
 
 
 def _conditions(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     conditions = data.get(_CONDITIONS, [])
     if not isinstance(conditions, list):
-        raise InvalidSignalError(f"`{_CONDITIONS}` has to be a list.")
+        raise InvalidSignalError(f"`{_CONDITIONS}` must be a list.")
     return tuple(_condition(each) for each in conditions)
 
 
 def _condition(condition: Any) -> tuple[str, str]:
     if not isinstance(condition, Mapping) or condition.keys() != {_COLLECTION, _FILTER}:
         raise InvalidSignalError(
-            f"Each of `{_CONDITIONS}` has to be an object with `{_COLLECTION}` and `{_FILTER}`."
+            f"Each of `{_CONDITIONS}` must be an object with `{_COLLECTION}` and `{_FILTER}`."
         )
     name, query = condition[_COLLECTION], condition[_FILTER]
     if not isinstance(name, str):
-        raise InvalidSignalError(f"`{_COLLECTION}` of a condition has to be a name.")
+        raise InvalidSignalError(f"`{_COLLECTION}` of a condition must be a name.")
     return name, query if isinstance(query, str) else json_util.dumps(query)

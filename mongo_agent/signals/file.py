@@ -1,13 +1,12 @@
-"""Signals from a file, a line of JSON each, as Debezium takes them: {"id", "type", "data"}.
+"""The signal channel `file`: one JSON object a line, {"id", "type", "data"}, as in Debezium.
 
-The file is given another name before it is read, so what is written meanwhile is a file of its own:
+The agent renames the file before it reads it, so later writes create a new file:
 
-    signals.txt ──rename──▶ signals.txt.<nanoseconds>.taken ──answered, line by line──▶ removed
+    signals.txt ──rename──▶ signals.txt.<nanoseconds>.taken ──processed, line by line──▶ deleted
 
-An answer says that what the signal asks for is stored. What an agent left behind when it ended is
-taken first; a signal that was stored is known again by the name of the file and the number of the
-line. A file is taken when it ends in a line break, or
-when nothing was added to it between two looks.
+A result means that the effect of the signal is stored. After a restart the agent first processes
+leftover files; it recognises stored signals by file name and line number. The agent renames a file
+that ends in a newline, or that did not grow between two polls.
 """
 
 import logging
@@ -31,13 +30,15 @@ logger = logging.getLogger(__name__)
 CHANNEL = "file"
 _MAX_BYTES = 16 << 20
 _SUFFIX = ".taken"
-_LOOK_INTERVAL_S = 0.5
-_ANSWER_LOOK_S = 1.0
+_POLL_INTERVAL_S = 0.5
+_RESULT_POLL_S = 1.0
 
 
 def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
-    """The signals of a file that was taken under a name. A line that is no object gives a signal
-    without a type, which is refused."""
+    """Parse the signals of a renamed file.
+
+    A line that is not an object gives a signal without a type, which is rejected.
+    """
     for number, line in enumerate(content.splitlines()):
         if not line.strip():
             continue
@@ -50,14 +51,14 @@ def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
 
 
 class SignalFile:
-    """`with SignalFile(path, send):` gives signals to `send` and waits for each answer."""
+    """Passes signals of a file to `send` and waits for each result."""
 
     def __init__(
         self,
         path: Path,
         send: Callable[[Signal], Future[SignalResult]],
         *,
-        interval_s: float = _LOOK_INTERVAL_S,
+        interval_s: float = _POLL_INTERVAL_S,
     ) -> None:
         self._path = path
         self._send = send
@@ -81,26 +82,28 @@ class SignalFile:
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.is_set():
             try:
-                self._look()
-                self._repeated.resolved("file", "The file of signals is read again.")
+                self._poll()
+                self._repeated.resolved("file", "The signal file is readable again.")
             except OSError as error:
-                sentence = f"The file of signals {self._path} cannot be taken: {error.strerror}."
+                sentence = (
+                    f"signal.file: {self._path} cannot be processed: {error.strerror}. Retrying."
+                )
                 self._repeated.log("file", sentence)
             stopped.wait(self._interval_s)
 
-    def _look(self) -> None:
-        for taken in self._left():
-            self._answer(taken)
+    def _poll(self) -> None:
+        for taken in self._leftovers():
+            self._process(taken)
         if self._is_whole():
             taken = self._path.with_name(f"{self._path.name}.{time.time_ns()}{_SUFFIX}")
             self._path.replace(taken)
-            self._answer(taken)
+            self._process(taken)
 
-    def _left(self) -> list[Path]:
+    def _leftovers(self) -> list[Path]:
         return sorted(self._path.parent.glob(f"{self._path.name}.*{_SUFFIX}"))
 
     def _is_whole(self) -> bool:
-        """Whether there is something, and nobody seems to be writing it."""
+        """Whether the file has content and no writer appears to be active."""
         try:
             content = read_regular(self._path, _MAX_BYTES)
         except FileNotFoundError:
@@ -109,22 +112,22 @@ class SignalFile:
         seen, self._seen_size = self._seen_size, len(content)
         return bool(content) and (content.endswith(b"\n") or seen == len(content))
 
-    def _answer(self, taken: Path) -> None:
-        """Who had the file open when it was taken may have added to it since."""
+    def _process(self, taken: Path) -> None:
+        """Process a renamed file, including lines that a writer adds with the file still open."""
         done = b""
         while (content := read_regular(taken, _MAX_BYTES)) != done:
             for signal in signals_of(content, taken.name):
-                if not self._is_answered(signal):
+                if not self._is_processed(signal):
                     return
             done = content
         taken.unlink()
 
-    def _is_answered(self, signal: Signal) -> bool:
-        """False when the agent ends before: the signal is taken at its next start."""
+    def _is_processed(self, signal: Signal) -> bool:
+        """False if the agent stops first; the next start processes the signal again."""
         future = self._send(signal)
         while not self._worker.is_stopping:
             try:
-                future.result(_ANSWER_LOOK_S)
+                future.result(_RESULT_POLL_S)
             except FutureTimeoutError:
                 continue
             except CancelledError:

@@ -1,13 +1,13 @@
-"""Signals and the state of copies over HTTP, beside the other pages of the agent.
+"""Signals and snapshot progress over HTTP.
 
-POST /signals    {"id", "type", "data"}   202 {"accepted", "sentence"}, or 4xx, 5xx with the same
-GET  /snapshot   how far copies are, by stream
+POST /signals    {"id", "type", "data"}   202 {"accepted", "message"}, or 4xx, 5xx with the same
+GET  /snapshot   progress of snapshots, by stream
 
-What is accepted is stored with the position by then, so no kill undoes it.
+The agent answers 202 after it stored the signal with the offsets, so a crash does not undo it.
 
-A signal changes what the agent does, so it takes the token of `http.token.file` where there is one;
-without, whoever reaches `http.host` and `http.port` can make the agent copy. A body has to be
-`application/json`, which pages of other sites cannot send from a browser without being asked first.
+Signals require the token of `http.token.file`, if set. Without it every client that reaches
+`http.host` and `http.port` can start a snapshot. The body must be `application/json`, which web
+pages of other origins cannot send without a preflight request.
 """
 
 import json
@@ -23,25 +23,27 @@ from mongo_agent.snapshot.view import SnapshotView
 CHANNEL = "http"
 _WAIT_S = 20.0
 _NO_ANSWER = (
-    "The agent did not store the signal yet: it starts or stops, or the sink is away. "
-    "GET /snapshot tells whether it was taken."
+    "The agent has not stored the signal yet: it is starting or stopping, or the sink is "
+    "unavailable. GET /snapshot shows whether it was accepted."
 )
 
 Send = Callable[[Signal], Future[SignalResult]]
-Copies = Callable[[], Mapping[str, SnapshotView]]
+Snapshots = Callable[[], Mapping[str, SnapshotView]]
 
 
-def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blueprint:
-    """`send` gives a signal to the pipeline, `copies` tells how far each stream's copies are; both
-    are called on the server's threads."""
+def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -> Blueprint:
+    """The routes. `send` passes a signal to the pipeline; `snapshots` returns the progress.
+
+    Server threads call both.
+    """
     pages = Blueprint("signals", __name__)
 
     @pages.post("/signals")
     def signals() -> Response:
         document = request.get_json(silent=True)
         if not isinstance(document, dict):
-            sentence = 'The body has to be JSON: {"type": …, "data": …}.'
-            return _answer(SignalResult(False, sentence), 415 if not request.is_json else 400)
+            message = 'The body must be a JSON object: {"type": …, "data": …}.'
+            return _answer(SignalResult(False, message), 415 if not request.is_json else 400)
         try:
             answer = send(parse_signal(document, CHANNEL)).result(wait_s)
         except (FutureTimeoutError, CancelledError):
@@ -50,14 +52,16 @@ def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blue
 
     @pages.get("/snapshot")
     def snapshot() -> Response:
-        streams = {name: view.values() for name, view in copies().items()}
+        streams = {name: view.values() for name, view in snapshots().items()}
         return _json({"streams": streams}, 200)
 
     return pages
 
 
 def _answer(answer: SignalResult, status: int) -> Response:
-    return _json({"accepted": answer.is_accepted, "sentence": answer.sentence}, status)
+    # `sentence` is the name of 0.1.0, for one release.
+    message = answer.message
+    return _json({"accepted": answer.is_accepted, "message": message, "sentence": message}, status)
 
 
 def _json(value: Mapping[str, object], status: int) -> Response:

@@ -1,10 +1,9 @@
-"""Signals from a Kafka topic, as Debezium takes them: the key is the logical name (`topic.prefix`),
-the value {"id", "type", "data"}; the topic has one partition.
+"""The signal channel `kafka`, as in Debezium.
 
-How far it was read is part of the progress of copies (`kafka_offset`), so what a signal asked for
-and that it was taken are stored at once. The first start takes what is there already, as Debezium's
-connector does, and as that one behind what its group (`signal.kafka.groupId`) has committed: who
-comes from it takes no signal again.
+The key is the logical name (`topic.prefix`), the value {"id", "type", "data"}; the topic has one
+partition. The read offset is part of the snapshot progress (`kafka_offset`), so the agent stores it
+in one step with the effect of the signal. The first start reads from the committed offset of the
+group `signal.kafka.groupId`, as left by Debezium's connector, else from the beginning.
 """
 
 import logging
@@ -22,12 +21,14 @@ from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 logger = logging.getLogger(__name__)
 
 CHANNEL = "kafka"
-_LOOK_UP_S = 1.0
+_POLL_S = 1.0
 
 
 def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
-    """The signal that a record is; None where it is another one's. A value that is no object gives
-    a signal without type, which is refused."""
+    """Parse the signal of a record; None for another agent's key.
+
+    A value that is not an object gives a signal without a type, which is rejected.
+    """
     if record.key is None or record.key != logical_name.encode():
         return None
     try:
@@ -52,10 +53,10 @@ class SignalTopic:
         *,
         group: str = "kafka-signal",
     ) -> None:
-        """Raises ConfigError for settings that the client does not take."""
+        """Raises ConfigError for invalid client settings."""
         self._logical_name = logical_name
         self._send = send
-        self._follower = TopicTailer(settings, topic, behind, self._taken, group=group)
+        self._follower = TopicTailer(settings, topic, behind, self._handle, group=group)
 
     def __enter__(self) -> Self:
         self._follower.__enter__()
@@ -69,21 +70,21 @@ class SignalTopic:
     ) -> None:
         self._follower.__exit__(kind, error, trace)
 
-    def _taken(self, record: TailedRecord) -> None:
+    def _handle(self, record: TailedRecord) -> None:
         signal = signal_of(record, self._logical_name)
         if signal is None:
             key = None if record.key is None else record.key.decode(errors="replace")
             logger.info(
-                "a signal is for another agent", extra=fields(key=key, offset=record.offset)
+                "signal for another agent skipped", extra=fields(key=key, offset=record.offset)
             )
             return
         future = self._send(signal)
         while not self._follower.is_closed:
             try:
-                future.result(_LOOK_UP_S)
+                future.result(_POLL_S)
             except FutureTimeoutError:
                 continue
             except CancelledError:
-                # The agent stops: the signal is taken at its next start.
+                # The agent is stopping and reads the signal again at the next start.
                 return
             return

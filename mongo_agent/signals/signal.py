@@ -1,4 +1,4 @@
-"""A signal as every channel gives it, and the answer to it."""
+"""A signal of any channel, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from mongo_agent.documents.extended_json import check_depth, parse_extended_json
 
 
 class InvalidSignalError(ValueError):
-    """A signal cannot be understood; the message is one sentence for whoever sent it."""
+    """An invalid signal; the message is for its sender."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """`id` is the sender's own and only told in answers; `type` and `data` are Debezium's.
+    """A signal with Debezium's fields `type` and `data`; `id` is the sender's, for logs.
 
-    `occurrence` names this very signal among all of a channel that may give it a second time;
-    `kafka_offset` is its place in a topic.
+    `occurrence` identifies the signal in a channel that may deliver it twice; `kafka_offset` is its
+    offset in a topic.
     """
 
     id: str
@@ -29,10 +29,10 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SignalResult:
-    """What became of a signal, in one sentence."""
+    """Whether the agent accepted a signal, and a message about it."""
 
     is_accepted: bool
-    sentence: str
+    message: str
 
 
 def parse_signal(
@@ -42,8 +42,10 @@ def parse_signal(
     occurrence: str | None = None,
     kafka_offset: int | None = None,
 ) -> Signal:
-    """A signal of an object with `id` or `_id`, `type` and `data`, which may be a text of JSON.
-    What is not so is left to be refused with its name."""
+    """Parse an object with `id` or `_id`, `type` and `data`, which may be JSON text.
+
+    Invalid fields are kept and rejected later, by name.
+    """
     identity = document.get("id", document.get("_id", ""))
     kind = document.get("type")
     return Signal(

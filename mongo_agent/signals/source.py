@@ -1,4 +1,4 @@
-"""The signalling collection: documents that somebody inserts are seen in the change stream."""
+"""The signal channel `source`: inserts into a collection, read from the change stream."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -13,20 +13,20 @@ CHANNEL = "source"
 
 
 class Events(Protocol):
-    """Raw events that were read."""
+    """A batch of raw events."""
 
     @property
     def events(self) -> Iterable[bytes]: ...
 
 
 class SignalCollection:
-    """`name` is `database.collection`, None where there is none."""
+    """The signalling collection, `database.collection`; None disables the channel."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
 
     def signals(self, read: Events) -> Iterator[Signal]:
-        """Of events, those that are signals, in their order."""
+        """The signals among the events, in order."""
         if self._name is None:
             return
         for event in read.events:
@@ -36,8 +36,10 @@ class SignalCollection:
 
 
 def signal_of(event: bytes, collection: str) -> Signal | None:
-    """The signal that a raw event of a change stream is; None for anything but an insert into the
-    signalling collection. What such a document lacks is told by the answer to it."""
+    """Parse the signal of a raw change event; None unless it is an insert into the collection.
+
+    The result of the signal reports missing fields.
+    """
     try:
         raw = RawBSONDocument(event)
         ns = raw.get("ns")

@@ -1,4 +1,4 @@
-"""Copying what is in collections already, chunk by chunk, while the stream goes on."""
+"""Snapshots of existing documents, chunk by chunk, beside the stream."""
 
 from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.progress import SnapshotProgress

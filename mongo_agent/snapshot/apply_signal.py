@@ -1,4 +1,4 @@
-"""What a signal changes in the progress, and the answer to it. Nothing is asked of the server."""
+"""Application of signals to the snapshot progress. Sends no query to the server."""
 
 import re
 from dataclasses import replace
@@ -23,15 +23,15 @@ from mongo_agent.snapshot.records import (
 )
 
 _PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
-_STOPPED = "it was stopped by a signal"
+_STOPPED = "stopped by a signal"
 
 
 def apply_signal(
     progress: SnapshotProgress, signal: Signal, namespaces: Namespaces
 ) -> tuple[SnapshotProgress, SignalResult]:
-    """The progress behind a signal; the same one where it is refused."""
+    """The progress after a signal, and the result. A rejected signal changes only `seen`."""
     if signal.occurrence is not None and signal.occurrence in progress.seen:
-        return progress, SignalResult(True, "This signal was taken already.")
+        return progress, SignalResult(True, "The agent has already processed this signal.")
     seen = progress.having_seen(signal.occurrence, signal.kafka_offset)
     try:
         asked = parse_command(signal)
@@ -53,14 +53,14 @@ def _execute(
 ) -> tuple[SnapshotProgress, SignalResult]:
     _check(asked, namespaces)
     if not asked.names:
-        return progress, SignalResult(True, "`data-collections` is empty, so nothing is copied.")
+        return progress, SignalResult(True, "`data-collections` is empty; no snapshot starts.")
     request = SnapshotRequest(
         SnapshotReason.SIGNAL, asked.names, asked.filters, signal=signal.id or None
     )
-    sentence = f"Collections that {_listed(asked.names)} means are copied beside the stream."
+    message = f"A snapshot of the collections matching {_listed(asked.names)} starts."
     if progress.is_paused:
-        sentence += " Copies are paused: send `resume-snapshot` to begin."
-    return progress.requested(request), SignalResult(True, sentence)
+        message += " Snapshots are paused; send `resume-snapshot` to resume them."
+    return progress.requested(request), SignalResult(True, message)
 
 
 def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
@@ -69,14 +69,14 @@ def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
         plain = _PLAIN_NAME.fullmatch(name)
         if plain is not None and not namespaces.captures(plain[1], plain[2]):
             raise InvalidSignalError(
-                f"{name} is not captured: its changes would not follow the copy. Add it to "
-                "`collection.include.list`, and it is copied at the restart."
+                f"The agent does not capture {name}, so its changes would not follow the snapshot. "
+                "Add it to `collection.include.list`; the restart takes its snapshot."
             )
     for name, query in asked.filters:
         try:
             parse_filter(query)
         except ValueError as error:
-            raise InvalidSignalError(f"The filter of {name} cannot be used: {error}.") from error
+            raise InvalidSignalError(f"The filter of {name} is invalid: {error}.") from error
 
 
 def _check_expression(name: str) -> None:
@@ -99,25 +99,25 @@ def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProg
     for each in stopped:
         progress = progress.ended(each.number, SnapshotOutcome.STOPPED, _STOPPED)
     if not stopped:
-        return progress, SignalResult(True, "None of them is being copied.")
+        return progress, SignalResult(True, "No snapshot of these collections is running.")
     names = [each.namespace for each in stopped]
-    return progress, SignalResult(True, f"The copy of {_listed(names)} is stopped.")
+    return progress, SignalResult(True, f"The snapshot of {_listed(names)} is stopped.")
 
 
-def _is_among(copy: CollectionSnapshot, names: tuple[str, ...]) -> bool:
-    return any(matches_name(copy.namespace, name) for name in names)
+def _is_among(snapshot: CollectionSnapshot, names: tuple[str, ...]) -> bool:
+    return any(matches_name(snapshot.namespace, name) for name in names)
 
 
 def _pause(
     progress: SnapshotProgress, asked: PauseSnapshot
 ) -> tuple[SnapshotProgress, SignalResult]:
     if progress.is_paused == asked.is_paused:
-        state = "paused already" if asked.is_paused else "not paused"
-        return progress, SignalResult(True, f"Copies are {state}.")
-    sentence = "Copies go on."
+        state = "already paused" if asked.is_paused else "not paused"
+        return progress, SignalResult(True, f"Snapshots are {state}.")
+    message = "Snapshots resume."
     if asked.is_paused:
-        sentence = "Copies are paused; the stream goes on. Send `resume-snapshot` to go on."
-    return progress.paused(asked.is_paused), SignalResult(True, sentence)
+        message = "Snapshots are paused; the stream continues. Send `resume-snapshot` to resume."
+    return progress.paused(asked.is_paused), SignalResult(True, message)
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

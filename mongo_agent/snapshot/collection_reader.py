@@ -1,8 +1,8 @@
-"""Reading a collection by its `_id`s: bounds, and the documents between two of them.
+"""Reads of a collection in the order of `_id`: bounds of chunks, and documents between bounds.
 
-Bounds are those of the index (`min`, `max`, `hint`), which know every type and its order, so a
-collection whose `_id`s are of many types loses none; conditions such as `$gt` stay within one type.
-The server compares bounds by the collation that the collection has.
+Bounds are index bounds (`min`, `max`, `hint`), which order values of all types, so no document of a
+collection with mixed `_id` types is missed; conditions such as `$gt` stay within one type. The
+server compares bounds with the collation of the collection.
 """
 
 import threading
@@ -31,7 +31,7 @@ _FIELD = {"_id": 1}
 
 @dataclass(frozen=True, slots=True)
 class ChunkBounds:
-    """Bounds behind those that are known; `is_whole`: behind them fewer than a chunk follow."""
+    """The next bounds of chunks; `is_whole`: less than one chunk follows the last one."""
 
     bounds: tuple[bytes, ...]
     is_whole: bool
@@ -39,9 +39,11 @@ class ChunkBounds:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDocuments:
-    """Raw documents of a chunk, in order. `rest_from` is where the part of the chunk begins that
-    was not read. `read_at_ms` is the wall time, `read_to` the cluster time behind the read.
-    `is_gone`: there is no such collection any more."""
+    """Raw documents of a chunk, in order.
+
+    `rest_from` is the start of the unread part of the chunk. `read_at_ms` is the wall time of the
+    read, `read_to` the cluster time after it. `is_gone`: the collection no longer exists.
+    """
 
     documents: tuple[bytes, ...]
     rest_from: bytes | None
@@ -51,11 +53,11 @@ class ChunkDocuments:
 
 
 class ReadingStoppedError(Exception):
-    """The agent stops; what was read is of no use any more."""
+    """The agent is stopping; the read is abandoned."""
 
 
 class CollectionReader:
-    """Used by several threads. Every method raises `PyMongoError` as it comes."""
+    """Thread-safe. Every method raises `PyMongoError`."""
 
     def __init__(self, client: Client, settings: SnapshotSettings) -> None:
         self._client = client
@@ -63,18 +65,20 @@ class CollectionReader:
         self._is_closed = threading.Event()
 
     def close(self) -> None:
-        """What is being read stops at the next document."""
+        """Stop running reads at the next document."""
         self._is_closed.set()
 
-    def bounds(self, copy: CollectionSnapshot, limit: int) -> ChunkBounds:
-        """Walk over the index from where planning has come to, at most `limit` chunks. Chunks need
-        not be equal, so it matters little what changes meanwhile."""
+    def bounds(self, snapshot: CollectionSnapshot, limit: int) -> ChunkBounds:
+        """Scan the index for the bounds of at most `limit` further chunks.
+
+        Chunks may differ in size, so concurrent changes are harmless.
+        """
         found: list[bytes] = []
-        lower = copy.planned_to
+        lower = snapshot.planned_to
         while len(found) < limit:
-            command = {**_find(copy, lower), "projection": _FIELD, "limit": 1}
+            command = {**_find(snapshot, lower), "projection": _FIELD, "limit": 1}
             command["skip"] = self._settings.chunk_size
-            with self._session() as session, self._run(copy, command, session) as cursor:
+            with self._session() as session, self._run(snapshot, command, session) as cursor:
                 upper = next(iter(cursor), None)
             if upper is None:
                 return ChunkBounds(tuple(found), is_whole=True)
@@ -82,37 +86,38 @@ class CollectionReader:
             found.append(lower)
         return ChunkBounds(tuple(found), is_whole=False)
 
-    def at(self, copy: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
-        """The documents of a chunk as they were at a cluster time."""
+    def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
+        """Read the documents of a chunk as of a cluster time."""
         concern = {"level": "snapshot", "atClusterTime": _timestamp(point)}
-        return self._read(copy, chunk, concern)
+        return self._read(snapshot, chunk, concern)
 
-    def since(self, copy: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
-        """The documents of a chunk, each as it was at some time between a cluster time and
-        `read_to`."""
+    def since(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
+    ) -> ChunkDocuments:
+        """Read the documents of a chunk, each as of a time between a cluster time and `read_to`."""
         concern = {"level": "majority", "afterClusterTime": _timestamp(point)}
-        return self._read(copy, chunk, concern)
+        return self._read(snapshot, chunk, concern)
 
     def _read(
-        self, copy: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any]
+        self, snapshot: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any]
     ) -> ChunkDocuments:
         limit = 2 * self._settings.chunk_size
-        command = _find(copy, chunk.lower)
+        command = _find(snapshot, chunk.lower)
         if chunk.upper is not None:
             command["max"] = RawBSONDocument(chunk.upper)
-        if copy.filter is not None:
-            command["filter"] = parse_filter(copy.filter)
-        # One more tells whether there is more, and where it begins.
+        if snapshot.filter is not None:
+            command["filter"] = parse_filter(snapshot.filter)
+        # One more document marks the start of the rest.
         command["limit"] = limit + 1
         command["batchSize"] = self._settings.fetch_size or limit + 1
         command["readConcern"] = concern
         read_at_ms = time.time_ns() // 1_000_000
-        with self._session() as session, self._run(copy, command, session) as cursor:
+        with self._session() as session, self._run(snapshot, command, session) as cursor:
             if self._settings.fetch_size:
                 cursor.batch_size(self._settings.fetch_size)
             documents, rest_from = self._taken((bytes(each.raw) for each in cursor), limit)
             read_to = self._cluster_time(session)
-        is_gone = not documents and not exists(self._client, copy.database, copy.collection)
+        is_gone = not documents and not exists(self._client, snapshot.database, snapshot.collection)
         return ChunkDocuments(documents, rest_from, read_at_ms, read_to, is_gone)
 
     def _taken(self, found: Iterable[bytes], limit: int) -> tuple[tuple[bytes, ...], bytes | None]:
@@ -133,10 +138,10 @@ class CollectionReader:
             yield session
 
     def _run(
-        self, copy: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
+        self, snapshot: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
     ) -> CommandCursor[RawBSONDocument]:
-        """A cursor goes on where it began, also when any member may be read from."""
-        database = self._client.get_database(copy.database, codec_options=_RAW)
+        """Open a cursor; the driver keeps it on one server."""
+        database = self._client.get_database(snapshot.database, codec_options=_RAW)
         return database.cursor_command(
             command,
             read_preference=self._client.read_preference,
@@ -145,7 +150,7 @@ class CollectionReader:
         )
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
-        """That of the last reply in a session; without one that of a reply behind it."""
+        """The time of the last reply in a session; without a session that of a further reply."""
         if session is None:
             preference = self._client.read_preference
             told = self._client.admin.command("ping", read_preference=preference)
@@ -155,8 +160,8 @@ class CollectionReader:
         return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)
 
 
-def _find(copy: CollectionSnapshot, lower: bytes | None) -> dict[str, Any]:
-    command: dict[str, Any] = {"find": copy.collection, "hint": copy.hint}
+def _find(snapshot: CollectionSnapshot, lower: bytes | None) -> dict[str, Any]:
+    command: dict[str, Any] = {"find": snapshot.collection, "hint": snapshot.hint}
     if lower is not None:
         command["min"] = RawBSONDocument(lower)
     return command

@@ -1,4 +1,4 @@
-"""Which collections there are, and which of them a request is about."""
+"""Listing and selection of collections for a snapshot."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -20,14 +20,14 @@ _ID_INDEX = "_id_"
 
 
 _SKIPPED = {
-    CollectionKind.VIEW: "it is a view: its documents are those of other collections",
-    CollectionKind.TIME_SERIES: "it is a time series; change streams do not report its changes",
+    CollectionKind.VIEW: "a view, which shows documents of other collections",
+    CollectionKind.TIME_SERIES: "a time series; change streams do not report its changes",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedCollection:
-    """A collection of the server; `hint` names its index of `_id`."""
+    """A captured collection; `hint` names its index on `_id`."""
 
     database: str
     collection: str
@@ -40,7 +40,7 @@ class CapturedCollection:
 
 
 def captured_collections(client: Client, namespaces: Namespaces) -> list[CapturedCollection]:
-    """All collections that are captured, by name. Raises `PyMongoError`."""
+    """List the captured collections by name. Raises `PyMongoError`."""
     found = []
     for database in sorted(client.list_database_names()):
         if not namespaces.captures_database(database):
@@ -53,23 +53,25 @@ def captured_collections(client: Client, namespaces: Namespaces) -> list[Capture
 
 def _found(database: str, entry: Any) -> CapturedCollection:
     options = entry.get("options", {})
-    # A clustered collection has no other index of `_id` than itself.
+    # A clustered collection is its own index on `_id`.
     clustered = options.get("clusteredIndex")
     hint = clustered.get("name", _ID_INDEX) if isinstance(clustered, dict) else _ID_INDEX
     return CapturedCollection(database, entry["name"], kind_of(entry), hint)
 
 
 def exists(client: Client, database: str, collection: str) -> bool:
-    """Raises `PyMongoError`."""
+    """Whether a collection exists. Raises `PyMongoError`."""
     return bool(client[database].list_collection_names(filter={"name": collection}))
 
 
 def with_estimates(
     client: Client, selected: Sequence[SelectedCollection]
 ) -> list[SelectedCollection]:
-    """With the numbers of documents by the server's own count, which costs no scan; those that are
-    empty first, so that the last document of the last collection can be told. Raises
-    `PyMongoError`."""
+    """Add estimated document counts from metadata, and sort empty collections first.
+
+    So the last document of the last collection is the last one of the snapshot. Raises
+    `PyMongoError`.
+    """
     known = [
         each
         if each.skipped
@@ -88,7 +90,7 @@ def select_collections(
     namespaces: Namespaces,
     settings: SnapshotSettings,
 ) -> list[SelectedCollection]:
-    """What a request is about, in its order."""
+    """The collections of a request, in its order."""
     found = [each for each in found if namespaces.captures(each.database, each.collection)]
     if request.reason is SnapshotReason.SIGNAL:
         selected = _named(request, found)
@@ -112,7 +114,7 @@ def _was_captured(found: CapturedCollection, known: Namespaces | None) -> bool:
 def _named(
     request: SnapshotRequest, found: Sequence[CapturedCollection]
 ) -> list[SelectedCollection]:
-    """In the order of the names; of several conditions for one collection the first counts."""
+    """Order by the names; the first of several filters for a collection applies."""
     queries: dict[str, str] = {}
     for name, query in request.filters:
         for each in matching_collections(name, found):
@@ -137,22 +139,28 @@ def _selected(found: CapturedCollection, query: str | None) -> SelectedCollectio
 def matching_collections(
     name: str, found: Iterable[CapturedCollection]
 ) -> list[CapturedCollection]:
-    """The collections that a signal means: the one that has exactly this name, else those that it
-    matches as an expression over `database.collection`, whole and without regard to case."""
+    """The collections that a name in a signal selects.
+
+    An exact name selects one collection. Otherwise the name is a regular expression over the whole
+    `database.collection` that ignores case.
+    """
     known = list(found)
     exact = [each for each in known if each.namespace == name]
     return exact or [each for each in known if matches_name(each.namespace, name)]
 
 
 def matches_name(namespace: str, name: str) -> bool:
-    """Whether a name in a signal means a collection. Raises ValueError for no expression."""
+    """Whether a name in a signal selects a collection. Raises ValueError if it is invalid."""
     return namespace == name or name_expression(name).matches(namespace)
 
 
 def name_expression(name: str) -> BoundedPattern:
-    """The expression of a name in a signal: parts in double quotes are texts, as they are needed
-    where a part has a dot, and so is a dot beside them. Raises ValueError for what is none, or
-    cannot be matched in bounded time: signals may come from users with fewer rights."""
+    """Compile the name of a signal.
+
+    Double quotes enclose literal parts, for names with dots; a dot next to them is literal, too.
+    Raises ValueError for an invalid expression, or one without bounded matching time: senders of
+    signals may have fewer privileges than the agent.
+    """
     expression = ""
     end = 0
     for quoted in _QUOTED.finditer(name):

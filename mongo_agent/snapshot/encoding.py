@@ -1,4 +1,4 @@
-"""Documents that were read as messages, with what the pipeline needs to know of them."""
+"""Encoding of snapshot documents as messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.snapshot_markers import ChunkPlacement, SnapshotMarker, marker_ranges
 
-_NO_PLACE = ChunkPlacement()
+_UNPLACED = ChunkPlacement()
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedDocument:
-    """A raw document that gives no message, and why, in one sentence."""
+    """A raw document that cannot be encoded, and the reason."""
 
     raw: bytes
     cause: str
@@ -23,8 +23,10 @@ class RefusedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPart:
-    """So many documents of a chunk, which have one mark. `rest_from` is the `{_id: …}` of the first
-    one behind them, None where they are the last."""
+    """Documents of a chunk with one marker.
+
+    `rest_from` is the `{_id: …}` of the first document after them; None for the last part.
+    """
 
     batch: MongoBatch
     count: int
@@ -34,8 +36,10 @@ class ChunkPart:
 
 @dataclass(frozen=True, slots=True)
 class EncodedChunk:
-    """Messages to place, and the progress behind them: a chunk, or a piece of one. `refused`
-    documents are in no message."""
+    """Messages of a chunk or a part of it, and the progress after them.
+
+    `refused` documents have no message.
+    """
 
     batch: MongoBatch
     collection: str
@@ -45,22 +49,22 @@ class EncodedChunk:
 
 def encode_chunk(
     encoder: MongoEncoder,
-    copy: CollectionSnapshot,
+    snapshot: CollectionSnapshot,
     documents: Sequence[bytes],
     time: ClusterTime,
     read_at_ms: int,
-    place: ChunkPlacement = _NO_PLACE,
+    placement: ChunkPlacement = _UNPLACED,
 ) -> list[ChunkPart]:
-    """At least one, be it empty. `time` is the cluster time at which the documents were so."""
+    """Encode documents in at least one part. `time` is the cluster time of their state."""
     ranges: list[tuple[int, int, SnapshotMarker]] = [(0, len(documents), "incremental")]
-    if copy.reason is SnapshotReason.INITIAL:
-        ranges = list(marker_ranges(len(documents), place)) or [(0, 0, "true")]
+    if snapshot.reason is SnapshotReason.INITIAL:
+        ranges = list(marker_ranges(len(documents), placement)) or [(0, 0, "true")]
     found = []
     for start, stop, mark in ranges:
         batch = encoder.encode_snapshot(
             documents[start:stop],
-            database=copy.database,
-            collection=copy.collection,
+            database=snapshot.database,
+            collection=snapshot.collection,
             cluster_time=(time.second, time.increment),
             read_at_ms=read_at_ms,
             snapshot=mark,

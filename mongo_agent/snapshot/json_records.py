@@ -1,4 +1,4 @@
-"""Records as JSON: what has its default value is left out, bounds are base64 of their bytes."""
+"""Records as JSON: default values are omitted, bounds are base64."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from mongo_agent.snapshot.records import (
 
 
 def to_json_value(value: Any) -> Any:
-    """A record, or what is in one, as JSON says it."""
+    """Convert a record, or a value of one, to JSON."""
     match value:
         case bytes():
             return base64.b64encode(value).decode()
@@ -34,19 +34,21 @@ def to_json_value(value: Any) -> Any:
 
 
 class RecordReader:
-    """The values of a record as JSON has them, made into what they were, name by name. Raises
-    AttributeError, KeyError, TypeError or ValueError for others."""
+    """Converts the JSON values of a record back, name by name.
+
+    Raises AttributeError, KeyError, TypeError or ValueError for invalid values.
+    """
 
     def __init__(self, stored: Mapping[str, Any]) -> None:
         self.values = dict(stored)
 
     def one(self, name: str, read: Callable[[Any], Any]) -> None:
-        """A value that may be left out."""
+        """Convert an optional value."""
         if name in self.values:
             self.values[name] = read(self.values[name])
 
     def each(self, name: str, read: Callable[[Any], Any]) -> None:
-        """The values of a list that may be left out."""
+        """Convert the values of an optional list."""
         self.one(name, lambda found: tuple(read(value) for value in found))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is done ahead of reading: which collections a request means, and where chunks begin."""
+"""Planning ahead of reads: the collections of a request and the bounds of chunks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request, and the collections that it means."""
+    """A request and its collections."""
 
     request: SnapshotRequest
     selected: tuple[SelectedCollection, ...]
@@ -30,7 +30,7 @@ class ResolvedRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChunks:
-    """Bounds of a collection's next chunks."""
+    """Bounds of the next chunks of a collection."""
 
     number: int
     bounds: ChunkBounds
@@ -45,14 +45,14 @@ Plan = ResolvedRequest | PlannedChunks
 
 @dataclass(frozen=True, slots=True)
 class PlanTask:
-    """Something to plan, for a thread; `copy` is what it reads. `run` raises `PyMongoError`."""
+    """A planning task for a thread, which reads `snapshot`. `run` raises `PyMongoError`."""
 
-    copy: CollectionSnapshot | None
+    snapshot: CollectionSnapshot | None
     run: Callable[[], Plan]
 
 
 class Planner:
-    """Gives tasks, one at a time: the next follows when the plan of the last one is applied."""
+    """Creates tasks, one at a time; the next follows after the last plan was applied."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class Planner:
         settings: SnapshotSettings,
         is_ready: Callable[[str, str], bool],
     ) -> None:
-        """`is_ready` says of a database and collection whether its documents can be encoded:
-        before that no chunks of it are planned."""
+        """`is_ready` returns whether documents of a database and collection can be encoded; the
+        planner skips collections until then."""
         self._is_ready = is_ready
         self._client = client
         self._reader = reader
@@ -71,20 +71,22 @@ class Planner:
         self._settings = settings
 
     def next(self, progress: SnapshotProgress, room: int) -> PlanTask | None:
-        """`room` is for so many chunks more; None when there is nothing to plan."""
+        """The next task, for at most `room` chunks; None if there is nothing to plan."""
         if progress.requests:
             return PlanTask(None, partial(self._resolve, progress.requests[0]))
         if room <= 0:
             return None
         unplanned = (each for each in progress.collections if not each.is_planned)
         ready = (each for each in unplanned if self._is_ready(each.database, each.collection))
-        copy = next(ready, None)
-        return None if copy is None else PlanTask(copy, partial(self._bounds, copy, room))
+        snapshot = next(ready, None)
+        return (
+            None if snapshot is None else PlanTask(snapshot, partial(self._bounds, snapshot, room))
+        )
 
     def _resolve(self, request: SnapshotRequest) -> ResolvedRequest:
         found = captured_collections(self._client, self._namespaces)
         selected = select_collections(request, found, self._namespaces, self._settings)
         return ResolvedRequest(request, tuple(with_estimates(self._client, selected)))
 
-    def _bounds(self, copy: CollectionSnapshot, limit: int) -> PlannedChunks:
-        return PlannedChunks(copy.number, self._reader.bounds(copy, limit))
+    def _bounds(self, snapshot: CollectionSnapshot, limit: int) -> PlannedChunks:
+        return PlannedChunks(snapshot.number, self._reader.bounds(snapshot, limit))

@@ -1,11 +1,10 @@
-"""What is to be copied, what of it is planned, and what is delivered: a frozen value and its moves.
+"""Snapshot progress: a frozen value and its transitions.
 
     Request ── resolved ──> CollectionSnapshot ── planned ──> chunks ── delivered ──> Finished
 
-A collection is a line of `_id`s. Up to `planned_to` it is cut into chunks; those that are not
-delivered are kept, all others are done. So at any moment what is kept, and what lies behind
-`planned_to`, is exactly what is missing, and a restart goes on there. A chunk that was read only in
-part leaves its rest as a chunk.
+A collection is a range of `_id`s, cut into chunks up to `planned_to`. The record contains the
+undelivered chunks. These chunks, and everything after `planned_to`, are exactly the missing
+documents, so a restart resumes there. A partly read chunk leaves its rest as a chunk.
 """
 
 import json
@@ -28,7 +27,7 @@ from mongo_agent.snapshot.records import (
 from sidecar.errors import OffsetStoreError
 
 KEPT_FINISHED = 200
-"""So many collections that are done are kept, to be shown; older ones only count."""
+"""Finished collections to show; older ones are only counted."""
 _KEPT_SEEN = 100
 _VERSION = 1
 _VERSION_NAME = "version"
@@ -36,10 +35,12 @@ _VERSION_NAME = "version"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotProgress:
-    """`scope` is what the stream captured when this was stored. `initial_documents` are those that
-    the initial copy delivered, `finished_count` all collections that ended. `is_aborted`: a part of
-    it was stopped by a signal. `seen` are signals that may come a second time, and `kafka_offset`
-    is that of the last one from a topic.
+    """The snapshot progress of a stream.
+
+    `scope` is what the stream captured when this was stored. `initial_documents` counts documents
+    that the initial snapshot delivered, `finished_count` ended collections. `is_aborted`: a signal
+    stopped part of the initial snapshot. `seen` are signals that a channel may repeat;
+    `kafka_offset` is the offset of the last one from a topic.
     """
 
     requests: tuple[SnapshotRequest, ...] = ()
@@ -57,15 +58,15 @@ class SnapshotProgress:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is left to copy."""
+        """Whether no snapshot is pending or running."""
         return not self.requests and not self.collections
 
     def entry(self, number: int) -> CollectionSnapshot | None:
-        """A copy that has not ended."""
+        """The unfinished snapshot with a number."""
         return next((each for each in self.collections if each.number == number), None)
 
     def requested(self, request: SnapshotRequest) -> "SnapshotProgress":
-        """A wish is taken down."""
+        """Add a request."""
         progress = replace(self, requests=(*self.requests, request))
         if request.reason is not SnapshotReason.INITIAL:
             return progress
@@ -76,8 +77,7 @@ class SnapshotProgress:
     def resolved(
         self, request: SnapshotRequest, selected: Sequence[SelectedCollection]
     ) -> "SnapshotProgress":
-        """The collections of a request are known, in the order in which they are copied. Nothing
-        happens when the request was taken back meanwhile."""
+        """Replace a request by its collections, in order; no effect if it was withdrawn."""
         if request not in self.requests:
             return self
         entries: list[CollectionSnapshot] = []
@@ -102,8 +102,7 @@ class SnapshotProgress:
     def planned(
         self, number: int, bounds: Sequence[bytes], *, is_whole: bool
     ) -> "SnapshotProgress":
-        """Chunks up to each of the bounds follow what is planned; `is_whole`: and one behind them,
-        to the end of the collection."""
+        """Add chunks up to each bound; with `is_whole` also the last chunk of the collection."""
         entry = self.entry(number)
         if entry is None or entry.is_planned:
             return self
@@ -128,8 +127,10 @@ class SnapshotProgress:
         *,
         is_piece: bool = False,
     ) -> "SnapshotProgress":
-        """A chunk is done, or up to `rest_from`, and what lies behind becomes one of its own; the
-        first pieces of a chunk are not counted as chunks."""
+        """Record a delivered chunk, or its part before `rest_from`; the rest becomes a chunk.
+
+        With `is_piece` the part is not counted as a chunk.
+        """
         entry = self.entry(number)
         if entry is None or chunk not in entry.chunks:
             return self
@@ -150,7 +151,7 @@ class SnapshotProgress:
     def ended(
         self, number: int, outcome: SnapshotOutcome, note: str | None = None
     ) -> "SnapshotProgress":
-        """A copy is over, whatever of it is left."""
+        """End the snapshot of a collection."""
         entry = self.entry(number)
         if entry is None:
             return self
@@ -169,12 +170,12 @@ class SnapshotProgress:
         return progress._with_finished([end])
 
     def without_cluster_time(self, number: int) -> "SnapshotProgress":
-        """A collection cannot be read at a cluster time."""
+        """Record that a collection cannot be read at a cluster time."""
         entry = self.entry(number)
         return self if entry is None else self._with(replace(entry, is_plain=True))
 
     def without_requests(self) -> "SnapshotProgress":
-        """Wishes that are not yet looked up are taken back."""
+        """Withdraw all unresolved requests."""
         is_aborted = any(each.reason is SnapshotReason.INITIAL for each in self.requests)
         progress = replace(self, requests=(), is_aborted=self.is_aborted or is_aborted)
         return progress._with_finished([])
@@ -183,18 +184,18 @@ class SnapshotProgress:
         return replace(self, is_paused=is_paused)
 
     def having_seen(self, occurrence: str | None, kafka_offset: int | None) -> "SnapshotProgress":
-        """A signal was answered, and is not answered again."""
+        """Record a signal, so that the agent does not apply it twice."""
         seen = self.seen if occurrence is None else (*self.seen, occurrence)[-_KEPT_SEEN:]
         offset = self.kafka_offset if kafka_offset is None else kafka_offset
         return replace(self, seen=seen, kafka_offset=offset)
 
     def to_json(self) -> str:
-        """One line, for the position that is stored. What has its default value is left out."""
+        """The stored form, one line without default values."""
         return json.dumps({_VERSION_NAME: _VERSION, **to_json_value(self)}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "SnapshotProgress":
-        """Raises `OffsetStoreError` for what `to_json` of this version did not write."""
+        """Parse `to_json`. Raises `OffsetStoreError` for another format."""
         try:
             stored = json.loads(text)
             version = stored.pop(_VERSION_NAME)
@@ -202,12 +203,12 @@ class SnapshotProgress:
                 return cls(**_read(RecordReader(stored)))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise OffsetStoreError(
-                f"The stored progress of copies cannot be read: {type(error).__name__}, {error}. "
-                "Put a good copy of the position back."
+                f"The stored snapshot progress cannot be read: {type(error).__name__}, {error}. "
+                "Restore an intact copy of the offsets."
             ) from error
         raise OffsetStoreError(
-            f"The stored progress of copies has the version {version!r}, and this agent knows "
-            f"{_VERSION}. Run the agent that wrote it, or a later one."
+            f"The stored snapshot progress has version {version!r}; this agent supports "
+            f"{_VERSION}. Run the release that wrote it, or a later one."
         )
 
     def _with(self, entry: CollectionSnapshot) -> "SnapshotProgress":

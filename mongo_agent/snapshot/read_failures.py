@@ -1,4 +1,4 @@
-"""What an error of the server means to the reading of a collection."""
+"""Classification of errors of snapshot reads."""
 
 from enum import Enum
 
@@ -8,35 +8,38 @@ from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failu
 from mongo_agent.snapshot.records import CollectionSnapshot
 
 _TOO_OLD = {239, 246}
-"""SnapshotTooOld: the time left the server's window. SnapshotUnavailable: the collection, or an
-index of it, is newer than the time."""
+"""SnapshotTooOld: the time left the server's history window. SnapshotUnavailable: the collection
+or one of its indexes is newer than the time."""
 _CAPPED = "capped collections"
-"""What the server says of them, with the second of these codes."""
+"""Part of the server's message for them, with the code SnapshotUnavailable."""
 _NO_CLUSTER_TIME = {9, 20, 72, 115, 303}
-"""How servers and databases that have no `atClusterTime` refuse it."""
+"""Codes of servers and databases without `atClusterTime`."""
 
 
 class ReadFailure(Enum):
-    """Classes of errors, each with one policy. The chunk is never given up."""
+    """Classes of errors, each with one policy. A chunk is never skipped."""
 
     LATER = "later"
-    """Read at a later point of the stream, at once."""
+    """Retry at once at a later point of the stream."""
     CAPPED = "capped"
-    """The collection has become one that is not read at a cluster time: from here on without."""
+    """The collection is capped: read it without a cluster time from now on."""
     PLAIN = "plain"
-    """The server does not read at a cluster time: from here on without."""
+    """The server has no reads at a cluster time: read without from now on."""
     AGAIN = "again"
-    """With growing pauses: an election, a lost connection, a privilege that can be granted."""
+    """Retry with growing pauses: an election, a lost connection, a missing privilege."""
     REFUSED = "refused"
-    """The server does not take the filter: the copy of this collection ends."""
+    """The server rejects the filter: the snapshot of this collection ends."""
     FATAL = "fatal"
-    """Credentials are wrong. Trying again would lock the account."""
+    """Wrong credentials: a retry would lock the account."""
 
 
 def classify_read_failure(
-    error: PyMongoError, copy: CollectionSnapshot | None, *, is_exact: bool = False
+    error: PyMongoError, snapshot: CollectionSnapshot | None, *, is_exact: bool = False
 ) -> ReadFailure:
-    """`copy` is what was read, None for the list of collections; `is_exact`: at a cluster time."""
+    """Classify an error of reading `snapshot`, or of listing collections if that is None.
+
+    `is_exact` marks a read at a cluster time.
+    """
     if not isinstance(error, OperationFailure):
         return ReadFailure.AGAIN
     if is_exact and error.code in _TOO_OLD:
@@ -47,7 +50,7 @@ def classify_read_failure(
         return ReadFailure.FATAL
     if failure in (Failure.RESUMABLE, Failure.AUTHORISATION):
         return ReadFailure.AGAIN
-    has_filter = copy is not None and copy.filter is not None
+    has_filter = snapshot is not None and snapshot.filter is not None
     if is_exact and error.code in _NO_CLUSTER_TIME and not (has_filter and error.code == 9):
         return ReadFailure.PLAIN
     return ReadFailure.REFUSED if has_filter else ReadFailure.AGAIN

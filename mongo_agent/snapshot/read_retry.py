@@ -1,4 +1,4 @@
-"""When collections may be read, after failures: at once, behind a pause, or never again."""
+"""Retries of failed snapshot reads."""
 
 import logging
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.server.errors import authentication_message, error_text
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
@@ -13,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class ReadRetry:
-    """Counts failures in a row. For one thread."""
+    """Counts consecutive failures. Used by one thread."""
 
     def __init__(
         self,
@@ -23,8 +24,10 @@ class ReadRetry:
         *,
         waits_when_refused: bool = False,
     ) -> None:
-        """`clock` gives seconds; nothing may be read before the first delay. With
-        `waits_when_refused` a server that refuses the agent is tried again without end."""
+        """`clock` is in seconds; reads start after the first delay.
+
+        With `waits_when_refused` the agent retries rejected credentials without a limit.
+        """
         self._waits_when_refused = waits_when_refused
         self._backoff = backoff
         self._clock = clock
@@ -32,51 +35,55 @@ class ReadRetry:
         self._not_before_s = clock() + first_delay_ms / 1000
         self._is_too_old = False
         self.error: SidecarError | None = None
-        """What ends reading for good."""
-        self.sentence = ""
-        """Why the last attempt failed; empty when something was read since."""
+        """The error that ended all reads."""
+        self.message = ""
+        """Why the last read failed; empty after a successful read."""
 
     @property
     def may_read(self) -> bool:
         return self.error is None and self._clock() >= self._not_before_s
 
-    def worked(self) -> None:
-        """Something was read."""
+    def succeeded(self) -> None:
+        """Record a successful read."""
         self._delays_ms = self._backoff.delays_ms()
         self._is_too_old = False
-        self.sentence = ""
+        self.message = ""
 
     def was_too_old(self, error: PyMongoError) -> None:
-        """A point had left the server's history. The first time it is tried again at once, at a
-        later one; a point that does not move would be tried without end."""
+        """Record that the time of a read left the server's history.
+
+        The first retry follows at once, at a later time. Further ones pause, because the time may
+        not advance.
+        """
         if self._is_too_old:
             self.failed(error)
         self._is_too_old = True
 
     def failed(self, error: PyMongoError) -> None:
-        """Something could not be read. What is read side by side fails together, and counts
-        once."""
+        """Record a failed read. Parallel reads that fail together count once."""
         if self._clock() < self._not_before_s:
             return
         delay_ms = next(self._delays_ms, None)
         if delay_ms is None:
             self.error = UnavailableError(
-                f"Collections cannot be read, after {self._backoff.max_attempts} attempts: {error}."
+                f"Collections could not be read in {self._backoff.max_attempts} attempts: "
+                f"{error_text(error)}. "
+                "Check MongoDB and the privileges, or raise `connect.max.attempts`."
             )
             return
         self._wait(delay_ms, error)
 
     def _wait(self, delay_ms: int, error: PyMongoError) -> None:
         self._not_before_s = self._clock() + delay_ms / 1000
-        self.sentence = f"{str(error).removesuffix('.')}."
+        self.message = f"{error_text(error)}."
         logger.warning(
-            "a collection cannot be read; it is tried again",
-            extra=fields(pause_ms=delay_ms, error=str(error)),
+            "reading a collection failed; the agent retries",
+            extra=fields(pause_ms=delay_ms, error=error_text(error)),
         )
 
     def was_refused(self, error: PyMongoError) -> None:
-        """Who we are is refused."""
+        """Record that MongoDB rejected the credentials."""
         if self._waits_when_refused:
             self._wait(next(self._delays_ms, self._backoff.max_delay_ms), error)
             return
-        self.error = RefusedError(f"MongoDB refuses the agent's credentials: {error}.")
+        self.error = RefusedError(authentication_message(error_text(error)))

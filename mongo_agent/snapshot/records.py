@@ -1,4 +1,4 @@
-"""What progress is made of: what is asked for, what of it is copied, and what is done."""
+"""Records of snapshot progress: requests, running and finished snapshots."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,31 +7,31 @@ from mongo_agent.capture.namespaces import Namespaces
 
 
 class SnapshotReason(Enum):
-    """Why something is copied."""
+    """Why a snapshot is taken."""
 
     INITIAL = "initial"
-    """All that is captured, at the agent's first start."""
+    """Everything captured, at the first start."""
     INCLUDED = "included"
-    """The filters take it since a restart."""
+    """The filters include it since a restart."""
     SIGNAL = "signal"
-    """Somebody asked for it."""
+    """Requested by a signal."""
 
 
 class SnapshotOutcome(Enum):
-    """How the copy of a collection ended."""
+    """How the snapshot of a collection ended."""
 
     COPIED = "copied"
     SKIPPED = "skipped"
-    """Views and the like: nothing that changes by itself."""
+    """Views and time series, which have no change events."""
     DROPPED = "dropped"
-    """The collection went while it was copied."""
+    """The collection was dropped during the snapshot."""
     STOPPED = "stopped"
     REFUSED = "refused"
-    """The server does not take the filter."""
+    """The server rejected the filter."""
 
 
 class InitialSnapshot(Enum):
-    """How far the initial copy is."""
+    """The state of the initial snapshot."""
 
     NONE = "none"
     RUNNING = "running"
@@ -40,7 +40,7 @@ class InitialSnapshot(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Documents from `lower` to in front of `upper`, which are raw `{_id: …}`; None is the end."""
+    """Documents from `lower` to before `upper`, both raw `{_id: …}`; None is unbounded."""
 
     lower: bytes | None
     upper: bytes | None
@@ -48,11 +48,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """A wish, before it is known which collections there are.
+    """A requested snapshot whose collections are not resolved yet.
 
-    `names` are those of a signal, all that is captured otherwise; `filters` are pairs of one of
-    them and a query. `known` is what was captured before, and is not copied again; nor is what
-    the names in `but` mean.
+    `names` are those of a signal; without one everything captured. `filters` are pairs of a name
+    and a query. The snapshot excludes collections captured before (`known`) and those that the
+    names in `but` select.
     """
 
     reason: SnapshotReason
@@ -65,7 +65,7 @@ class SnapshotRequest:
 
 @dataclass(frozen=True, slots=True)
 class SelectedCollection:
-    """A collection that a request is about. `skipped` says why it is not copied after all."""
+    """A collection of a request. `skipped` is the reason if it gets no snapshot."""
 
     database: str
     collection: str
@@ -78,10 +78,10 @@ class SelectedCollection:
 
 @dataclass(frozen=True, slots=True)
 class CollectionSnapshot:
-    """A collection that is being copied, or waits for it. `number` tells copies apart.
+    """A running or waiting snapshot of a collection, identified by `number`.
 
-    `filter` is a query as extended JSON, `hint` the index of `_id`. One that `is_plain` cannot be
-    read at a cluster time. `estimated` is how many documents there were when it was asked for.
+    `filter` is a query in extended JSON, `hint` the index on `_id`. `is_plain`: the collection
+    cannot be read at a cluster time. `estimated` is the document count at the request.
     """
 
     number: int
@@ -110,7 +110,7 @@ class CollectionSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class FinishedSnapshot:
-    """A collection whose copy ended. `note` says more for a person where there is more to say."""
+    """A finished snapshot of a collection. `note` explains the outcome."""
 
     namespace: str
     reason: SnapshotReason

@@ -1,4 +1,4 @@
-"""What the configuration says about copies."""
+"""Settings of snapshots."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,13 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSettings:
-    """`threads` chunks are read at once (`snapshot.max.threads`), of about `chunk_size` documents
-    each (`incremental.snapshot.chunk.size`), at most twice as many and about `chunk_bytes`.
-    `fetch_size` documents come in a reply (`snapshot.fetch.size`; 0: as many as it holds).
+    """The agent reads `threads` chunks in parallel (`snapshot.max.threads`).
 
-    `filters` are queries as extended JSON by `database.collection`
-    (`snapshot.collection.filter.overrides`). `chosen` are those of the captured collections that
-    are copied unasked (`snapshot.include.collection.list`). Nothing is read before `delay_ms`
-    (`snapshot.delay.ms`).
+    A chunk has about `chunk_size` documents (`incremental.snapshot.chunk.size`), at most twice as
+    many, and about `chunk_bytes`. A reply holds `fetch_size` documents (`snapshot.fetch.size`; 0:
+    chosen by the server). `filters` are queries in extended JSON by `database.collection`
+    (`snapshot.collection.filter.overrides`). `chosen` selects collections of automatic snapshots
+    (`snapshot.include.collection.list`). Reads start after `delay_ms` (`snapshot.delay.ms`).
     """
 
     mode: SnapshotMode = "initial"

@@ -1,4 +1,4 @@
-"""What `source.snapshot` says of each document that is copied, as Debezium marks them."""
+"""Values of `source.snapshot` for snapshot documents, as in Debezium."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SnapshotMarker = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlacement:
-    """Where a chunk of the initial copy stands among what is delivered."""
+    """The place of a chunk in the initial snapshot."""
 
     is_first: bool = False
     is_first_of_collection: bool = False
@@ -19,15 +19,17 @@ class ChunkPlacement:
     is_last: bool = False
 
 
-def marker_ranges(count: int, place: ChunkPlacement) -> Iterator[tuple[int, int, SnapshotMarker]]:
-    """Ranges `start`, `stop` of a chunk of `count` documents, and the mark of each."""
+def marker_ranges(
+    count: int, placement: ChunkPlacement
+) -> Iterator[tuple[int, int, SnapshotMarker]]:
+    """The ranges `start`, `stop` of a chunk of `count` documents, with the marker of each."""
     if not count:
         return
-    opening = _opening(place)
-    closing = _closing(place)
+    opening = _opening(placement)
+    closing = _closing(placement)
     if count == 1:
-        # Of several marks for one document the last counts more than the first, and both more than
-        # those of its collection.
+        # For one document the last marker overrides the first, and both override those of the
+        # collection.
         own = closing if closing == "last" or opening != "first" else opening
         yield 0, 1, own if own != "true" else opening
         return
@@ -40,13 +42,13 @@ def marker_ranges(count: int, place: ChunkPlacement) -> Iterator[tuple[int, int,
         yield stop, count, closing
 
 
-def _opening(place: ChunkPlacement) -> SnapshotMarker:
-    if place.is_first:
+def _opening(placement: ChunkPlacement) -> SnapshotMarker:
+    if placement.is_first:
         return "first"
-    return "first_in_data_collection" if place.is_first_of_collection else "true"
+    return "first_in_data_collection" if placement.is_first_of_collection else "true"
 
 
-def _closing(place: ChunkPlacement) -> SnapshotMarker:
-    if place.is_last:
+def _closing(placement: ChunkPlacement) -> SnapshotMarker:
+    if placement.is_last:
         return "last"
-    return "last_in_data_collection" if place.is_last_of_collection else "true"
+    return "last_in_data_collection" if placement.is_last_of_collection else "true"

@@ -1,4 +1,4 @@
-"""What is copied at a start, by the mode and what is stored."""
+"""The snapshot progress at a start, by `snapshot.mode` and the stored progress."""
 
 from dataclasses import replace
 
@@ -13,37 +13,37 @@ from mongo_agent.snapshot.records import (
 )
 from mongo_agent.snapshot.settings import SnapshotMode
 
-_NOT_CAPTURED = "it is not captured any more"
+_NOT_CAPTURED = "no longer captured"
 _NOT_WANTED = "`snapshot.mode` is `no_data`"
 
 
 def progress_at_start(
     stored: SnapshotProgress, mode: SnapshotMode, namespaces: Namespaces, *, is_lost: bool = False
 ) -> SnapshotProgress:
-    """The progress to go on with. `stored` is empty at the first start of all; `is_lost` says that
-    changes behind the stored position are gone.
+    """The progress to start with.
 
-    An initial copy that was interrupted goes on, in the mode `always` too: one that is longer than
-    the time between two restarts would never end otherwise.
+    `stored` is empty at the very first start; `is_lost` means that changes after the stored offset
+    are lost. An interrupted initial snapshot resumes, also in the mode `always`; otherwise one that
+    takes longer than the time between restarts would never end.
     """
     progress = _without_uncaptured(stored, namespaces)
     if is_lost and mode in ("always", "when_needed"):
-        progress = restarted(progress, "the position was lost")
+        progress = restarted(progress, "the offset was lost")
     elif mode == "no_data":
-        progress = _without_unasked(progress)
+        progress = _without_automatic(progress)
     elif _is_first(stored) or (mode == "always" and stored.initial is not InitialSnapshot.RUNNING):
         progress = progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
     elif stored.scope is not None and stored.scope != namespaces and _has_gaps(progress):
-        # A collection that the filters took before is copied, or its changes were all streamed.
+        # Collections captured before have a snapshot, or all their changes were streamed.
         progress = progress.requested(SnapshotRequest(SnapshotReason.INCLUDED, known=stored.scope))
     return replace(progress, scope=namespaces)
 
 
 def restarted(progress: SnapshotProgress, reason: str) -> SnapshotProgress:
-    """Everything that is captured is copied once more; what was under way is part of that."""
+    """The progress with a new snapshot of everything captured, which replaces running ones."""
     progress = progress.without_requests()
     for each in progress.collections:
-        note = f"everything is copied again: {reason}"
+        note = f"replaced by a new snapshot: {reason}"
         progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
     return progress.requested(SnapshotRequest(SnapshotReason.INITIAL))
 
@@ -53,7 +53,7 @@ def _is_first(stored: SnapshotProgress) -> bool:
 
 
 def _has_gaps(progress: SnapshotProgress) -> bool:
-    """Whether collections that are captured since may not be in a request that is still open."""
+    """Whether no open request covers newly captured collections."""
     return not any(each.reason is not SnapshotReason.SIGNAL for each in progress.requests)
 
 
@@ -66,15 +66,15 @@ def _without_uncaptured(progress: SnapshotProgress, namespaces: Namespaces) -> S
     return _ended(progress, gone, _NOT_CAPTURED)
 
 
-def _without_unasked(progress: SnapshotProgress) -> SnapshotProgress:
-    unasked = [each for each in progress.collections if each.reason is not SnapshotReason.SIGNAL]
+def _without_automatic(progress: SnapshotProgress) -> SnapshotProgress:
+    automatic = [each for each in progress.collections if each.reason is not SnapshotReason.SIGNAL]
     requests = tuple(each for each in progress.requests if each.reason is SnapshotReason.SIGNAL)
-    return _ended(replace(progress, requests=requests), unasked, _NOT_WANTED)
+    return _ended(replace(progress, requests=requests), automatic, _NOT_WANTED)
 
 
 def _ended(
-    progress: SnapshotProgress, copies: list[CollectionSnapshot], note: str
+    progress: SnapshotProgress, snapshots: list[CollectionSnapshot], note: str
 ) -> SnapshotProgress:
-    for each in copies:
+    for each in snapshots:
         progress = progress.ended(each.number, SnapshotOutcome.STOPPED, note)
     return progress

@@ -1,4 +1,4 @@
-"""How far copies are, for people, metrics and the HTTP view."""
+"""The progress of snapshots for the page, metrics and HTTP."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +9,11 @@ from mongo_agent.snapshot.records import CollectionSnapshot, FinishedSnapshot
 
 @dataclass(frozen=True, slots=True)
 class CollectionView:
-    """`state` is waiting, copying, or how it ended. `estimated` is the server's count when the copy
-    was asked for; with a filter there is none that fits."""
+    """The progress of one collection.
+
+    `state` is waiting, copying, or the outcome. `estimated` is the server's document count at the
+    request; None with a filter.
+    """
 
     collection: str
     state: str
@@ -25,8 +28,11 @@ class CollectionView:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotView:
-    """`remaining_documents` and `remaining_s` are estimates; None where nothing tells.
-    `is_aborted`: a part of the initial copy was stopped."""
+    """The progress of a stream's snapshots.
+
+    `remaining_documents` and `remaining_s` are estimates, None if unknown. `is_aborted`: a part of
+    the initial snapshot was stopped.
+    """
 
     is_running: bool
     is_paused: bool
@@ -41,14 +47,14 @@ class SnapshotView:
     remaining_s: float | None = None
 
     def values(self) -> dict[str, Any]:
-        """As JSON has it; what is not known is left out."""
+        """The JSON form, without unknown values."""
         shown = {name: getattr(self, name) for name in self.__slots__ if name != "collections"}
         known = {name: value for name, value in shown.items() if value is not None}
         return {**known, "collections": [_values(each) for each in self.collections]}
 
 
 def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0.0) -> SnapshotView:
-    """`delivered` documents took `elapsed_s` seconds, as far as this process saw it."""
+    """Build the view; this process delivered `delivered` documents in `elapsed_s` seconds."""
     remaining = [_remaining(each) for each in progress.collections]
     known = [each for each in remaining if each is not None]
     remaining_documents = sum(known) if known or not remaining else None
@@ -74,27 +80,27 @@ def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0
     )
 
 
-def _remaining(copy: CollectionSnapshot) -> int | None:
-    if copy.estimated is None or copy.filter is not None:
+def _remaining(snapshot: CollectionSnapshot) -> int | None:
+    if snapshot.estimated is None or snapshot.filter is not None:
         return None
-    return max(0, copy.estimated - copy.documents)
+    return max(0, snapshot.estimated - snapshot.documents)
 
 
-def _open_view(copy: CollectionSnapshot) -> CollectionView:
-    remaining = _remaining(copy)
+def _open_view(snapshot: CollectionSnapshot) -> CollectionView:
+    remaining = _remaining(snapshot)
     percent = None
     if remaining is not None:
-        total = remaining + copy.documents
-        percent = round(100 * copy.documents / total, 1) if total else 100.0
+        total = remaining + snapshot.documents
+        percent = round(100 * snapshot.documents / total, 1) if total else 100.0
     return CollectionView(
-        copy.namespace,
-        "copying" if copy.planned_to is not None or copy.is_planned else "waiting",
-        copy.reason.value,
-        copy.documents,
-        copy.delivered_chunks,
-        None if remaining is None else copy.estimated,
+        snapshot.namespace,
+        "copying" if snapshot.planned_to is not None or snapshot.is_planned else "waiting",
+        snapshot.reason.value,
+        snapshot.documents,
+        snapshot.delivered_chunks,
+        None if remaining is None else snapshot.estimated,
         percent,
-        copy.signal,
+        snapshot.signal,
     )
 
 

@@ -1,9 +1,8 @@
-"""The copy of a chunk that cannot be read at a cluster time, while the stream goes on.
+"""Snapshot windows for chunks that cannot be read at a cluster time.
 
-Reading begins behind a point of the stream and ends at a cluster time that the server tells. A
-document that no event of the stream touches between the two was the same all the time, so it may be
-placed when the stream has passed that time; one that is touched is told by its event. Nothing is
-written to the source for it.
+A read starts after a point of the stream and ends at a cluster time that the server returns. A
+document without an event between the two did not change, so the agent delivers it after the stream
+passed that time; events deliver the others. The agent writes nothing to the source.
 """
 
 from collections.abc import Iterator
@@ -23,8 +22,10 @@ _HARMLESS = ("create", "createIndexes", "dropIndexes", "modify", "shardCollectio
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """What an event changes: a document, by its raw `{_id: …}`, or without `document` everything
-    in its collection; without `collection` the whole database, without both anything."""
+    """The scope of an event: a document, by its raw `{_id: …}`.
+
+    Without `document` a collection, without `collection` a database, without both everything.
+    """
 
     database: str | None
     collection: str | None
@@ -32,7 +33,7 @@ class Touch:
 
 
 def touches(event: bytes) -> Iterator[Touch]:
-    """What a raw event of a change stream touches."""
+    """The scopes of a raw change event."""
     try:
         raw = RawBSONDocument(event)
         operation, ns, key = raw.get("operationType"), raw.get("ns"), raw.get("documentKey")
@@ -45,7 +46,7 @@ def touches(event: bytes) -> Iterator[Touch]:
             if names is not None:
                 yield Touch(names.get("db"), names.get("coll"), None)
         if ns is None:
-            # A later part of a split event does not say what it is about, nor does an invalidation.
+            # Later parts of a split event, and invalidations, name no collection.
             yield Touch(None, None, None)
     except (InvalidBSON, KeyError, ValueError):
         yield Touch(None, None, None)
@@ -53,7 +54,7 @@ def touches(event: bytes) -> Iterator[Touch]:
 
 @dataclass
 class Window:
-    """A chunk between its point and its place. `rows` come when it is read."""
+    """A chunk between the start of its read and its delivery. `rows` are set after the read."""
 
     number: int
     database: str
@@ -64,23 +65,23 @@ class Window:
     is_void: bool = False
 
     def pass_over(self, touch: Touch) -> None:
-        """An event is placed in the stream."""
+        """Record an event of the stream."""
         if touch.database not in (None, self.database):
             return
         if touch.collection not in (None, self.collection):
             return
         if touch.document is None:
-            # The collection went, or became another one: the chunk is read again.
+            # The collection was dropped or renamed; the chunk is read again.
             self.is_void = True
         else:
             self.touched.add(touch.document)
 
     def has_passed(self, time: ClusterTime) -> bool:
-        """Whether all events up to the end of the reading are placed; `time` as of `passed`."""
+        """Whether all events up to the end of the read are delivered; `time` as in `passed`."""
         return self.rows is not None and self.rows.read_to < time
 
     def documents(self) -> tuple[bytes, ...]:
-        """Those that no event touched."""
+        """The documents without an event."""
         assert self.rows is not None
         if not self.touched:
             return self.rows.documents

@@ -60,7 +60,7 @@ def test_wrong_credentials(tmp_path: Path, hosts: str, command: tuple[str, ...])
     wrong = User("cdc", "open sesame")
     done = mongo_agent(*command, "--config", configuration(tmp_path, hosts, wrong, ENDS))
     assert done.exit_code == 4
-    assert "MongoDB refuses the login" in done.errors
+    assert "MongoDB rejects the login" in done.errors
     assert "Correct `mongodb.user`, `mongodb.password` and `mongodb.authsource`" in done.errors
     assert "open sesame" not in done.errors
     assert "Traceback" not in done.errors
@@ -95,12 +95,12 @@ def test_the_name_of_another_replica_set(
     path = configuration(tmp_path, hosts.replace("rs0/", "rs7/"), CDC)
     done = mongo_agent(*command, "--config", path)
     assert done.exit_code == (1 if command == ("check",) else 2)
-    assert "is named rs0, and the configuration says rs7" in done.output + done.errors
+    assert "is named rs0, but the configuration names rs7" in done.output + done.errors
 
 
 def test_a_privilege_that_is_missing_while_it_runs(tmp_path: Path, hosts: str) -> None:
     done = mongo_agent("run", "--config", configuration(tmp_path, hosts, FINDER, ENDS))
     assert done.exit_code == 4, done.errors
-    assert "A privilege is missing: not authorized on admin" in done.errors
-    assert "`mongo-agent check` names it" in done.errors
+    assert "The MongoDB user lacks a privilege: not authorized on admin" in done.errors
+    assert "Run `mongo-agent check`" in done.errors
     assert "Traceback" not in done.errors

@@ -105,7 +105,7 @@ REFUSED = {
         "capture.start.op.time", "1700000000000", "`1700000000000`", "1970", "divided by 1000"
     ),
     "operations": one("skipped.operations", "create", "`create`", "`c` (inserts)"),
-    "stage": one("cursor.pipeline", '[{"$match": 5}]', "$match takes an object"),
+    "stage": one("cursor.pipeline", '[{"$match": 5}]', "$match requires an object"),
     "stage without _id": one("cursor.pipeline", '[{"$project": {"_id": 0}}]', "`_id`", "must keep"),
     "stage that unsets": one("cursor.pipeline", '[{"$unset": ["ns"]}]', "`ns`", "must keep"),
     "stage that selects": one(

@@ -112,6 +112,6 @@ def test_the_signals_of_the_manual(kind: str) -> None:
     signal = signal_of(event, "db.debeziumSignal")
     assert signal is not None
     progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
-    assert answer.is_accepted, answer.sentence
+    assert answer.is_accepted, answer.message
     wanted = SnapshotRequest(SnapshotReason.SIGNAL, tuple(names), (), signal=str(document["_id"]))
     assert progress.requests == ((wanted,) if kind == "execute-snapshot" else ())

@@ -33,7 +33,7 @@ def test_it_is_shown_and_its_agent_goes_on(tmp_path: Path, hosts: str) -> None:
             },
         )
         none = mongo_agent("offsets", "show", "--config", path)
-        assert none.output == "There is no position: the agent begins anew.\n", none.errors
+        assert none.output == "No offsets are stored; the agent starts anew.\n", none.errors
         config = load_config([path])
         records = position_records(config, Deployment("rs0", "rs0", (7, 0, 14)))
         sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)

@@ -37,7 +37,7 @@ def test_a_mongos_is_checked_as_one(tmp_path: Path, cluster: MongoShardedCluster
     done = mongo_agent("check", "--config", of(tmp_path, cluster.connection_string, READER))
     assert done.exit_code == 0, done.output
     assert ": mongos." in done.output
-    assert "`find` on config.version, to know the cluster again" in done.output
+    assert "`find` on config.version, to identify the cluster" in done.output
     assert "oplog" not in done.output
     planned = mongo_agent("plan", "--config", of(tmp_path, cluster.connection_string, READER))
     assert "shop.orders\tcollection\tyes\tyes" in planned.output
@@ -59,7 +59,7 @@ def test_a_mongos_with_the_name_of_a_replica_set(
     done = mongo_agent("plan", "--config", of(tmp_path, named, READER))
     assert done.exit_code == 2
     assert "A mongos answers at" in done.errors
-    assert "leave the name out" in done.errors
+    assert "Remove the name" in done.errors
 
 
 def test_one_shard_is_refused_unless_it_is_meant(
@@ -68,7 +68,7 @@ def test_one_shard_is_refused_unless_it_is_meant(
     shard = cluster.shards[0].connection_string
     done = mongo_agent("run", "--config", of(tmp_path, shard, ROOT))
     assert done.exit_code == 2
-    assert "is a shard of a sharded cluster: name a mongos" in done.errors
+    assert "is a shard of a sharded cluster. Name a mongos" in done.errors
     path = of(tmp_path, shard, ROOT, mongodb__deployment="shard")
     checked = mongo_agent("check", "--config", path)
     assert checked.exit_code == 0, checked.output

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from mongo_agent.cli.snapshot import drawn, lines, snapshot
+from mongo_agent.cli.snapshot import lines, progress_bars, snapshot
 from mongo_agent.config import load_config
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.snapshot.records import (
@@ -54,11 +54,11 @@ def test_collections_are_copied_with_a_filter(agent: Agent, url: str) -> None:
 
 
 def test_pause_resume_stop(agent: Agent, url: str) -> None:
-    assert "Copies are paused" in run("pause", "--url", url).output
+    assert "Snapshots are paused" in run("pause", "--url", url).output
     assert agent.progress.is_paused
-    assert run("resume", "--url", url).output == "Copies go on.\n"
-    assert "None of them" in run("stop", "--url", url, "shop.a").output
-    assert "None of them" in run("stop", "--url", url).output
+    assert run("resume", "--url", url).output == "Snapshots resume.\n"
+    assert "No snapshot of these collections" in run("stop", "--url", url, "shop.a").output
+    assert "No snapshot of these collections" in run("stop", "--url", url).output
 
 
 def test_what_is_refused_ends_with_its_sentence(url: str) -> None:
@@ -73,7 +73,7 @@ def test_no_agent_is_said() -> None:
 
 
 def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
-    assert run("status", "--url", url, "--follow").output == "Nothing is being copied.\n"
+    assert run("status", "--url", url, "--follow").output == "No snapshot is running.\n"
     selected = [
         SelectedCollection("shop", "a", estimated=8),
         SelectedCollection("shop", "v", skipped="it is a view"),
@@ -82,7 +82,7 @@ def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
     assert run("status", "--url", url).output.splitlines() == [
         "shop.v skipped: 0 documents (it is a view)",
         "shop.a waiting: 0 of about 8 documents",
-        "1 collections are left.",
+        "1 collections remaining.",
     ]
     found = json.loads(run("status", "--url", url, "--json").output)
     assert found[""]["remaining_collections"] == 1
@@ -99,12 +99,12 @@ def test_bars_are_drawn_for_every_state() -> None:
     progress = progress.delivered(1, progress.collections[0].chunks[0], 2)
     view = view_of(progress, delivered=2, elapsed_s=1000)
     text = StringIO()
-    Console(file=text, width=120).print(drawn({"shard0": view.values()}))
+    Console(file=text, width=120).print(progress_bars({"shard0": view.values()}))
     shown = text.getvalue()
     assert "shop.a" in shown
     assert "25%" in shown
-    assert "shard0: 2 collections are left, about 50 min 0 s." in shown
+    assert "shard0: 2 collections remaining, about 50 min 0 s." in shown
     done = progress.ended(1, SnapshotOutcome.COPIED).ended(2, SnapshotOutcome.STOPPED).paused(True)
-    assert list(lines({"": view_of(done).values()}))[-1] == "Nothing is being copied."
+    assert list(lines({"": view_of(done).values()}))[-1] == "No snapshot is running."
     paused = view_of(progress.paused(True)).values()
-    assert list(lines({"": paused}))[-1] == "2 collections are left; copies are paused."
+    assert list(lines({"": paused}))[-1] == "2 collections remaining; snapshots are paused."

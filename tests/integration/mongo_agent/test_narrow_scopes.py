@@ -66,7 +66,9 @@ def test_it_cannot_watch_the_deployment_and_says_so(
     with agent_of(tmp_path, guarded, ends) as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, RefusedError)
-    assert "A privilege is missing: not authorized on admin to execute command" in str(error)
+    assert "The MongoDB user lacks a privilege: not authorized on admin to execute command" in str(
+        error
+    )
     assert "`mongo-agent check`" in str(error)
 
 

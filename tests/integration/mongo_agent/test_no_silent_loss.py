@@ -130,7 +130,7 @@ def rejected(rig: Rig) -> None:
 
 
 def gap(rig: Rig) -> None:
-    assert rig.read(lost=LostHistory(STREAM, "the oplog is short", is_copied_again=False))
+    assert rig.read(lost=LostHistory(STREAM, "the oplog is short", is_resnapshot=False))
 
 
 # By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
@@ -172,7 +172,7 @@ def test_without_room_everything_waits_and_the_agent_fails(
     kept = {
         metrics.UNREADABLE: lambda: rig.read(BROKEN),
         metrics.REFUSED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
-        metrics.GAP: lambda: rig.read(lost=LostHistory(STREAM, "short", is_copied_again=False)),
+        metrics.GAP: lambda: rig.read(lost=LostHistory(STREAM, "short", is_resnapshot=False)),
     }[reason]()
     assert not kept
     assert rig.placed == 0, "nothing behind it moves"
@@ -277,11 +277,11 @@ def test_a_stream_that_fails_says_what_to_do_or_records_the_gap(
         return
     assert isinstance(found, Reopen)
     if found.is_refusal:
-        assert all(part in found.sentence for part in ENDS[failure])
+        assert all(part in found.message for part in ENDS[failure])
     begins_anew = found.opening.start_after is None and found.opening.from_time is None
     # A stream that begins at present leaves a gap, which is on record.
     assert begins_anew == (found.lost is not None)
     if found.lost is not None:
         assert rules.history_lost in ("skip", "resnapshot")
         assert found.lost.since == STREAM
-        assert found.lost.is_copied_again == (rules.history_lost == "resnapshot")
+        assert found.lost.is_resnapshot == (rules.history_lost == "resnapshot")

@@ -95,9 +95,9 @@ def described(port: int, round_trip_s: float) -> ServerDescription:
 
 def test_a_pin_takes_the_nearest_and_keeps_it_while_it_can() -> None:
     near, far = described(1, 0.001), described(2, 0.002)
-    pin = ServerAffinity()
+    affinity = ServerAffinity()
     assert select_server([far, near]) == [far, near]
-    with pin.held():
+    with affinity.active():
         assert select_server([far, near]) == [near]
         assert select_server([described(1, 0.5), far])[0].address == ("a", 1)
         assert select_server([far]) == [far]

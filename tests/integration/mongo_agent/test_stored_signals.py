@@ -38,7 +38,7 @@ class Asking:
 
 def has_taken(agent: RunningAgent) -> bool:
     """While copies are paused, what is asked for stays a wish."""
-    return bool(SignalClient(agent.url).copies()[""]["requests"])
+    return bool(SignalClient(agent.url).snapshots()[""]["requests"])
 
 
 def test_an_agent_that_is_killed_behind_its_answer_copies(

@@ -181,7 +181,7 @@ def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files) -> None:
 
 def test_no_tls_where_the_server_wants_it(tmp_path: Path, guarded: MongoReplicaSet) -> None:
     sentence = refusal(tmp_path, guarded, {})
-    assert "takes no connection without TLS: set `mongodb.ssl.enabled=true`" in sentence
+    assert "requires TLS. Set `mongodb.ssl.enabled=true`" in sentence
 
 
 def test_tls_where_the_server_has_none(
@@ -189,7 +189,7 @@ def test_tls_where_the_server_has_none(
 ) -> None:
     tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
     sentence = refusal(tmp_path, three_members, tls)
-    assert "does not speak TLS: set `mongodb.ssl.enabled=false`" in sentence
+    assert "does not use TLS. Set `mongodb.ssl.enabled=false`" in sentence
 
 
 @pytest.mark.parametrize(

@@ -71,15 +71,15 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
     with RunningAgent(tmp_path / "offsets", lively.connection_string, limit) as agent:
         agent.wait_until_streaming()
         with lively.stalled_majority():
-            agent.wait_until(lambda: "has not moved" in part(agent).message, "the stall")
-            assert "majority of the members. See `rs.status()`" in part(agent).message
+            agent.wait_until(lambda: "has not advanced" in part(agent).message, "the stall")
+            assert "majority of members. Check `rs.status()`" in part(agent).message
             assert not part(agent).ok
             assert float(str(part(agent).details["stalled_s"])) > 1
             # Streams are open, and deliver what comes: taking the agent away would help nobody.
             assert agent.service.status.ready().ok
         agent.wait_until(lambda: part(agent).ok, "the end of the stall")
     said = [record.message for record in caplog.records]
-    assert any("has not moved" in each for each in said)
+    assert any("has not advanced" in each for each in said)
 
 
 def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
@@ -93,8 +93,8 @@ def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
         three_members.pass_time(100)
         three_members.write_noop()
         three_members.truncate_oplog()
-        agent.wait_until(lambda: "The oplog begins" in part(agent).message, "the warning")
-        assert "a restart before events are delivered would lose changes" in part(agent).message
+        agent.wait_until(lambda: "The oplog starts" in part(agent).message, "the warning")
+        assert "a restart before the events are delivered would lose changes" in part(agent).message
         assert metric(agent, "cdc_oplog_headroom_seconds") <= -99
         sink.acknowledge()
         writer.shop.a.insert_one({"_id": 2})
@@ -124,7 +124,7 @@ def test_history_that_is_lost_while_the_agent_runs_ends_it(
         error = agent.wait_until_ended()
     assert isinstance(error, HistoryLostError)
     assert error.exit_code == 1
-    assert "cannot be read on from" in str(error)
+    assert "cannot resume at the stored offset" in str(error)
     assert "`history.lost.policy=resnapshot`" in str(error)
 
 

@@ -107,14 +107,14 @@ def test_the_agent_goes_on_behind_debezium(
         client.shop.a.insert_one({"_id": "after"})
         assert run_command(*import_) == 0
         out = capsys.readouterr().out
-        assert "Taken is the position of p: cluster time" in out
+        assert "Imported the offset of p: cluster time" in out
         assert f"It is stored in {directory}" in out
         with agent:
             client.shop.a.insert_one({"_id": "later"})
             published = agent.wait_for(2)
     assert [each.id for each in published] == ["after", "later"]
     assert run_command(*import_) == 2
-    assert "--replace puts this one in its place" in capsys.readouterr().err
+    assert "Use --replace to overwrite it" in capsys.readouterr().err
     assert run_command(*import_, "--replace") == 0
 
 

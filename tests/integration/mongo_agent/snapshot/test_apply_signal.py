@@ -38,8 +38,8 @@ def signal(kind: str, **data: Any) -> Signal:
 
 def accepted(progress: SnapshotProgress, asked: Signal) -> tuple[SnapshotProgress, str]:
     after, answer = apply_signal(progress, asked, SHOP)
-    assert answer.is_accepted, answer.sentence
-    return after, answer.sentence
+    assert answer.is_accepted, answer.message
+    return after, answer.message
 
 
 def copying(*names: str) -> SnapshotProgress:
@@ -63,39 +63,45 @@ def test_no_names_copy_nothing() -> None:
         SnapshotProgress(), signal("execute-snapshot", data_collections=[])
     )
     assert progress.is_idle
-    assert "nothing is copied" in sentence
+    assert "no snapshot starts" in sentence
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (signal("execute-snapshot"), "`data-collections` has to name"),
-        (signal("execute-snapshot", data_collections="shop.a"), "has to be a list"),
-        (signal("execute-snapshot", data_collections=[1]), "has to be a list"),
+        (signal("execute-snapshot"), "`data-collections` must list"),
+        (signal("execute-snapshot", data_collections="shop.a"), "must be a list"),
+        (signal("execute-snapshot", data_collections=[1]), "must be a list"),
         (signal("execute-snapshot", data_collections=["shop.(a"]), "is no regular expression"),
-        (signal("execute-snapshot", data_collections=["crm.a"]), "crm.a is not captured"),
-        (signal("execute-snapshot", data_collections=["shop.a"], type="full"), "and is 'full'"),
-        (signal("execute-snapshot", data_collections=["shop.a"], type=None), "and is None"),
+        (signal("execute-snapshot", data_collections=["crm.a"]), "does not capture crm.a"),
+        (signal("execute-snapshot", data_collections=["shop.a"], type="full"), "is 'full'"),
+        (signal("execute-snapshot", data_collections=["shop.a"], type=None), "is None"),
         (
             signal("execute-snapshot", data_collections=["shop.a"], filter="x"),
-            "`data` has `filter`",
+            "`data` has unknown fields `filter`",
         ),
         (
             signal("execute-snapshot", data_collections=["shop.a"], additional_conditions={}),
-            "has to be a list",
+            "must be a list",
         ),
         (
             signal("execute-snapshot", data_collections=["shop.a"], additional_conditions=["x"]),
-            "has to be an object with",
+            "must be an object with",
         ),
-        (signal("stop-snapshot"), "and is None"),
+        (signal("stop-snapshot"), "is None"),
         (signal("stop-snapshot", type="incremental", data_collections=["(a"]), "no regular"),
-        (signal("pause-snapshot", type="now"), "and is 'now'"),
-        (signal("log"), "`message` has to be a text"),
-        (signal("restart"), "The type 'restart' is none of"),
-        (parse_signal({}, "test"), "The type 'None' is none of"),
-        (parse_signal({"type": "execute-snapshot", "data": "{"}, "test"), "`data` has `data`"),
-        (parse_signal({"type": "execute-snapshot", "data": [1]}, "test"), "`data` has `data`"),
+        (signal("pause-snapshot", type="now"), "is 'now'"),
+        (signal("log"), "`message` must be a string"),
+        (signal("restart"), "The type 'restart' is unknown"),
+        (parse_signal({}, "test"), "The type 'None' is unknown"),
+        (
+            parse_signal({"type": "execute-snapshot", "data": "{"}, "test"),
+            "`data` has unknown fields `data`",
+        ),
+        (
+            parse_signal({"type": "execute-snapshot", "data": [1]}, "test"),
+            "`data` has unknown fields `data`",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(asked: Signal, said: str) -> None:
@@ -103,8 +109,8 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(asked: Signal, said: str) 
     progress, answer = apply_signal(before, asked, SHOP)
     assert progress == before
     assert not answer.is_accepted
-    assert said in answer.sentence
-    assert answer.sentence.endswith(".")
+    assert said in answer.message
+    assert answer.message.endswith(".")
 
 
 @pytest.mark.parametrize("query", ["{", '"text"', "[1]", '{"a": {"$oid": 1}}', {"a": {"$oid": 1}}])
@@ -115,7 +121,7 @@ def test_a_filter_that_is_none_is_refused(query: Any) -> None:
     )
     progress, answer = apply_signal(SnapshotProgress(), asked, SHOP)
     assert progress.is_idle
-    assert "The filter of shop.a cannot be used" in answer.sentence
+    assert "The filter of shop.a is invalid" in answer.message
 
 
 @pytest.mark.parametrize("query", ['{"n": {"$gt": 3}}', {"n": {"$gt": 3}}])
@@ -164,15 +170,15 @@ def test_what_changes_by_itself_is_not_copied_and_said() -> None:
         ("seen", False),
     ]
     assert "change streams do not report" in str(selected[1].skipped)
-    assert "it is a view" in str(selected[2].skipped)
+    assert "a view" in str(selected[2].skipped)
 
 
 def test_copies_are_stopped_by_name() -> None:
     asked = signal("stop-snapshot", type="incremental", data_collections=["shop.orders.*"])
     progress, sentence = accepted(copying("a", "orders_2024", "orders_2025"), asked)
     assert [each.collection for each in progress.collections] == ["a"]
-    assert sentence == "The copy of shop.orders_2024, shop.orders_2025 is stopped."
-    assert accepted(progress, asked)[1] == "None of them is being copied."
+    assert sentence == "The snapshot of shop.orders_2024, shop.orders_2025 is stopped."
+    assert accepted(progress, asked)[1] == "No snapshot of these collections is running."
 
 
 def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
@@ -196,13 +202,13 @@ def test_without_names_everything_is_stopped() -> None:
 def test_pause_and_resume() -> None:
     progress, sentence = accepted(copying("a"), signal("pause-snapshot"))
     assert progress.is_paused
-    assert "the stream goes on" in sentence
-    assert accepted(progress, signal("pause-snapshot"))[1] == "Copies are paused already."
+    assert "the stream continues" in sentence
+    assert accepted(progress, signal("pause-snapshot"))[1] == "Snapshots are already paused."
     _, sentence = accepted(progress, signal("execute-snapshot", data_collections=["shop.a"]))
-    assert "send `resume-snapshot` to begin" in sentence
+    assert "send `resume-snapshot` to resume" in sentence
     progress, _ = accepted(progress, signal("resume-snapshot"))
     assert not progress.is_paused
-    assert accepted(progress, signal("resume-snapshot"))[1] == "Copies are not paused."
+    assert accepted(progress, signal("resume-snapshot"))[1] == "Snapshots are not paused."
 
 
 def test_log_says_its_message() -> None:
@@ -215,6 +221,6 @@ def test_a_signal_that_comes_again_is_taken_once() -> None:
     document = {"_id": 1, "type": "execute-snapshot", "data": data}
     asked = parse_signal(document, "source", occurrence="token")
     progress, _ = accepted(SnapshotProgress(), asked)
-    assert accepted(progress, asked) == (progress, "This signal was taken already.")
+    assert accepted(progress, asked) == (progress, "The agent has already processed this signal.")
     other = parse_signal(document, "source", occurrence="another")
     assert len(accepted(progress, other)[0].requests) == 2

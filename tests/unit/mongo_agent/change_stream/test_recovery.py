@@ -30,8 +30,8 @@ def test_a_lost_server_is_waited_for(failure: Failure) -> None:
     step = of(failure)
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause, step.lost) == (BEHIND, True, None)
-    assert isinstance(step.gives_up(16), UnavailableError)
-    assert "16 attempts" in str(step.gives_up(16))
+    assert isinstance(step.final_error(16), UnavailableError)
+    assert "16 attempts" in str(step.final_error(16))
 
 
 def test_behind_an_invalidation_it_goes_on_at_once() -> None:
@@ -62,8 +62,8 @@ def test_a_privilege_may_be_granted_meanwhile() -> None:
     step = of(Failure.AUTHORISATION)
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause) == (BEHIND, True)
-    assert isinstance(step.gives_up(16), RefusedError)
-    assert "mongo-agent check" in step.sentence
+    assert isinstance(step.final_error(16), RefusedError)
+    assert "mongo-agent check" in step.message
 
 
 def test_a_large_event_is_read_in_parts() -> None:
@@ -96,4 +96,4 @@ def test_lost_history_is_told_where_it_is_allowed(rules: RecoveryPolicy, is_copi
     assert isinstance(step, Reopen)
     assert step.opening == Opening()
     assert step.lost is not None
-    assert (step.lost.since, step.lost.is_copied_again) == (AT, is_copied)
+    assert (step.lost.since, step.lost.is_resnapshot) == (AT, is_copied)

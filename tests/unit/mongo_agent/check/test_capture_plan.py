@@ -48,7 +48,7 @@ def test_kinds_of_collections(
 @pytest.mark.parametrize(
     ("changes", "captured", "copied", "reason"),
     [
-        ({}, True, True, "no list leaves it out"),
+        ({}, True, True, "no list excludes it"),
         ({"database.include.list": "crm,SHOP"}, True, True, "database.include.list: SHOP"),
         ({"database.include.list": "crm"}, False, False, "not in database.include.list"),
         ({"database.exclude.list": "s.*"}, False, False, "database.exclude.list: s.*"),
@@ -65,16 +65,16 @@ def test_kinds_of_collections(
             False,
             "collection.exclude.list: shop[.].*",
         ),
-        ({"snapshot.mode": "never"}, True, False, "no list leaves it out"),
-        ({"snapshot.include.collection.list": "a.b"}, True, False, "no list leaves it out"),
+        ({"snapshot.mode": "never"}, True, False, "no list excludes it"),
+        ({"snapshot.include.collection.list": "a.b"}, True, False, "no list excludes it"),
     ],
 )
 def test_the_pattern_that_decides_is_named(
     tmp_path: Path, changes: Settings, captured: bool, copied: bool, reason: str
 ) -> None:
     found = plan_of(ORDERS, load(tmp_path, changes))
-    assert (found.is_captured, found.is_copied, found.reason) == (captured, copied, reason)
-    assert bool(found.copy_reason) is (captured and not copied)
+    assert (found.is_captured, found.is_in_snapshot, found.reason) == (captured, copied, reason)
+    assert bool(found.snapshot_reason) is (captured and not copied)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_pattern_that_decides_is_named(
 def test_what_has_no_events_is_not_captured(tmp_path: Path, kind: CollectionKind) -> None:
     found = plan_of(CollectionInfo("shop", "v", kind), load(tmp_path))
     assert not found.is_captured
-    assert not found.is_copied
+    assert not found.is_in_snapshot
     assert found.reason
 
 

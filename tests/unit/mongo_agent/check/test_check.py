@@ -27,10 +27,10 @@ def test_a_present_release_has_everything(tmp_path: Path) -> None:
     ("version", "changes", "level", "part"),
     [
         ((6, 0, 8), {}, Level.WARNING, "cannot split events"),
-        ((5, 0, 1), PRE_IMAGES, Level.FAULT, "`capture.mode` asks for"),
-        ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` asks for"),
+        ((5, 0, 1), PRE_IMAGES, Level.FAULT, "`capture.mode` requires"),
+        ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` requires"),
         ((5, 0, 1), {"topic.schema.changes": "d"}, Level.FAULT, "`topic.schema.changes`"),
-        ((4, 4, 0), {}, Level.WARNING, "cannot be read at a cluster time"),
+        ((4, 4, 0), {}, Level.WARNING, "does not support reads at a cluster time"),
     ],
 )
 def test_what_an_older_release_lacks(
@@ -44,7 +44,7 @@ def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple
     """Bytes in MongoDB 3.6 and 4.0, where a dropped collection leaves a gap besides."""
     deployment = Deployment("rs0", "rs0", version)
     sentence = texts(check_deployment(load(tmp_path), deployment), Level.FAULT)
-    assert "its resume tokens have another form: use MongoDB 4.2 or later." in sentence
+    assert "its resume tokens have another format. Use MongoDB 4.2 or later." in sentence
     assert list(check_deployment(load(tmp_path), Deployment("rs0", "rs0", (4, 2, 0)))) == []
 
 
@@ -55,7 +55,7 @@ def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: L
     found = [CollectionInfo("shop", name, CollectionKind.PLAIN) for name in ("a", "b", "c")]
     limited = {"guardrail.collections.max": "2", "guardrail.collections.limit.action": action}
     said = texts(check_collections(load(tmp_path, limited), found), level)
-    assert "3 collections are captured, and `guardrail.collections.max=2` allows fewer" in said
+    assert "The agent captures 3 collections; `guardrail.collections.max=2` allows fewer" in said
     narrow = load(tmp_path, {**limited, "collection.exclude.list": "shop[.]c"})
     assert texts(check_collections(narrow, found), level) == ""
 
@@ -64,7 +64,7 @@ def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
     kept = CollectionInfo("shop", "orders", CollectionKind.PLAIN, has_images=True)
     lost = CollectionInfo("shop", "people", CollectionKind.PLAIN)
     config = load(tmp_path, PRE_IMAGES)
-    assert "keeps them" in texts(check_collections(config, [kept]), Level.OK)
+    assert "stores images" in texts(check_collections(config, [kept]), Level.OK)
     some = texts(check_collections(config, [kept, lost]), Level.WARNING)
     assert "`before` will be null for 1 of 2" in some
     assert '{"collMod": "people", "changeStreamPreAndPostImages": {"enabled": true}}' in some
@@ -79,7 +79,11 @@ def test_collections(tmp_path: Path) -> None:
     system = CollectionInfo("shop", "system.views", CollectionKind.SYSTEM)
     other = CollectionInfo("crm", "people", CollectionKind.PLAIN)
     said = texts(check_collections(config, [capped, system, other]), Level.OK)
-    assert "1 of 2 collections are captured, 1 are copied: shop.log." in said
+    assert "The agent captures 1 of 2 collections and snapshots 1: shop.log." in said
     assert "Capped collections cannot be read at a cluster time: shop.log" in said
-    assert "None of the 1 collections" in texts(check_collections(config, [other]), Level.FAULT)
-    assert "None of the 0 collections" in texts(check_collections(config, []), Level.WARNING)
+    assert "captures none of the 1 existing collections" in texts(
+        check_collections(config, [other]), Level.FAULT
+    )
+    assert "captures none of the 0 existing collections" in texts(
+        check_collections(config, []), Level.WARNING
+    )

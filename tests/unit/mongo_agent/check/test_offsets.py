@@ -17,11 +17,11 @@ NOW = ClusterTime(2_000_000, 1)
     ("oldest_s", "position_s", "level", "part"),
     [
         (None, None, None, ""),
-        (1_900_000, None, Level.OK, "reaches back 1 d 3 h 46 min (100000 s)."),
+        (1_900_000, None, Level.OK, "covers 1 d 3 h 46 min (100000 s)."),
         (1_999_000, None, Level.WARNING, "A longer outage loses changes"),
-        (1_900_000, 1_950_000, Level.OK, "13 h 53 min (50000 s) older than the position"),
-        (1_900_000, 1_900_050, Level.WARNING, "50 s (50 s) older than the position"),
-        (1_900_000, 1_899_000, Level.FAULT, "the position is 16 min older"),
+        (1_900_000, 1_950_000, Level.OK, "13 h 53 min (50000 s) older than the stored offset"),
+        (1_900_000, 1_900_050, Level.WARNING, "50 s (50 s) older than the stored offset"),
+        (1_900_000, 1_899_000, Level.FAULT, "the stored offset is 16 min older"),
     ],
 )
 def test_how_far_the_oplog_reaches(

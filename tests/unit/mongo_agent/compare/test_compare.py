@@ -100,7 +100,7 @@ def test_records_of_debezium_have_a_state_and_no_time() -> None:
 def topic(*records: tuple[bytes, DocumentState]) -> TopicState:
     found = TopicState(SINCE)
     for key, record in records:
-        found.hear(key, record)
+        found.record(key, record)
     return found
 
 
@@ -109,8 +109,8 @@ def test_the_last_record_of_a_document_counts() -> None:
     assert compare_collection("a", {KEY: b"new"}, records).is_equal
     different = compare_collection("a", {KEY: b"old"}, records)
     assert different.different == (KEY,)
-    assert different.sentences() == [
-        'a: 1 documents are another in the topic: {"id":"1"}',
+    assert different.messages() == [
+        'a: 1 documents differ in the topic: {"id":"1"}',
     ]
 
 
@@ -124,7 +124,7 @@ def test_what_is_missing_and_what_is_only_in_the_topic() -> None:
     assert (found.documents, found.equal, found.unknown) == (3, 0, 1)
     assert (found.missing, found.surplus) == ((b"2", b"4"), (b"1",))
     many = compare_collection("a", {bytes([each]): b"x" for each in range(65, 75)}, topic())
-    assert many.sentences() == ["a: 10 documents are not in the topic: A, B, C, D, E, …"]
+    assert many.messages() == ["a: 10 documents are not in the topic: A, B, C, D, E, …"]
 
 
 def test_what_was_changed_while_it_was_read_is_only_counted() -> None:

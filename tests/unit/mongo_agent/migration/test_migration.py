@@ -63,7 +63,7 @@ def test_lines_of_the_topic_of_a_distributed_worker() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"token=8265", "Line 1 is no offset. It has to read `<key><tab><value>`"),
+        (b"token=8265", "Line 1 is not an offset. It must be `<key><tab><value>`"),
         (JAVA_MAP[:40], "not the map of byte arrays that Kafka Connect writes"),
         (b"\xac\xed\x00\x05t\x00\x01a", "not the map of byte arrays that Kafka Connect writes"),
     ],
@@ -78,9 +78,9 @@ def test_a_token_of_an_event_opens_by_time_and_passes_over_what_was_sent(text: s
     taken = imported_position([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
     assert taken.position.cluster == "rs0/x"
     assert opening(taken.position, "ours") == Opening(from_time=TIME, sent={"_data": EVENT})
-    assert taken.sentences == (
-        f"Taken is the position of shop-connector: cluster time {TIME} and its resume token; "
-        "nothing is repeated.",
+    assert taken.messages == (
+        f"Imported the offset of shop-connector: cluster time {TIME}, with its resume token. "
+        "No event is repeated.",
     )
 
 
@@ -94,7 +94,7 @@ def test_the_token_of_a_heartbeat_has_the_time() -> None:
 def test_without_a_token_that_says_something_the_time_is_taken(values: dict[str, str]) -> None:
     taken = imported_position([offset(sec=9, ord=2, **values)], "shop", "rs0")
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
-    assert "so events of this time come again" in taken.sentences[0]
+    assert "Events of this time are repeated" in taken.messages[0]
 
 
 def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
@@ -107,7 +107,7 @@ def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
         imported_position(both, "shop", "c")
     taken = imported_position(both, "shop", "c", oldest=True)
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(8, 5))
-    assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.sentences[0]
+    assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.messages[0]
 
 
 def test_what_is_not_taken_over_is_said() -> None:
@@ -116,17 +116,17 @@ def test_what_is_not_taken_over_is_said() -> None:
         "incremental_snapshot_collections": "[]",
         "resume_token": token_2x(EVENT),
     }
-    _, transaction, snapshot = imported_position([offset(**values)], "shop", "rs0").sentences
+    _, transaction, snapshot = imported_position([offset(**values)], "shop", "rs0").messages
     assert transaction.startswith("The transaction 7:1 was open")
-    assert snapshot.startswith("An incremental snapshot was under way")
+    assert snapshot.startswith("An incremental snapshot was running")
 
 
 @pytest.mark.parametrize(
     ("offsets", "words"),
     [
-        ([], "There are no offsets of a Debezium connector in it"),
-        ([offset("a", sec=1, ord=1)], r"no offset of shop \(topic.prefix\) in it, but of a\."),
-        ([offset(sec=1, ord=1, initsync=True)], "was still copying when it stopped"),
+        ([], "no offsets of a Debezium connector"),
+        ([offset("a", sec=1, ord=1)], r"no offset of shop \(topic.prefix\), only of a\."),
+        ([offset(sec=1, ord=1, initsync=True)], "stopped during its snapshot"),
         ([offset(sec=-1, ord=-1)], "neither a resume token nor a time"),
         ([offset(resume_token="?")], "The resume token of shop-connector cannot be read"),
         ([offset(resume_token="AA==")], "The resume token of shop-connector cannot be read"),

@@ -100,4 +100,4 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_
         copies = batch.position_after(messages).copies
         assert [each.names for each in copies.requests] == [("shop.a",)]
     (signal,) = signals.signals(read)
-    assert copying.apply(signal).sentence == "This signal was taken already."
+    assert copying.apply(signal).message == "The agent has already processed this signal."

@@ -13,7 +13,11 @@ ARBITER = {"setName": "rs0", "arbiterOnly": True}
         (ExpectedServer("rs0"), {"setName": "rs0"}, None),
         (ExpectedServer(), {"setName": "rs0"}, None),
         (ExpectedServer("rs0"), None, None),
-        (ExpectedServer("rs1"), {"setName": "rs0"}, "is named rs0, and the configuration says rs1"),
+        (
+            ExpectedServer("rs1"),
+            {"setName": "rs0"},
+            "is named rs0, but the configuration names rs1",
+        ),
         (ExpectedServer("rs0"), {"msg": "isdbgrid"}, "A mongos answers at a:1"),
         (ExpectedServer(), {"msg": "isdbgrid"}, None),
         (ExpectedServer("rs0"), {"isreplicaset": True}, None),
@@ -32,7 +36,7 @@ def test_a_server_that_is_not_the_one_that_is_named(
 
 @pytest.mark.parametrize(
     ("speaks_tls", "part"),
-    [(True, "`mongodb.ssl.enabled=true`"), (False, "does not speak TLS"), (None, None)],
+    [(True, "`mongodb.ssl.enabled=true`"), (False, "does not use TLS"), (None, None)],
 )
 def test_a_server_that_speaks_otherwise(speaks_tls: bool | None, part: str | None) -> None:
     sentence = mismatch(ExpectedServer(), [SeedAnswer("a:1", None, speaks_tls)])

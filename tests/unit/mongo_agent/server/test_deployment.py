@@ -52,7 +52,7 @@ def test_config_servers_are_refused_and_name_the_routers_that_they_know(tmp_path
         sentence = sentence_of_start(tmp_path, config_servers.connection_string)
     assert "configRepl at 127.0.0.1" in sentence
     assert "config servers" in sentence
-    assert "name a mongos of the cluster (it knows router-2:27017, router-1:27017)" in sentence
+    assert "Name a mongos of the cluster (such as router-2:27017, router-1:27017)" in sentence
 
 
 def test_config_servers_that_hold_data_are_a_shard() -> None:
@@ -135,7 +135,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
         data = {"failCommands": ["aggregate", "getMore"], "errorCode": 133}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
         agent.wait_until(
-            lambda: "is opened again" in agent.service.status.ready().message,
+            lambda: "reopens the change stream" in agent.service.status.ready().message,
             "a stream that is not read any more",
         )
         router.shop.a.insert_one({"_id": 2})
@@ -151,11 +151,11 @@ def test_a_load_balancer_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "properties", "part"),
     [
-        ("4.0.28", {}, "use MongoDB 4.2 or later"),
+        ("4.0.28", {}, "Use MongoDB 4.2 or later"),
         (
             "5.0.3",
             {"capture_mode": "change_streams_with_pre_image"},
-            "`capture.mode` asks for. Use MongoDB 6.0",
+            "`capture.mode` requires them. Use MongoDB 6.0",
         ),
     ],
 )

@@ -29,11 +29,11 @@ def test_figures() -> None:
     ("findings", "part"),
     [
         (WELL, ""),
-        (StreamLag(3599, 2.0, 3600.0), "3599 s older than the position"),
+        (StreamLag(3599, 2.0, 3600.0), "3599 s older than the stored offset"),
         (StreamLag(30, 2.0, 1.0), ""),
-        (StreamLag(-5, 2.0, 1.0), "the oplog begins 5 s behind the stored position"),
+        (StreamLag(-5, 2.0, 1.0), "the oplog starts 5 s after the stored offset"),
         (StreamLag(90_000, 61.0, 61.0), "`rs.status()`"),
-        (StreamLag(90_000, 2.0, 61.0), "61 s behind the present"),
+        (StreamLag(90_000, 2.0, 61.0), "61 s behind"),
         (StreamLag(None, 2.0, 1.0), ""),
     ],
 )
@@ -60,13 +60,13 @@ def test_a_stream_that_stands_still_is_found() -> None:
         ElectionCounter(),
         clock=lambda: now_s,
     )
-    watch.look()
+    watch.check()
     assert watch.warning_text("") == ""
     now_s = 61.0
-    watch.look()
-    assert "has not moved for 61 s" in watch.warning_text("")
+    watch.check()
+    assert "has not advanced for 61 s" in watch.warning_text("")
     read = ClusterTime(2_000_000_010, 1)
-    watch.look()
+    watch.check()
     assert watch.warning_text("") == ""
     assert watch.details("")["oplog_headroom_s"] == 1_000_010
     metrics = MongoMetrics(DeliveryMetrics("test", "0"))

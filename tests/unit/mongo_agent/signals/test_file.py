@@ -99,4 +99,4 @@ def test_a_directory_that_cannot_be_written_is_said(
     path.mkdir()
     with watched(path, agent):
         wait_until(lambda: bool(caplog.records), "a line of the log", deadline_s=DEADLINE_S)
-    assert "cannot be taken: Is a directory" in caplog.text
+    assert "cannot be processed: Is a directory" in caplog.text

@@ -44,7 +44,7 @@ def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
 def test_a_signal_that_is_none_is_refused_with_its_sentence(pages: FlaskClient) -> None:
     reply = pages.post("/signals", json={"type": "start"})
     assert reply.status_code == 422
-    assert "The type 'start' is none of" in reply.get_json()["sentence"]
+    assert "The type 'start' is unknown" in reply.get_json()["sentence"]
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent)
     agent.is_silent = True
     reply = pages.post("/signals", json=EXECUTE)
     assert reply.status_code == 503
-    assert "it starts or stops" in reply.get_json()["sentence"]
+    assert "it is starting or stopping" in reply.get_json()["sentence"]
 
 
 def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:
     assert client.send("pause-snapshot", {}).is_accepted
     refused = client.send("stop-snapshot", {})
     assert not refused.is_accepted
-    assert "has to be `incremental`" in refused.sentence
-    assert client.copies()[""]["is_paused"] is True
+    assert "must be `incremental`" in refused.message
+    assert client.snapshots()[""]["is_paused"] is True
 
 
 def test_nobody_there_is_one_sentence() -> None:
     with pytest.raises(UnavailableError, match=r"No agent answers at http://127\.0\.0\.1:1:"):
-        SignalClient.at("0.0.0.0", 1).copies()
+        SignalClient.at("0.0.0.0", 1).snapshots()

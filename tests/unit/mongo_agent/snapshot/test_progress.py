@@ -188,7 +188,7 @@ def test_what_is_stored_comes_back(progress: SnapshotProgress) -> None:
         ("{}", "cannot be read"),
         ('{"version":1,"whatever":1}', "cannot be read"),
         ('{"version":1,"collections":[{"number":1}]}', "cannot be read"),
-        ('{"version":2}', "has the version 2, and this agent knows 1"),
+        ('{"version":2}', "has version 2; this agent supports 1"),
     ],
 )
 def test_progress_of_another_form_is_refused(text: str, said: str) -> None:

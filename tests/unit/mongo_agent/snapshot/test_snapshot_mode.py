@@ -88,7 +88,7 @@ def test_other_filters_before_anything_was_looked_up() -> None:
 def test_collections_that_are_not_captured_any_more_are_not_copied() -> None:
     progress = progress_at_start(begun(), "initial", SHOP)
     assert [each.namespace for each in progress.collections] == ["shop.a"]
-    assert progress.finished[-1].note == "it is not captured any more"
+    assert progress.finished[-1].note == "no longer captured"
 
 
 def test_no_data_gives_up_an_initial_copy_and_keeps_what_was_asked_for() -> None:

@@ -1,0 +1,100 @@
+"""Reads of chunks on threads: submitted by the pipeline's thread, encoded where they are read."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import MongoEncoder
+from mongo_agent.snapshot.collection_reader import ChunkDocuments, CollectionReader
+from mongo_agent.snapshot.encoding import ChunkPart, encode_chunk
+from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.windows import Window
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkContent:
+    """The documents of a chunk. `parts` are their messages, if the markers are already known; the
+    documents are dropped then."""
+
+    rows: ChunkDocuments
+    count: int
+    parts: list[ChunkPart] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRead:
+    """A chunk on its way; `window` is set for a read without a cluster time."""
+
+    snapshot: CollectionSnapshot
+    chunk: Chunk
+    future: Future[ChunkContent]
+    window: Window | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a read in a window failed, or its collection was dropped or renamed."""
+        assert self.window is not None
+        return self.window.is_void or self.future.exception() is not None
+
+
+class ChunkReads:
+    """The threads. `wake` is called after each read."""
+
+    def __init__(
+        self,
+        reader: CollectionReader,
+        encoder: MongoEncoder,
+        threads: int,
+        *,
+        wake: Callable[[], None],
+    ) -> None:
+        self._reader = reader
+        self._encoder = encoder
+        self._wake = wake
+        # One more thread plans.
+        self._threads = ThreadPoolExecutor(threads + 1, thread_name_prefix="snapshot")
+
+    def submit(self, run: Callable[[], T]) -> Future[T]:
+        """Run a function on a thread."""
+        future = self._threads.submit(run)
+        future.add_done_callback(lambda _: self._wake())
+        return future
+
+    def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkRead:
+        """Read a chunk as of a cluster time."""
+        return ChunkRead(
+            snapshot, chunk, self.submit(lambda: self._read_at(snapshot, chunk, point))
+        )
+
+    def since(self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime) -> ChunkRead:
+        """Read a chunk after a cluster time, in a window."""
+        window = Window(snapshot.number, snapshot.database, snapshot.collection, chunk)
+        future = self.submit(lambda: self._read_since(snapshot, chunk, time))
+        return ChunkRead(snapshot, chunk, future, window)
+
+    def close(self) -> None:
+        """Abandon running reads."""
+        self._reader.close()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _read_at(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
+    ) -> ChunkContent:
+        rows = self._reader.at(snapshot, chunk, point)
+        count = len(rows.documents)
+        # Markers of the first and last chunks are known only when earlier chunks are delivered.
+        is_initial = snapshot.reason is SnapshotReason.INITIAL
+        if is_initial and (snapshot.is_planned or not snapshot.documents):
+            return ChunkContent(rows, count)
+        parts = encode_chunk(self._encoder, snapshot, rows.documents, point, rows.read_at_ms)
+        return ChunkContent(replace(rows, documents=()), count, parts)
+
+    def _read_since(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime
+    ) -> ChunkContent:
+        rows = self._reader.since(snapshot, chunk, time)
+        return ChunkContent(rows, len(rows.documents))

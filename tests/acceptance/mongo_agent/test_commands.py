@@ -154,8 +154,8 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     poll = mongo_agent("config", "show", "--config", path, "--set", "poll.interval.ms=500")
     assert "poll.interval.ms" not in poll.output
     assert poll.errors == (
-        "warning: `poll.interval.ms` (command line) has no effect here: events are sent as soon as "
-        "they come.\n"
+        "warning: `poll.interval.ms` (command line) has no effect here: the agent publishes events "
+        "immediately.\n"
     )
     manual = (REPOSITORY / "docs" / "reference" / "mongodb-configuration.md").read_text()
     assert mongo_agent("config", "docs").output == manual

@@ -13,7 +13,6 @@ from agent.check.checks import RUNNING
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
 from agent.node import node_connection
@@ -31,7 +30,8 @@ from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.status import SERVICE_NAME, AgentStatus
-from agent.summary import SegmentSummaryParts
+from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
+from agent.status.summary import SegmentSummaryParts
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks

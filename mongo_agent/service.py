@@ -20,13 +20,12 @@ from mongo_agent.check.server_features import check_features
 from mongo_agent.config import MongoConfig
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
-from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.schemas import create_schemas
 from mongo_agent.pipeline.stream_factory import StreamFactory
 from mongo_agent.server.connection_diagnostics import diagnose
@@ -39,7 +38,8 @@ from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status import SERVICE_NAME, MongoStatus
-from mongo_agent.summary import MongoSummaryParts
+from mongo_agent.status.debezium import CONNECTOR, attributes_of
+from mongo_agent.status.summary import MongoSummaryParts
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError

@@ -1,7 +1,7 @@
-"""How segments leave `cdc_raw`: transferred when they are delivered, quarantined when not wholly.
+"""How segments leave `cdc_raw`: transferred when fully delivered, quarantined otherwise.
 
-Nothing leaves before its end is stored: a crash in between finds it finished in the ledger, and
-takes it out unread.
+The end of a segment is stored first. After a crash in between, the agent finds the segment
+completed in its offsets and removes it unread.
 """
 
 import logging
@@ -16,6 +16,7 @@ from agent.quarantine import LostRange, Quarantine, QuarantineUsage
 from agent.quarantine.scanner import QuarantineScanner
 from agent.snapshot.partition import SnapshotPartition
 from agent.transfer import Backlog, Transfer, TransferDeferredError
+from sidecar.dead_letters.errors import RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields
 
@@ -24,13 +25,13 @@ logger = logging.getLogger(__name__)
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
 EventSource = SegmentName | SnapshotPartition
-"""Where events come from."""
+"""The origin of events."""
 
 
 class SegmentDisposer:
-    """Takes segments out, and puts on record what could not be delivered. For one thread.
+    """Removes finished segments and records what could not be delivered. For one thread.
 
-    Nothing here raises: what fails is said, shows in the errors, and is tried again by the caller.
+    Nothing here raises: a failure is logged, appears in the errors, and the caller tries again.
     """
 
     def __init__(
@@ -49,19 +50,19 @@ class SegmentDisposer:
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
         self._repeated = RateLimitedLog(logger)
-        self._errors: dict[str, str] = {}
+        self._errors = RecordingErrors(logger)
         self._requeue_errors: dict[SegmentName, str] = {}
-        self._stuck: dict[SegmentName, str] = {}
+        self._remaining: dict[SegmentName, str] = {}
 
     @property
     def record_error(self) -> str:
-        """Why nothing can be put on record, so that reading waits; empty where it can."""
-        return " ".join(self._errors.values())
+        """Why the quarantine takes no records, so that reading waits; empty while it does."""
+        return self._errors.message
 
     @property
     def removal_error(self) -> str:
         """Why finished segments stay in `cdc_raw`; empty where none does."""
-        return " ".join(self._stuck_sentences())
+        return " ".join(self._removal_messages())
 
     @property
     def retry_error(self) -> str:
@@ -70,122 +71,112 @@ class SegmentDisposer:
 
     @property
     def backlog(self) -> Backlog | None:
-        """What has left `cdc_raw` and is still under way; None where nothing ever is."""
+        """Segments between `cdc_raw` and the remote store; None without one."""
         return self._transfer.backlog
 
     def usage(self) -> QuarantineUsage:
-        """What the quarantine holds; what was last seen when it cannot be looked at."""
+        """What the quarantine holds; the last known usage while it cannot be read."""
         self.has_changed_quarantine = False
         try:
             self._usage = self._scanner.scan()
         except OSError as error:
             # Without a condition the agent would look healthy whatever is quarantined.
-            self._fail(
+            self._errors.report(
                 "look",
                 f"The quarantine {self._quarantine.directory} cannot be read: "
                 f"{error.strerror or error}.",
             )
         else:
-            self._mend("look")
+            self._errors.resolve("look")
         return self._usage
 
     def forget_others(self, present: Collection[SegmentName]) -> None:
-        """Segments that are not `present` are gone: the node deletes them too."""
-        for name in self._stuck.keys() - set(present):
-            self._unstick(name)
+        """Forgets errors of segments that are not `present`: the node deletes segments too."""
+        for name in self._remaining.keys() - set(present):
+            self._removed(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
-        """Puts ranges without events on record; False when that is not possible for now."""
+        """Records ranges that gave no events; False when that is not possible for now."""
         ranges = tuple(ranges)
         try:
             is_new = self._quarantine.record_ranges(name, ranges)
         except OSError as error:
-            self._fail(
-                f"record {reason}",
-                f"The quarantine {self._quarantine.directory} cannot be "
-                f"written, so reading waits: {error.strerror or error}.",
-            )
+            message = not_writable(self._quarantine.directory, error, "reading waits")
+            self._errors.report(f"record {reason}", message)
             return False
-        self._mend(f"record {reason}")
+        self._errors.resolve(f"record {reason}")
         if is_new:
             self.has_changed_quarantine = True
             for lost in ranges:
                 logger.warning(
-                    "part of a segment gave no events; it is on record in the quarantine",
+                    "part of a segment could not be decoded; recorded in the quarantine",
                     extra=fields(segment=name, start=lost.start, end=lost.end, cause=lost.cause),
                 )
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
 
     def nothing_to_record(self, reason: str) -> None:
-        """A loss that could not be put on record is none any more, such as a segment that came
-        back."""
-        self._mend(f"record {reason}")
+        """The loss that could not be recorded is undone, such as a segment that came back."""
+        self._errors.resolve(f"record {reason}")
 
     def nothing_to_keep(self) -> None:
-        """Refused events are read and sent again."""
-        self._mend("keep")
+        """Rejected events are read and sent again."""
+        self._errors.resolve("keep")
 
     def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        """Keeps an event that the sink refuses, or without room for it its segment; False when
-        neither is possible for now. A copied row has no segment: it waits for room."""
+        """Keeps a rejected event, or its segment when the event has no room; False when neither is
+        possible for now. A row of a snapshot has no segment: it waits for room."""
         letter, source = rejected.letter, rejected.source
         try:
             is_kept = self._quarantine.add_dead_letters(source, (letter,))
         except OSError as error:
-            self._fail(
-                "keep",
-                f"The quarantine {self._quarantine.directory} cannot be written, "
-                f"so a refused event waits: {error.strerror or error}.",
-            )
+            message = not_writable(self._quarantine.directory, error, "a rejected event waits")
+            self._errors.report("keep", message)
             return False
         if not is_kept and isinstance(source, SnapshotPartition):
-            self._fail(
-                "keep",
-                f"The quarantine {self._quarantine.directory} is full, so a refused event of the "
-                f"{source} waits: remove what is settled, or raise quarantine.max.bytes.",
-            )
+            message = full(self._quarantine.directory, f"a rejected event of the {source} waits")
+            self._errors.report("keep", message)
             return False
-        self._mend("keep")
+        self._errors.resolve("keep")
         if not is_kept and isinstance(source, SegmentName):
-            cause = f"the sink refused an event that has no room here: {rejected.reason}"
+            cause = f"the sink rejected an event that has no room here: {rejected.reason}"
             lost = LostRange(rejected.start, rejected.end, cause)
             return self.record(source, (lost,), REFUSED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
-            "the sink refused an event; it is kept in the quarantine",
+            "the sink rejected an event; the quarantine keeps it",
             extra=fields(source=source, topic=letter.topic, reason=rejected.reason),
         )
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True
 
     def requests(self) -> dict[SegmentName, bool] | None:
-        """Quarantined segments that are to be read again, and whether each is in the quarantine;
-        None when it cannot be read."""
+        """Quarantined segments with a request for retry, and whether the quarantine has them; None
+        when it cannot be read."""
         try:
             requests = self._quarantine.retry_requests()
         except OSError as error:
-            self._fail(
+            self._errors.report(
                 "requests",
                 f"{self._quarantine.directory} cannot be read, so requests for retry wait: "
                 f"{_cause(error)}. Make the directory readable for the agent.",
             )
             return None
-        self._mend("requests")
-        # Somebody settled a segment in another way: nothing of it is tried again.
+        self._errors.resolve("requests")
+        # Requests that are gone were withdrawn.
         for name in self._requeue_errors.keys() - requests.keys():
             del self._requeue_errors[name]
         return requests
 
     def requeue(self, name: SegmentName) -> bool:
-        """Moves a quarantined segment back into `cdc_raw`; False when it is not there, or that is
+        """Moves a quarantined segment back into `cdc_raw`; False when it is gone, or when that is
         not possible for now."""
         try:
             is_back = self._quarantine.requeue(name, self._directory)
         except OSError as error:
             message = (
-                f"{name} cannot be moved from the quarantine to {self._directory} and is tried "
-                f"again: {_cause(error)}. See that the directory has room and can be written."
+                f"{name} cannot be moved from the quarantine to {self._directory}: "
+                f"{_cause(error)}. The agent tries again. Make room there, or let its user write."
             )
             self._requeue_errors[name] = message
             self._repeated.log("requeue", message, segments=len(self._requeue_errors))
@@ -203,18 +194,17 @@ class SegmentDisposer:
             self._quarantine.cancel_request(name, self._directory)
 
     def remove_temporaries(self) -> None:
-        """Removes copies in `cdc_raw` that a kill left unfinished: they would keep a full disk
-        full."""
+        """Removes unfinished copies in `cdc_raw` after a kill: they would keep a full disk full."""
         with suppress(OSError):
             for file in self._directory.iterdir():
                 if is_temporary(file.name):
                     file.unlink(missing_ok=True)
 
     def leave(self, name: SegmentName) -> bool:
-        """Takes a finished segment out; False when it stays for now."""
+        """Removes a finished segment from `cdc_raw`; False when it stays for now."""
         log, idx = self._directory / name.log, self._directory / name.idx
         try:
-            # A segment that came back was read to its end.
+            # A segment that came back has been read to its end.
             if self._quarantine.withdraw_ranges(name, VANISHED_CAUSE):
                 self.has_changed_quarantine = True
             reason = self._quarantine.reason(name)
@@ -225,50 +215,44 @@ class SegmentDisposer:
                 way = KEPT
                 self.has_changed_quarantine = True
             else:
-                self._stick(
+                self._keep_segment(
                     name,
                     f"{name} stays in cdc_raw, because the quarantine "
-                    f"{self._quarantine.directory} is full: look at the reasons there and "
-                    "remove what is settled, or raise quarantine.max.bytes.",
+                    f"{self._quarantine.directory} is full. Discard entries that are "
+                    "settled, or raise quarantine.max.bytes.",
                 )
                 return False
         except TransferDeferredError as error:
-            self._stick(name, f"{name} stays in cdc_raw: {error}.")
+            self._keep_segment(name, f"{name} stays in cdc_raw: {error}.")
             return False
         except OSError as error:
-            self._stick(name, f"{name} cannot leave cdc_raw and is tried again: {_cause(error)}.")
+            self._keep_segment(
+                name, f"{name} cannot leave cdc_raw; the agent tries again: {_cause(error)}."
+            )
             return False
-        self._unstick(name)
+        self._removed(name)
         self._metrics.segments_finished.labels(way).inc()
         logger.info("segment finished", extra=fields(segment=name, way=way))
         return True
 
-    def _stuck_sentences(self) -> Iterator[str]:
-        """What keeps one segment mostly keeps those behind it, so one stands for all."""
-        if self._stuck:
-            yield self._stuck[min(self._stuck)]
-        if len(self._stuck) > 1:
-            yield f"{len(self._stuck)} finished segments are in cdc_raw in all."
+    def _removal_messages(self) -> Iterator[str]:
+        """One message for all: they mostly have one cause."""
+        if self._remaining:
+            yield self._remaining[min(self._remaining)]
+        if len(self._remaining) > 1:
+            yield f"{len(self._remaining)} finished segments are in cdc_raw in all."
 
-    def _stick(self, name: SegmentName, sentence: str) -> None:
-        self._stuck[name] = sentence
-        self._repeated.log("leave", sentence, segments=len(self._stuck))
+    def _keep_segment(self, name: SegmentName, sentence: str) -> None:
+        self._remaining[name] = sentence
+        self._repeated.log("leave", sentence, segments=len(self._remaining))
 
-    def _unstick(self, name: SegmentName) -> None:
-        if self._stuck.pop(name, None) is not None and not self._stuck:
+    def _removed(self, name: SegmentName) -> None:
+        if self._remaining.pop(name, None) is not None and not self._remaining:
             self._repeated.resolved("leave", "Finished segments leave cdc_raw again.")
-
-    def _fail(self, key: str, sentence: str) -> None:
-        self._errors[key] = sentence
-        self._repeated.log(key, sentence)
-
-    def _mend(self, key: str) -> None:
-        if self._errors.pop(key, None) is not None:
-            self._repeated.resolved(key, "The quarantine can be written again.")
 
 
 def _cause(error: OSError) -> str:
-    """With both names, where there are two: the place that is full or forbidden is the second."""
+    """With both paths, where there are two: the second is full or forbidden."""
     names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     reason = error.strerror or str(error)
     return f"{' to '.join(names)}: {reason}" if names else reason

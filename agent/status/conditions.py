@@ -17,7 +17,7 @@ from sidecar.status.facts import (
     unregistered,
     unsaved,
 )
-from sidecar.status.findings import SameCause, finding_conditions
+from sidecar.status.findings import SameCause, with_findings
 from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _NEARLY_FULL = 0.9
@@ -80,8 +80,7 @@ def status_from(facts: Facts) -> Status:
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
     """All conditions: lost changes, then the others in the order in which an event meets them."""
-    own = tuple(_own(facts))
-    return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
+    return with_findings(_own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS)
 
 
 def _own(facts: Facts) -> Iterator[Condition]:

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.heartbeat import Heartbeat
 from mongo_agent.pipeline.settings import PipelineSettings
 from mongo_agent.pipeline.stream_set import OpenStream, StreamSet

@@ -19,11 +19,11 @@ from mongo_agent.change_stream.events import token_at
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.dead_letters.quarantine import Gap, Unreadable
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 from mongo_agent.signals import Signal

@@ -14,11 +14,11 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.config import MongoConfig
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Stream
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.schemas import Schemas
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.signals.source import SignalCollection

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.heartbeat import Heartbeat
 from mongo_agent.pipeline.signal_acks import SignalAcks
 from mongo_agent.pipeline.stream import Add, Stream

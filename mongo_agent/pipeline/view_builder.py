@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterable
 
 from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.pipeline.view import StreamView, View

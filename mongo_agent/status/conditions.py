@@ -12,7 +12,7 @@ from sidecar.status.facts import (
     unregistered,
     unsaved,
 )
-from sidecar.status.findings import SameCause, finding_conditions
+from sidecar.status.findings import SameCause, with_findings
 from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
@@ -48,8 +48,7 @@ def status_from(facts: Facts) -> Status:
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
     """All conditions: lost changes, then the others in the order in which an event meets them."""
-    own = tuple(_own(facts))
-    return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
+    return with_findings(_own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS)
 
 
 def stream_component(name: str) -> str:

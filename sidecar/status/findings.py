@@ -1,6 +1,6 @@
 """Conditions of the checks that are repeated while an agent runs. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sidecar.check.finding import Finding, Level
 from sidecar.status.condition import Condition, State
@@ -35,3 +35,14 @@ def finding_conditions(
             " ".join(dict.fromkeys(each.message for each in found)),
             " ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
         )
+
+
+def with_findings(
+    own: Iterable[Condition],
+    findings: Sequence[Finding],
+    same_cause: SameCause,
+    components: Mapping[str, str],
+) -> tuple[Condition, ...]:
+    """An agent's own conditions, then those of its checks."""
+    found = tuple(own)
+    return (*found, *finding_conditions(findings, found, same_cause, components))

@@ -21,11 +21,11 @@ from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolic
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
+from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline import Stream
-from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.server.failures import Failure
 from mongo_agent.snapshot import SnapshotProgress, Snapshotter
 from mongo_agent.snapshot.settings import SnapshotSettings

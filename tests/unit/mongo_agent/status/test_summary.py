@@ -8,7 +8,6 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.debezium_metrics import attributes_of
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Pipeline, StreamView, View
@@ -16,7 +15,8 @@ from mongo_agent.server.oplog_monitor import OplogMonitor, StreamWarning
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
 from mongo_agent.status import MongoStatus
-from mongo_agent.summary import MongoSummaryParts
+from mongo_agent.status.debezium import attributes_of
+from mongo_agent.status.summary import MongoSummaryParts
 from sidecar.metrics import DeliveryMetrics
 from sidecar.page import AgentSummary, Summary
 from sidecar.sinks.base import SinkState

@@ -8,12 +8,12 @@ from contextlib import suppress
 from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
 from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
 from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.dead_letters.errors import RETRY_S, RecordingErrors, full, not_writable
 from sidecar.errors import SidecarError, SinkError
-from sidecar.logs import RateLimitedLog, fields
+from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
 
-_RETRY_S = 1.0
 _END = "`event.processing.failure.handling.mode=quarantine` puts such events on record and goes on."
 
 
@@ -37,9 +37,12 @@ class DeadLetterWriter:
         self._clock = clock
         self._again_at_s = clock()
         self._usage = Usage()
-        self._repeated = RateLimitedLog(logger)
-        self.error = ""
-        """Why something cannot be put on record; empty where it can."""
+        self._errors = RecordingErrors(logger)
+
+    @property
+    def error(self) -> str:
+        """Why the quarantine takes nothing; empty while it does."""
+        return self._errors.message
 
     @property
     def due_in_s(self) -> float | None:
@@ -98,25 +101,17 @@ class DeadLetterWriter:
     def _try(self, keep: Callable[[], bool]) -> bool:
         if self.error and self._clock() < self._again_at_s:
             return False
+        directory = self._quarantine.directory
         try:
             is_kept = keep()
         except OSError as error:
-            return self._fail(
-                f"The quarantine {self._quarantine.directory} cannot be written, so delivery "
-                f"waits: {error.strerror or error}."
-            )
+            return self._fail(not_writable(directory, error, "delivery waits"))
         if not is_kept:
-            return self._fail(
-                f"The quarantine {self._quarantine.directory} is full, so delivery waits: settle "
-                "what is in it, or raise quarantine.max.bytes."
-            )
-        if self.error:
-            self.error = ""
-            self._repeated.resolved("keep", "The quarantine can be written again.")
+            return self._fail(full(directory, "delivery waits"))
+        self._errors.resolve("keep")
         return True
 
-    def _fail(self, sentence: str) -> bool:
-        self.error = sentence
-        self._again_at_s = self._clock() + _RETRY_S
-        self._repeated.log("keep", sentence)
+    def _fail(self, message: str) -> bool:
+        self._again_at_s = self._clock() + RETRY_S
+        self._errors.report("keep", message)
         return False

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.debezium_metrics import snapshot_attributes, streaming_attributes
 from agent.quarantine.entries import discard
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
-from agent.summary import SegmentSummaryParts
+from agent.status.debezium import snapshot_attributes, streaming_attributes
+from agent.status.summary import SegmentSummaryParts
 from sidecar.page import AgentSummary, Summary
 from tests.support.status_site import Site
 

@@ -72,8 +72,8 @@ class SinkOptions(Properties):
     partition_by: Annotated[Literal["source", "key"], LowerCase] = prop(
         "sink.partition.by",
         default="source",
-        doc="Target partition of an event. `source`: the number of its source partition, which "
-        "keeps the order. `key`: Kafka's choice by the message key.",
+        doc="Target partition of an event. `source`: the number of its source partition, so each "
+        "partition key stays in one partition. `key`: Kafka's choice by the message key.",
     )
     sink_kafka: PassThrough = pass_through(
         "sink.kafka.",

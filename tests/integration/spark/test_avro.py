@@ -83,7 +83,7 @@ def test_dedupe_passes_one_copy_unchanged(
 def test_dedupe_by_cells_rejects_avro_with_a_remedy(
     spark: SparkSession, copies: dict[str, list[Record]]
 ) -> None:
-    with pytest.raises(Exception, match="no `cells`") as raised:
+    with pytest.raises(Exception, match="no valid `cells`") as raised:
         dedupe(events(frame(spark, copies["node1"][:1])), DedupeOptions(identity="cell")).collect()
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)

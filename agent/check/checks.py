@@ -31,16 +31,16 @@ from agent.quarantine import Quarantine
 from agent.quarantine.files import DIRECTORY
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
-from sidecar.check.finding import Finding, warning
-from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import check_registry, registry_text
-from sidecar.check.surroundings import (
+from sidecar.check.environment import (
     check_quarantine,
     check_sink,
     check_token,
     check_tracing,
     check_transform,
 )
+from sidecar.check.finding import Finding, warning
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import check_registry, registry_text
 
 _STORE_S, _STORE_AGAIN_S = 600.0, 60.0
 
@@ -157,40 +157,40 @@ def _node_and_broker_text(probe: AgentProbe) -> str:
 
 
 CHECKS: tuple[Check[AgentProbe], ...] = (
-    Check("configuration", _configuration, every_s=None),
+    Check("configuration", _configuration, interval_s=None),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check(
         "tracing",
         lambda probe: check_tracing(probe.config.properties.tracing_enabled),
-        is_of_run=False,
+        runs_in_agent=False,
     ),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
-    Check("http", lambda probe: check_address(probe.config.properties), is_of_run=False),
+    Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
     Check("directories", lambda probe: check_directories(probe.config)),
     Check("directory rights", lambda probe: check_directory_rights(probe.config)),
     Check("quarantine", _quarantine),
     Check("segments", _cdc_raw),
-    Check("keystore", _keys, every_s=None),
-    Check("node", _node, asks=_node_text),
-    Check("settings", _settings, asks=_node_text),
-    Check("cdc_raw", _room, asks=_node_text),
-    Check("rights", _rights, asks=_node_text, is_of_run=False),
-    Check("tables", _tables, asks=_node_text),
-    Check("offsets", _progress, asks=_node_text, is_of_run=False),
-    Check("broker", _broker, asks=lambda probe: broker_text(probe.config.properties)),
-    Check("topics", _topics, asks=_node_and_broker_text),
+    Check("keystore", _keys, interval_s=None),
+    Check("node", _node, server=_node_text),
+    Check("settings", _settings, server=_node_text),
+    Check("cdc_raw", _room, server=_node_text),
+    Check("rights", _rights, server=_node_text, runs_in_agent=False),
+    Check("tables", _tables, server=_node_text),
+    Check("offsets", _progress, server=_node_text, runs_in_agent=False),
+    Check("broker", _broker, server=lambda probe: broker_text(probe.config.properties)),
+    Check("topics", _topics, server=_node_and_broker_text),
     Check(
         "schema_registry",
         _registry,
-        asks=lambda probe: registry_text(probe.config.properties.registries()),
+        server=lambda probe: registry_text(probe.config.properties.registries()),
     ),
     Check(
         "transfer",
         lambda probe: check_store(probe.config),
-        asks=lambda probe: store_text(probe.config),
-        every_s=_STORE_S,
-        again_s=_STORE_AGAIN_S,
+        server=lambda probe: store_text(probe.config),
+        interval_s=_STORE_S,
+        retry_s=_STORE_AGAIN_S,
     ),
 )
 """In the order of the output: first what is found on this machine, then what servers answer."""

@@ -22,15 +22,15 @@ from mongo_agent.config import MongoConfig, directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
-from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import check_registry, registry_text
-from sidecar.check.surroundings import (
+from sidecar.check.environment import (
     check_quarantine,
     check_sink,
     check_token,
     check_transform,
 )
+from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import check_registry, registry_text
 
 _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""
@@ -134,31 +134,31 @@ def _server_text(probe: MongoProbe) -> str:
 
 
 CHECKS: tuple[Check[MongoProbe], ...] = (
-    Check("configuration", _configuration, every_s=None),
+    Check("configuration", _configuration, interval_s=None),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
-    Check("http", lambda probe: check_address(probe.config.properties), is_of_run=False),
+    Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
     Check("directories", lambda probe: check_directories(probe.config)),
     Check("quarantine", _quarantine),
-    Check("MongoDB", _server, asks=_server_text),
-    Check("deployment", _deployment, asks=_server_text),
-    Check("privileges", _privileges, asks=_server_text),
-    Check("change stream", _streams, asks=_server_text, is_of_run=False),
-    Check("collections", _collections, asks=_server_text, every_s=_LISTING_S),
-    Check("reading", _reading, asks=_server_text, is_of_run=False),
-    Check("position", _progress, asks=_server_text, is_of_run=False),
-    Check("broker", _broker, asks=lambda probe: broker_text(probe.config.properties)),
+    Check("MongoDB", _server, server=_server_text),
+    Check("deployment", _deployment, server=_server_text),
+    Check("privileges", _privileges, server=_server_text),
+    Check("change stream", _streams, server=_server_text, runs_in_agent=False),
+    Check("collections", _collections, server=_server_text, interval_s=_LISTING_S),
+    Check("reading", _reading, server=_server_text, runs_in_agent=False),
+    Check("position", _progress, server=_server_text, runs_in_agent=False),
+    Check("broker", _broker, server=lambda probe: broker_text(probe.config.properties)),
     Check(
         "topics",
         _topics,
-        asks=lambda probe: broker_text(probe.config.properties),
-        every_s=_LISTING_S,
+        server=lambda probe: broker_text(probe.config.properties),
+        interval_s=_LISTING_S,
     ),
     Check(
         "schema_registry",
         _registry,
-        asks=lambda probe: registry_text(probe.config.properties.registries()),
+        server=lambda probe: registry_text(probe.config.properties.registries()),
     ),
 )
 """In the order of the output: first this machine, then servers."""

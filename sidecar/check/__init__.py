@@ -1,2 +1,1 @@
-"""What all agents check alike: findings, the lists of checks and what runs them, and the checks of
-what every sidecar has around it."""
+"""Checks that both agents share: findings, lists of checks, how they run, and common checks."""

@@ -1,4 +1,4 @@
-"""The Kafka broker: whether it answers, and whether the topics exist."""
+"""Checks of the Kafka broker: whether it answers, and whether the topics exist."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class BrokerAnswer:
-    """What a broker answers to a request for its topics, or why it does not."""
+    """A broker's answer to a metadata request, or why there is none."""
 
     topics: Mapping[str, int] = field(default_factory=dict)
     """Partition counts by name."""
@@ -25,7 +25,7 @@ class BrokerAnswer:
 
 
 def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> BrokerAnswer:
-    """One request for metadata over a connection of its own."""
+    """Request metadata over a separate connection."""
     try:
         return BrokerAnswer(existing_topics(properties.kafka_producer, timeout_s))
     except SidecarError as error:
@@ -33,27 +33,29 @@ def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> Br
 
 
 def broker_of_run(state: SinkState | None, properties: SidecarProperties) -> BrokerAnswer:
-    """The same in a running agent: a sink that does not reach the broker is not helped by another
-    client that tries too. `state` is None before the sink is open."""
+    """The answer in a running agent, without a request while the sink does not reach the broker.
+
+    `state` is None before the sink is open.
+    """
     if state is not None and not state.healthy:
         return BrokerAnswer(error=UnavailableError(state.message))
     return ask_broker(properties)
 
 
 def broker_text(properties: SidecarProperties) -> str:
-    """The broker with its address and how long an answer is waited for; empty for other sinks."""
+    """The broker with address and time limit; empty for other sinks."""
     if properties.sink != "kafka":
         return ""
     return f"the broker {_servers(properties)} (at most {ANSWER_S:.0f} s)"
 
 
 def topic_name(text: str) -> str:
-    """As events name a topic: with `_` for what Kafka does not take."""
+    """A topic name as in events: with `_` for characters that Kafka does not allow."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", text)
 
 
 def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterator[Finding]:
-    """Whether it answers and accepts the agent."""
+    """Whether the broker answers and accepts the agent."""
     error = answer.error
     match error:
         case None:
@@ -63,22 +65,22 @@ def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterato
             yield fault(
                 "broker",
                 str(error),
-                "Correct kafka.producer.sasl.*, or the user at the broker: kafka-configs.sh and "
-                "kafka-acls.sh list what it has.",
+                "Correct kafka.producer.sasl.*, or the user and its rights at the broker: "
+                "kafka-configs.sh and kafka-acls.sh list them.",
                 code="broker_refuses",
             )
         case ConfigError():
             yield fault(
                 "broker",
                 str(error),
-                "Correct kafka.producer.*; until then the agent ends with exit code 2.",
+                "Correct kafka.producer.*. Until then the agent ends with exit code 2.",
                 code="broker_settings_invalid",
             )
         case _:
             yield fault(
                 "broker",
                 str(error),
-                "Start the broker, or correct kafka.producer.bootstrap.servers; the agent waits.",
+                "Start the broker, or correct kafka.producer.bootstrap.servers; the agent retries.",
                 code="broker_unavailable",
             )
 
@@ -86,7 +88,7 @@ def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterato
 def check_topics(
     properties: SidecarProperties, answer: BrokerAnswer, topics: Sequence[str]
 ) -> Iterator[Finding]:
-    """`topics` are those that events go to. Nothing while the broker does not answer."""
+    """Whether the agent can write to `topics`. No finding while the broker does not answer."""
     if answer.error is not None or not topics:
         return
     missing = [topic for topic in topics if topic not in answer.topics]
@@ -96,8 +98,8 @@ def check_topics(
         user = properties.kafka_producer.get("sasl.username", "NAME")
         yield fault(
             "topics",
-            f"The broker does not let the agent write to {len(denied)} topics: {_shown(denied)}.",
-            f"For each: kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
+            f"The agent may not write to {len(denied)} topics: {_shown(denied)}.",
+            f"Run for each: kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
             f"--allow-principal User:{user} --operation Write --operation Describe --topic "
             f"{denied[0]}",
             code="topics_not_writable",
@@ -105,18 +107,18 @@ def check_topics(
     if not missing and denied:
         return
     if not missing:
-        yield ok("topics", f"All {len(topics)} topics are there.")
+        yield ok("topics", f"All {len(topics)} topics exist.")
         return
     shown = _shown(missing)
     if properties.topic_creation_enable:
-        message = f"{len(missing)} topics will be made: {shown}."
+        message = f"The agent will create {len(missing)} topics: {shown}."
         yield ok("topics", message, code="topics_created_later")
         return
     command = f"kafka-topics.sh --bootstrap-server {_servers(properties)} --create --topic"
     yield warning(
         "topics",
-        f"{len(missing)} topics are missing or hidden from this user, and delivery waits for them: "
-        f"{shown}.",
+        f"{len(missing)} topics do not exist or are hidden from this user. Delivery waits for "
+        f"them: {shown}.",
         f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
         code="topics_missing",
     )

@@ -1,11 +1,11 @@
-"""What a check has found, and what to do about it."""
+"""The finding of a check, with its remedy."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad a finding is."""
+    """The severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
@@ -20,14 +20,14 @@ class Finding:
     subject: str
     """What was checked, such as `broker`."""
     message: str
-    """What was found, with place and value, for a person."""
+    """The finding in a sentence, with place and value."""
     remedy: str = ""
-    """What to do, as a command where there is one; empty for `ok`."""
+    """What to do, as a command if possible; empty for `ok`."""
     code: str = ""
-    """Stable name in snake case, for scripts and alarms, such as `cdc_raw_directory_differs`."""
+    """Stable name for scripts and alerts, such as `cdc_raw_directory_differs`."""
 
     def to_document(self) -> dict[str, str]:
-        """For JSON."""
+        """The finding as a JSON object."""
         return {
             "code": self.code,
             "level": self.level.value,
@@ -38,7 +38,7 @@ class Finding:
 
 
 def ok(subject: str, message: str, *, code: str = "") -> Finding:
-    """The code of a finding without one is its subject and `_ok`."""
+    """A finding without a problem. The default code is the subject and `_ok`."""
     known = code or f"{subject.lower().replace(' ', '_').replace('.', '_')}_ok"
     return Finding(Level.OK, subject, message, "", known)
 
@@ -52,7 +52,7 @@ def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
 
 
 def size_text(size_bytes: int) -> str:
-    """`1536` as `1.5 KiB`."""
+    """A size with its unit: `1536` as `1.5 KiB`."""
     size = float(size_bytes)
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:
@@ -62,6 +62,6 @@ def size_text(size_bytes: int) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Names as a list: `a`, `a and b`, `a, b and c`."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last

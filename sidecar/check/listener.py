@@ -1,4 +1,4 @@
-"""The address that HTTP is served on: free, or taken by the agent that the check runs beside."""
+"""Checks of the HTTP address: free, or used by this agent itself."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}
 
 
 def check_address(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether HTTP could be served there now, or is by the agent that runs over the same
+    """Whether the agent could serve HTTP at the address now, or already does, with the same
     `offset.backing.store.dir`."""
     host, port = properties.http_host, properties.http_port
     try:
@@ -37,43 +37,44 @@ def check_address(properties: SidecarProperties) -> Iterator[Finding]:
         yield _taken(properties, str(error))
         return
     where = "a free port" if not port else f"{host}:{port}"
-    yield ok(_SUBJECT, f"HTTP can be served on {where}.", code="http_address_free")
+    yield ok(_SUBJECT, f"The agent can serve HTTP on {where}.", code="http_address_free")
 
 
 def check_host(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the host that a running agent serves on is still one of this machine."""
+    """Whether `http.host` of a running agent is still an address of this machine."""
     problem = address_problem(properties.http_host)
     if problem is not None:
         yield fault(
             _SUBJECT,
             problem,
-            "Give the address back to this machine (`ip address` lists those that it has), or "
-            "correct http.host and restart the agent.",
+            "Assign the address to this machine (`ip address` lists its addresses), or correct "
+            "http.host and restart the agent.",
             code="http_address_unusable",
         )
 
 
 def _taken(properties: SidecarProperties, sentence: str) -> Finding:
-    """By whom."""
+    """A finding about the process that uses the address."""
     holder = None
     with suppress(OSError):
         holder = lock_holder(properties.offset_directory)
     name = _service_name(properties.http_host, properties.http_port)
     if holder is not None and _listens(holder, properties.http_port, name):
-        message = f"The agent that runs over the same directories (process {holder}) answers there."
+        message = f"The agent with the same directories (process {holder}) serves HTTP there."
         return ok(_SUBJECT, message, code="http_address_own")
-    who = f"{name} answers there" if name else "another program listens there"
+    owner = f"{name} answers there" if name else "another program listens there"
     return fault(
         _SUBJECT,
-        f"{sentence} At present {who}.",
-        f"`ss -ltnp 'sport = :{properties.http_port}'` names the process. {_ENDS}",
+        f"{sentence} At present {owner}.",
+        f"Find the process: `ss -ltnp 'sport = :{properties.http_port}'`. Stop it, or set another "
+        f"http.port. {_ENDS}",
         code="http_address_taken",
     )
 
 
 def _listens(pid: int, port: int, name: str) -> bool:
-    """Whether a process listens on a port. Where its descriptors cannot be seen, an agent that
-    answers is taken for it."""
+    """Whether a process listens on a port. If its descriptors are not readable, whether any agent
+    answers there."""
     inodes = _listening_inodes(port)
     try:
         links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
@@ -83,7 +84,7 @@ def _listens(pid: int, port: int, name: str) -> bool:
 
 
 def _listening_inodes(port: int) -> set[str]:
-    """Of all sockets that listen on a port.
+    """The inodes of all sockets that listen on a port.
 
     A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`.
     """
@@ -98,7 +99,7 @@ def _listening_inodes(port: int) -> set[str]:
 
 
 def _service_name(host: str, port: int) -> str:
-    """What `/buildinfo` says there; empty when no agent answers."""
+    """Name and version from `/buildinfo`; empty when no agent answers."""
     host = _EVERYWHERE.get(host, host)
     shown = f"[{host}]" if ":" in host else host
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

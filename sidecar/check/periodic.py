@@ -1,4 +1,4 @@
-"""Runs a list of checks while an agent runs: all of them at its start, then each in its turn."""
+"""Runs a list of checks in a running agent: all at its start, then each at its interval."""
 
 import logging
 import threading
@@ -17,11 +17,10 @@ _JOIN_S = 1.0
 
 
 class PeriodicChecks(Generic[ProbeT]):
-    """The checks of a running agent, on a thread of their own, from `with` to its end.
+    """Runs checks on a separate thread inside a `with` block.
 
-    A check is repeated every `every_s` seconds, and every `again_s` while it finds a fault. Checks
-    that are due at the same time share one probe. The thread never holds up the agent: at the end a
-    check that waits for a server is left to end with the process.
+    Checks that are due at the same time share one probe. The thread never delays the agent: a check
+    that waits for a server at shutdown is abandoned.
     """
 
     def __init__(
@@ -32,9 +31,11 @@ class PeriodicChecks(Generic[ProbeT]):
         on_change: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`probe` makes a new probe for each round. It, the checks and `on_change` (called when the
-        findings differ from the last ones) run on this thread. `clock` gives seconds."""
-        self._checks = tuple(check for check in checks if check.is_of_run)
+        """`probe` creates a probe for each round; `on_change` is called when the findings change.
+
+        Both run on the thread of the checks. `clock` returns seconds.
+        """
+        self._checks = tuple(check for check in checks if check.runs_in_agent)
         self._probe = probe
         self._on_change = on_change
         self._clock = clock
@@ -46,7 +47,7 @@ class PeriodicChecks(Generic[ProbeT]):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Those of the last run of each check, in the order of the list. Any thread may ask."""
+        """The last findings of each check, in the order of the list. Thread-safe."""
         return self._findings
 
     def __enter__(self) -> Self:
@@ -69,17 +70,17 @@ class PeriodicChecks(Generic[ProbeT]):
             stopped.wait(None if due_s is None else max(0.0, due_s - self._clock()))
 
     def run_due(self) -> None:
-        """One round: the checks that are due."""
+        """Run the checks that are due."""
         due = [number for number, due_s in self._due_s.items() if due_s <= self._clock()]
         if not due:
             return
         try:
             probe = self._probe()
         except Exception:
-            # Without a probe there is no check; the last findings stay until the next round.
-            logger.exception("the checks cannot be made; they are repeated")
+            # The last findings stay until the next round.
+            logger.exception("checks failed to run; they are retried")
             for number in due:
-                self._due_s[number] = self._clock() + self._checks[number].again_s
+                self._due_s[number] = self._clock() + self._checks[number].retry_s
             return
         for number in sorted(due):
             if self._is_ending:
@@ -90,9 +91,9 @@ class PeriodicChecks(Generic[ProbeT]):
         check = self._checks[number]
         found = tuple(findings_of(check, probe))
         is_faulty = any(finding.level is Level.FAULT for finding in found)
-        pause_s = check.every_s
+        pause_s = check.interval_s
         if is_faulty:
-            pause_s = check.again_s if pause_s is None else min(pause_s, check.again_s)
+            pause_s = check.retry_s if pause_s is None else min(pause_s, check.retry_s)
         if pause_s is None:
             del self._due_s[number]
         else:

@@ -1,4 +1,4 @@
-"""The schema registry: whether it answers and accepts the agent."""
+"""Check of the schema registry: whether it answers and accepts the agent."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -13,7 +13,7 @@ Registries = Mapping[Literal["key", "value"], RegistrySettings]
 
 
 def registry_text(registries: Registries) -> str:
-    """The registries with their addresses; empty where nothing is Avro."""
+    """The registries with addresses and time limit; empty without Avro."""
     urls = _urls(registries)
     if not urls:
         return ""
@@ -22,7 +22,7 @@ def registry_text(registries: Registries) -> str:
 
 
 def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
-    """Asks each registry for a subject that need not exist; nothing is registered."""
+    """Request a subject, which need not exist, from each registry; registers nothing."""
     seen: list[tuple[object, ...]] = []
     for side, settings in registries.items():
         client_of = (settings.urls, settings.user_info, settings.token, settings.tls)
@@ -36,7 +36,7 @@ def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
             yield fault(
                 SUBJECT,
                 str(error),
-                f"Correct {prefix}schema.registry.ssl.*; until then the agent ends with exit code "
+                f"Correct {prefix}schema.registry.ssl.*. Until then the agent ends with exit code "
                 "2.",
                 code="schema_registry_settings_invalid",
             )
@@ -47,15 +47,15 @@ def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
             yield fault(
                 SUBJECT,
                 _sentence(str(error)),
-                f"Start it, or correct {prefix}schema.registry.url; the agent waits.",
+                f"Start it, or correct {prefix}schema.registry.url; the agent retries.",
                 code="schema_registry_unavailable",
             )
         except RefusedError as error:
             yield fault(
                 SUBJECT,
                 _sentence(str(error)),
-                f"Correct {prefix}basic.auth.* or {prefix}bearer.auth.*, or let this user read and "
-                "register schemas.",
+                f"Correct {prefix}basic.auth.* or {prefix}bearer.auth.*, or allow this user to "
+                "read and register schemas.",
                 code="schema_registry_refuses",
             )
         else:

@@ -1,5 +1,4 @@
-"""Runs a list of checks once, for a person who waits: those that wait for servers at the same
-time."""
+"""Runs a list of checks once; those that wait for servers run concurrently."""
 
 import queue
 import threading
@@ -15,7 +14,7 @@ _TICK_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What the remaining checks wait for."""
+    """The servers that the remaining checks wait for."""
 
     servers: tuple[str, ...]
     for_s: float
@@ -26,10 +25,10 @@ def run_checks(
     probe: ProbeT,
     on_wait: Callable[[Waiting], None] = lambda waiting: None,
 ) -> Iterator[Finding]:
-    """Each finding as soon as it is made: first those of checks that do not wait, in the order of
-    the list, then the others as the servers answer.
+    """Yield findings: first of checks that do not wait, in the order of the list, then of the
+    others as their servers answer.
 
-    `on_wait` is called when the servers that have not answered change, and every second.
+    `on_wait` is called every second, and when the set of waiting servers changes.
     """
     found: queue.SimpleQueue[tuple[Check[ProbeT], Finding | None]] = queue.SimpleQueue()
 
@@ -59,4 +58,4 @@ def run_checks(
 
 
 def _server(check: Check[ProbeT], probe: ProbeT) -> str:
-    return "" if check.asks is None else check.asks(probe)
+    return "" if check.server is None else check.server(probe)

@@ -1,9 +1,9 @@
-"""What can be wrong with a store's bytes. Its file and where it comes from are added above."""
+"""Errors of key and trust stores. Callers add the file and the property."""
 
 
 class UnreadableStoreError(ValueError):
-    """The bytes are no such store, or a password does not open them; the message is a clause."""
+    """Not a store of this kind, or a wrong password; the message is a clause."""
 
 
 WRONG_PASSWORD = "its password is wrong, or the file is damaged"
-"""Java's formats do not tell these apart."""
+"""Java's formats do not distinguish these causes."""

@@ -1,12 +1,12 @@
-"""JKS, the store of Java before PKCS12 (`sun.security.provider.JavaKeyStore`).
+"""JKS, Java's store before PKCS12 (`sun.security.provider.JavaKeyStore`).
 
     magic, version, count | entries … | SHA-1 of password, "Mighty Aphrodite" and all before
-    entry        tag, alias, time in ms | what the tag says
+    entry        tag, alias, time in ms | content by tag
     private key  an EncryptedPrivateKeyInfo, count of certificates, certificates
     trusted      a certificate
 
-A private key is hidden by Sun's own cipher (`KeyProtector`): a stream of SHA-1 sums over password
-and salt, and a sum of password and key behind it.
+A private key is encrypted by Sun's own cipher (`KeyProtector`): XOR with a stream of SHA-1 sums
+over password and salt, then a SHA-1 sum of password and key.
 """
 
 import hashlib
@@ -33,8 +33,11 @@ class JksStore:
 
 
 def read_jks(data: bytes, password: str | None, key_password: str | None = None) -> JksStore:
-    """Raises UnreadableStoreError. `password` None: neither the sum nor keys are looked at, as Java
-    does for trusted certificates; `key_password` None: keys have that of the store."""
+    """Parse a store. Raises UnreadableStoreError.
+
+    Without `password` the checksum and the keys are ignored, as Java does for trusted certificates.
+    `key_password` defaults to `password`.
+    """
     content, found_sum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
     if password is not None:
         wanted_sum = hashlib.sha1(_secret(password) + b"Mighty Aphrodite" + content).digest()
@@ -48,7 +51,7 @@ def read_jks(data: bytes, password: str | None, key_password: str | None = None)
 
 
 def _secret(password: str) -> bytes:
-    """The characters as Java has them in memory."""
+    """The password in Java's encoding."""
     return password.encode("utf-16-be")
 
 
@@ -70,7 +73,7 @@ def _entries(stream: io.BytesIO, secret: bytes | None) -> JksStore:
         elif tag == _CERTIFICATE:
             trusted.append(_certificate(stream, version))
         else:
-            raise UnreadableStoreError(f"it has an entry of an unknown kind, {tag}")
+            raise UnreadableStoreError(f"it has an entry of the unknown kind {tag}")
     return JksStore(key, chain, tuple(trusted))
 
 

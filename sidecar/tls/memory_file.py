@@ -1,14 +1,14 @@
-"""A file that is on no disk, for libraries that take a private key by its path alone."""
+"""A file in memory, for libraries that accept a private key only by its path."""
 
 import os
 import weakref
 
 
 class MemoryFile:
-    """`path` can be opened by this process as long as this object is there (Linux)."""
+    """`path` is readable by this process while the object exists (Linux)."""
 
     def __init__(self, name: str, content: bytes) -> None:
-        """`name` is for people who look at the process."""
+        """`name` appears in /proc."""
         descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(content)

@@ -34,15 +34,15 @@ class TlsStore:
 
     @property
     def identity(self) -> bytes:
-        """What a client shows of itself: key and chain in one."""
+        """Key and certificate chain of a client, concatenated."""
         return self.key + self.chain
 
 
 def read_store(path: Path, password: str | None, key_password: str | None = None) -> TlsStore:
-    """Raises `UnreadableStoreError`, and OSError where there is no such file.
+    """Read a store. Raises `UnreadableStoreError`, or OSError for a missing file.
 
-    Without a password certificates are read as Java does, with no check of the store.
-    `key_password` None: that of the store.
+    Without a password certificates are read as Java does, without a check of the store.
+    `key_password` defaults to `password`.
     """
     data = path.read_bytes()
     if data.startswith(jks.MAGIC):
@@ -52,7 +52,7 @@ def read_store(path: Path, password: str | None, key_password: str | None = None
             "it is a JCEKS store; convert it (`keytool -importkeystore -deststoretype PKCS12`)"
         )
     if _PEM in data:
-        raise UnreadableStoreError("it is a PEM file and no store of Java")
+        raise UnreadableStoreError("it is a PEM file, not a Java store")
     if not data or data[0] != _DER_SEQUENCE:
         raise UnreadableStoreError("it is neither a PKCS12 nor a JKS store")
     return _of_pkcs12(data, password)

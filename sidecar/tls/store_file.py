@@ -1,4 +1,4 @@
-"""A store as properties name it: read, with an error that says which property is meant."""
+"""Stores in properties, read with errors that name the property."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +13,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoreFile:
-    """A store as the properties name it."""
+    """A key or trust store, as the properties name it."""
 
     path: Path
     password: str | None = field(repr=False)
     key_password: str | None = field(default=None, repr=False)
-    """Of the key in it; None: that of the store."""
+    """Password of the key; None: that of the store."""
 
 
 def read_trusted(name: str, store: StoreFile) -> bytes:
-    """The certificates that it trusts, as PEM. `name` is the property with its location. Raises
-    ConfigError: one sentence with property and file."""
+    """The trusted certificates of a store, as PEM; `name` is the property with its location.
+
+    Raises ConfigError that names property and file.
+    """
     found = _read(name, store)
     if not found.trusted:
-        raise ConfigError(f"`{name}`: {store.path} trusts no certificate.")
+        raise ConfigError(f"`{name}`: {store.path} contains no trusted certificate.")
     return found.trusted
 
 
 def read_identity(name: str, store: StoreFile) -> "TlsStore":
-    """A store with a private key; else as `read_trusted`."""
+    """The key and chain of a store. Raises ConfigError as `read_trusted`."""
     found = _read(name, store)
     if not found.key:
         raise ConfigError(f"`{name}`: {store.path} has no private key.")
@@ -39,7 +41,7 @@ def read_identity(name: str, store: StoreFile) -> "TlsStore":
 
 
 def _read(name: str, store: StoreFile) -> "TlsStore":
-    # Imported here: it takes long to load, and few have such stores.
+    # Imported here: it loads slowly, and few configurations need it.
     from sidecar.tls.store import read_store
 
     try:

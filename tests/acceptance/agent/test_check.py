@@ -212,7 +212,7 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
     assert sentences == [
         "Counter tables are not published (`counter.events=skip`): ks.hits.",
         "1 of 1 captured tables: ks.t.",
-        "All 1 topics are there.",
+        "All 1 topics exist.",
     ]
     shards = load_config([site.configuration(changes)], ["counter.events=shards"])
     assert "1 topics are missing" in str([finding.message for finding in all_findings(shards)])

@@ -19,7 +19,7 @@ def good(name: str) -> Check[None]:
 
 
 def asking(name: str, find: Callable[[], Iterator[Finding]]) -> Check[None]:
-    return Check(name, lambda probe: find(), asks=lambda probe: f"the {name}")
+    return Check(name, lambda probe: find(), server=lambda probe: f"the {name}")
 
 
 def test_a_check_that_raises_is_a_fault_and_the_others_still_run() -> None:
@@ -132,9 +132,9 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
     changing, start_only, other = Answering(BAD), Answering(GOOD), Answering(GOOD)
     checks = [
         Check("quota", changing),
-        Check("configuration", start_only, every_s=None),
+        Check("configuration", start_only, interval_s=None),
         Check("rights", other),
-        Check("http", Answering(BAD), is_of_run=False),
+        Check("http", Answering(BAD), runs_in_agent=False),
     ]
     periodic = PeriodicChecks(
         checks,
@@ -162,7 +162,7 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
 def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
     clock, check = Clock(), Answering(BAD)
     periodic = PeriodicChecks(
-        [Check("transfer", check, every_s=None, again_s=60)], lambda: None, clock=clock
+        [Check("transfer", check, interval_s=None, retry_s=60)], lambda: None, clock=clock
     )
     periodic.run_due()
     clock.now_s, check.finding = 60.0, GOOD

@@ -1,5 +1,4 @@
-"""What every sidecar needs of its machine: the transform, tracing, the token, the sink's file, the
-room of the quarantine."""
+"""Checks of the agent's environment: transform, tracing, token, sink file, quarantine size."""
 
 import os
 import stat
@@ -20,7 +19,7 @@ _NEARLY_FULL = 0.9
 
 
 def check_transform(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the module can be imported and has the function. Imports it."""
+    """Whether the module has the function. Imports it."""
     name = properties.event_transform
     if name is None:
         return
@@ -34,7 +33,7 @@ def check_transform(properties: SidecarProperties) -> Iterator[Finding]:
 
 
 def check_tracing(is_enabled: bool) -> Iterator[Finding]:
-    """Whether the packages are installed. Nothing is connected to."""
+    """Whether the packages are installed. Connects to nothing."""
     if not is_enabled:
         return
     try:
@@ -45,11 +44,11 @@ def check_tracing(is_enabled: bool) -> Iterator[Finding]:
     else:
         if tracing is not None:
             tracing.close(0.0)
-        yield ok("tracing", "The packages that it needs are installed.")
+        yield ok("tracing", "The required packages are installed.")
 
 
 def check_token(properties: SidecarProperties) -> Iterator[Finding]:
-    """Whether the file has a token, and who else may read it."""
+    """Whether the file has a token that only the agent's user can read."""
     file = properties.http_token_file
     if file is None:
         return
@@ -59,8 +58,8 @@ def check_token(properties: SidecarProperties) -> Iterator[Finding]:
         yield fault(
             "http.token.file",
             str(error),
-            f"Write a token into it: openssl rand -hex 32 > {file}; it must be readable for the "
-            f"agent's user (uid {os.geteuid()}).",
+            f"Write a token to it: openssl rand -hex 32 > {file}. The agent's user (uid "
+            f"{os.geteuid()}) must be able to read it.",
             code="http_token_unusable",
         )
         return
@@ -73,11 +72,11 @@ def check_token(properties: SidecarProperties) -> Iterator[Finding]:
             code="http_token_readable_by_others",
         )
     else:
-        yield ok("http.token.file", f"{file} holds a token.")
+        yield ok("http.token.file", f"{file} contains a token.")
 
 
 def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
-    """Settings of the sink, and the file that it appends to. Nothing is created or connected to."""
+    """Settings of the sink, and its file. Creates nothing and connects to nothing."""
     for problem in sink_problems(properties):
         remedy = f"Correct kafka.producer.* or topic.creation.default.*. {_ENDS}"
         yield fault("sink", problem, remedy, code="sink_settings_invalid")
@@ -88,19 +87,20 @@ def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
         yield fault(
             "file.path",
             f"The file {properties.file_path} (file.path) cannot be written: {reason}.",
-            f"Name a regular file that the agent's user (uid {os.geteuid()}) may write. {_ENDS}",
+            f"Name a regular file that is writable for the agent's user (uid {os.geteuid()}). "
+            f"{_ENDS}",
             code="sink_file_unusable",
         )
     else:
-        yield ok("file.path", f"{properties.file_path} can be written.")
+        yield ok("file.path", f"{properties.file_path} is writable.")
 
 
 def check_quarantine(max_bytes: int, used_bytes: int, directory: Path) -> Iterator[Finding]:
-    """Whether there is room for what cannot be delivered. `used_bytes` are those in it."""
+    """Whether the quarantine has room; `used_bytes` is its present size."""
     if not max_bytes:
         yield warning(
             "quarantine",
-            "quarantine.max.bytes=0: the quarantine takes nothing, so the first segment or event "
+            "quarantine.max.bytes=0: the quarantine has no room, so the first segment or event "
             "that cannot be delivered stops delivery.",
             "Set quarantine.max.bytes to the size of some segments, such as 1Gi.",
             code="quarantine_without_room",
@@ -108,19 +108,19 @@ def check_quarantine(max_bytes: int, used_bytes: int, directory: Path) -> Iterat
     elif used_bytes >= _NEARLY_FULL * max_bytes:
         yield warning(
             "quarantine",
-            f"{directory} has {size_text(used_bytes)} of {size_text(max_bytes)}; when it is full, "
-            "what cannot be delivered stops delivery.",
-            "Discard what is settled, or raise quarantine.max.bytes.",
+            f"{directory} uses {size_text(used_bytes)} of {size_text(max_bytes)}. Once it is full, "
+            "the next segment or event that cannot be delivered stops delivery.",
+            "Discard entries that are resolved, or raise quarantine.max.bytes.",
             code="quarantine_nearly_full",
         )
     else:
-        message = f"{size_text(used_bytes)} of {size_text(max_bytes)} are used."
+        message = f"The quarantine uses {size_text(used_bytes)} of {size_text(max_bytes)}."
         yield ok("quarantine", message)
 
 
 def _reason(path: Path) -> str:
-    """Why a file cannot be appended to; empty when it can. A missing file needs its directory,
-    which is checked with the others."""
+    """Why a file is not writable; empty when it is. The directory of a missing file is checked with
+    the other directories."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -130,5 +130,5 @@ def _reason(path: Path) -> str:
     if stat.S_ISDIR(mode):
         return "Is a directory"
     if not stat.S_ISREG(mode):
-        return "it is no regular file"
+        return "it is not a regular file"
     return "" if os.access(path, os.R_OK | os.W_OK) else "Permission denied"

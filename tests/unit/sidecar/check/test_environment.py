@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.check.finding import Finding, Level
-from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import Registries, check_registry, registry_text
-from sidecar.check.surroundings import (
+from sidecar.check.environment import (
     check_quarantine,
     check_sink,
     check_token,
     check_tracing,
     check_transform,
 )
+from sidecar.check.finding import Finding, Level
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import Registries, check_registry, registry_text
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock, lock_holder
@@ -188,7 +188,7 @@ def test_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: object) -> None:
         raise ConfigError("`tracing.enabled=true` needs the package opentelemetry.")
 
-    monkeypatch.setattr("sidecar.check.surroundings.create_tracing", refuse)
+    monkeypatch.setattr("sidecar.check.environment.create_tracing", refuse)
     assert only(check_tracing(True))[:2] == (Level.FAULT, "tracing_unusable")
 
 

@@ -1,4 +1,4 @@
-"""An event that could not be delivered, as a line of the file that keeps it."""
+"""A dead letter: an event that the sink rejected, and its line in a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sidecar.dead_letters.ndjson import shown
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """An event that the sink will never take. Key and value are as the sink has them."""
+    """An event that the sink will never accept. Key and value are those of the message."""
 
     topic: str
     key: bytes
@@ -21,7 +21,7 @@ class DeadLetter:
 
 
 def event_line(event: DeadLetter, agent_version: str) -> bytes:
-    """As a line of a file."""
+    """The line of JSON that keeps a dead letter."""
     headers = {
         name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
         for name, value in event.headers

@@ -1,4 +1,4 @@
-"""What keeps an agent from recording dead letters: reported once, and shown while it lasts."""
+"""Failures to record dead letters: logged once, and reported while they last."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Keys and values of events inside of lines of JSON."""
+"""Keys and values of events in lines of JSON."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""The way from a batch to its acknowledgement: the window and the sink."""
+"""The way of a batch from the window to its acknowledgement by the sink."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -13,10 +13,9 @@ from sidecar.sinks.base import DeliveryResult, Sink, SinkState
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
-# Long enough for a topic's first metadata, short enough to see everything else in between.
+# Long enough for the first metadata of a topic, short enough for the loop to see other work.
 _SEND_DEADLINE_S = 1.0
-# While one of them is handed over, a read has the time of a whole batch to come back with the next
-# one, wherever the system lets threads wait.
+# While one batch is being sent, a read has that time to return the next one.
 _MOST_UNSENT_BATCHES = 2
 
 
@@ -24,7 +23,7 @@ PositionOf = TypeVar("PositionOf", covariant=True)
 
 
 class DatedBatch(EventBatch[PositionOf], Protocol[PositionOf]):
-    """A batch that knows when the last of its changes was made."""
+    """A batch that knows the write time of its last change."""
 
     @property
     def last_write_ts_us(self) -> int | None: ...
@@ -50,7 +49,7 @@ class RejectedEvent(Generic[Source, Position]):
 
 @dataclass(frozen=True, slots=True)
 class _Span(Generic[Source, Position]):
-    """Where the events of a batch are from."""
+    """The origin of the events of a batch."""
 
     first: int
     stop: int
@@ -62,10 +61,10 @@ class _Span(Generic[Source, Position]):
 
 
 class Delivery(Generic[Source, Position]):
-    """Sends batches in order and takes acknowledgements in any. Used by one thread.
+    """Sends batches in order and accepts acknowledgements in any order. For one thread.
 
-    The sink's errors come out of `send`, `poll` and `close`; after `SinkRestartError` everything
-    that is not acknowledged is read and sent again: `forget` it, and `open` once more.
+    `send`, `poll` and `close` raise the sink's errors. After `SinkRestartError` call `forget` and
+    `open`: everything that is not acknowledged is read and sent again.
     """
 
     def __init__(
@@ -79,8 +78,7 @@ class Delivery(Generic[Source, Position]):
         transform: Transform | None = None,
         tracing: Tracing | None = None,
     ) -> None:
-        """`clock` gives seconds; every event goes through `transform` on its way to the sink, and
-        gets the header of `tracing`."""
+        """`clock` gives seconds; `transform` and the header of `tracing` apply to every event."""
         self._sink = sink
         self._max_events = max_events
         self._max_bytes = max_bytes
@@ -109,7 +107,7 @@ class Delivery(Generic[Source, Position]):
 
     @property
     def sink_state(self) -> SinkState:
-        """How the sink is, also while it is closed."""
+        """The state of the sink, also while it is closed."""
         if not self.is_open:
             return self.closed_state
         state = self._sink.state()
@@ -123,12 +121,12 @@ class Delivery(Generic[Source, Position]):
 
     @property
     def is_idle(self) -> bool:
-        """True when everything that was read is acknowledged."""
+        """True when every event in the window is acknowledged."""
         return self._window.unacknowledged == 0
 
     @property
     def wants_more(self) -> bool:
-        """True when so few batches wait to be sent that the next one is to be read."""
+        """True when few enough batches wait to be sent for the next read to begin."""
         return len(self._unsent) <= _MOST_UNSENT_BATCHES
 
     @property
@@ -149,7 +147,7 @@ class Delivery(Generic[Source, Position]):
         self.is_open = True
 
     def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
-        """A batch that was read from position `start` on, also one without events."""
+        """Adds a batch read from position `start`, also one without events."""
         trace = None
         sent: EventBatch[Position] = batch
         if self._transform is not None:
@@ -174,9 +172,9 @@ class Delivery(Generic[Source, Position]):
             )
 
     def send(self) -> bool:
-        """Hands over what the sink takes of the next batch; True when it took something.
+        """Sends as much of the next batch as the sink accepts; True when it accepted something.
 
-        One batch at a time, so that a read that is done meanwhile is followed by the next one.
+        One batch at a time, so that the next read can begin as soon as one is done.
         """
         if not self._unsent:
             return False
@@ -190,19 +188,18 @@ class Delivery(Generic[Source, Position]):
         return taken > 0 or not len(numbered.batch)
 
     def poll(self, timeout_s: float = 0.0) -> bool:
-        """Notes what the sink knows, or comes to know within the time; True when there was
-        something."""
+        """Notes acknowledgements and failures that arrive within the time; True when any did."""
         return self._note(self._sink.poll(timeout_s))
 
     def dead_letter(self, rejected: RejectedEvent[Source, Position]) -> None:
-        """A rejected event is kept as a dead letter, and counts as done."""
+        """Counts a rejected event as done: the caller has kept it as a dead letter."""
         self._rejected.remove(rejected)
         self._sink.dead_letter(rejected.number)
         self._window.acknowledge((range(rejected.number, rejected.number + 1),))
         self._drop_spans()
 
     def progress(self) -> list[Progress[Source, Position]]:
-        """Sources whose acknowledged position moved."""
+        """Sources whose acknowledged position advanced."""
         return self._window.progress()
 
     def close(self, deadline_s: float) -> None:
@@ -212,7 +209,7 @@ class Delivery(Generic[Source, Position]):
             self._note(self._sink.close(deadline_s))
 
     def forget(self) -> None:
-        """Begins with an empty window; what was not acknowledged is read again."""
+        """Empties the window: the caller reads unacknowledged events again."""
         self._window = self._new_window(self._window.next_number)
         self._unsent.clear()
         for span in self._spans:

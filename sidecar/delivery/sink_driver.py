@@ -1,4 +1,4 @@
-"""What the loop does with its sink in each turn: opens it, hands over, asks, starts it again."""
+"""What the loop does with its sink in each tick: open, send, poll, restart."""
 
 import logging
 from collections.abc import Callable
@@ -21,13 +21,13 @@ _LONGEST_POLL_PAUSE_S = 0.1
 _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
 _REFUSED_REMEDY = (
-    "Grant the rights, or correct the credentials at the broker: the agent goes on by itself. "
-    "After a change of its own configuration restart it."
+    "Grant the rights or correct the credentials at the broker; the agent then resumes by itself. "
+    "Restart it after a change of its own configuration."
 )
 
 
 class SinkDriver(Generic[Source, Position]):
-    """Used by the loop's thread alone."""
+    """For the loop's thread."""
 
     def __init__(
         self,
@@ -47,16 +47,16 @@ class SinkDriver(Generic[Source, Position]):
 
     @property
     def due_in_s(self) -> float:
-        """When the sink should be asked, or opened, though nothing else happens."""
+        """When to poll or open the sink, though nothing else happens."""
         if not self._delivery.is_open:
             return min(_IDLE_POLL_S, self._open_at_s - self._clock())
         return _IDLE_POLL_S if self._delivery.is_idle else self._poll_pause.present_s
 
     def tick(self, *, may_read: bool, may_open: bool) -> bool:
-        """Sends one batch, and asks what is acknowledged. Raises what the sink raises.
+        """Sends one batch and polls for acknowledgements. Raises what the sink raises.
 
-        Without `may_read` only an acknowledgement brings anything on; without `may_open` a closed
-        sink stays so.
+        Without `may_read` it waits a moment for an acknowledgement, the only thing that makes
+        room; without `may_open` a closed sink stays closed.
         """
         delivery = self._delivery
         if not delivery.is_open:
@@ -70,7 +70,7 @@ class SinkDriver(Generic[Source, Position]):
             is_stuck = not (worked or may_read)
             if delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
                 self._restart_pause.succeeded()
-                self._refusals.resolved("refused", "the sink is not refused any more")
+                self._refusals.resolved("refused", "the sink accepts the agent again")
                 worked = True
         if worked:
             self._poll_pause.succeeded()
@@ -79,8 +79,8 @@ class SinkDriver(Generic[Source, Position]):
         return worked
 
     def end(self, error: SinkRestartError | RefusedError) -> None:
-        """The sink lost something, or is refused: it is closed, and opened again after a pause.
-        Whoever calls it notes the last progress, and lets the delivery forget the rest."""
+        """Closes a sink that lost events or refuses the agent; it is opened again after a pause.
+        The caller notes the last progress and lets the delivery forget the rest."""
         is_refused = isinstance(error, RefusedError)
         pause_s = self._restart_pause.failed(is_jittered=is_refused)
         if is_refused:
@@ -88,10 +88,10 @@ class SinkDriver(Generic[Source, Position]):
             state = SinkState(False, str(error), code="sink_refused", remedy=_REFUSED_REMEDY)
         else:
             logger.warning(
-                "delivery starts again from the last acknowledged event",
+                "delivery restarts from the last acknowledged event",
                 extra=fields(reason=str(error), pause_s=round(pause_s, 1)),
             )
-            sentence = f"delivery begins again after a pause: {error}"
+            sentence = f"delivery restarts after a pause: {error}"
             state = SinkState(False, sentence)
         self._metrics.sink_restarts.inc()
         self.close(0.0)
@@ -99,7 +99,7 @@ class SinkDriver(Generic[Source, Position]):
         self._open_at_s = self._clock() + pause_s
 
     def close(self, deadline_s: float) -> None:
-        """Closes the sink; an error is said only."""
+        """Closes the sink; an error is only logged."""
         try:
             self._delivery.close(deadline_s)
         except SidecarError as error:

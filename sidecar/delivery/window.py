@@ -1,8 +1,8 @@
-"""Numbers for events, acknowledgement in any order, and the watermark below which all is done.
+"""The window of unacknowledged events: numbers, acknowledgements in any order, the watermark.
 
 Every event gets a number. The watermark is the largest number below which every event is
-acknowledged, so a position derived from it never runs ahead of the sink. The window is the only
-buffer between reading and acknowledgement, and it is bounded in events and in bytes:
+acknowledged, so a position derived from it never passes the sink. The window is the only buffer
+between reading and acknowledgement. It is bounded in events and in bytes:
 
     numbers   100        104      watermark = 106         next_number = 112
                │ batch A  │ batch B  ▼          batch C       ▼
@@ -31,15 +31,15 @@ ProduceArguments = tuple[
 callback, the callback's other name, timestamp (0: the time of the call), headers."""
 
 Source = TypeVar("Source")
-"""What a position belongs to: a segment name, a replica set."""
+"""The owner of a position: a segment, a change stream."""
 Position = TypeVar("Position")
 PositionOf = TypeVar("PositionOf", covariant=True)
 
 
 class EventBatch(Protocol[PositionOf]):
-    """Immutable events 0 … len-1 of one source as bytes, with the position behind them.
+    """Immutable events 0 … len-1 of one source as bytes, with the position after them.
 
-    A batch may be empty and still move the position: what was read gave no events.
+    An empty batch may still advance the position: the records gave no events.
     """
 
     def __len__(self) -> int: ...
@@ -48,10 +48,10 @@ class EventBatch(Protocol[PositionOf]):
         """Keys and values."""
 
     def position_after(self, events: int, /) -> PositionOf:
-        """The position that is reached when the first `events` events are done.
+        """The position to resume from when the first `events` events are acknowledged.
 
-        It lies at a boundary where reading can start again, so it may be behind those events;
-        for `len(batch)` it is the end of the batch.
+        Reading can only resume at a boundary, so the position may be before the end of those
+        events; for `len(batch)` it is the end of the batch.
         """
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:
@@ -65,14 +65,14 @@ class EventBatch(Protocol[PositionOf]):
         on_delivery: Callable[..., None],
         /,
     ) -> Sequence[ProduceArguments]:
-        """The same for a Kafka client; one object an event less than with `messages`.
+        """Arguments for a Kafka client, one object per event fewer than with `messages`.
 
-        `partitions` tells how many a topic has; before the first event of a topic for which it
-        gives None the list ends.
+        `partitions` returns the number of partitions of a topic. The list ends before the first
+        event of a topic for which it returns None.
         """
 
     def ndjson(self, first: int, stop: int, /) -> bytes:
-        """The same events, one line of JSON each, the last one ended too."""
+        """Events first … stop-1 as lines of JSON, each ended by a line feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Numbered(Generic[Source, Position]):
 
 @dataclass(frozen=True, slots=True)
 class Progress(Generic[Source, Position]):
-    """`source` is delivered up to `position`."""
+    """Events of `source` are delivered up to `position`."""
 
     source: Source
     position: Position
@@ -98,7 +98,7 @@ class Progress(Generic[Source, Position]):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What may still be added; the window is full when either is 0."""
+    """What the window can still take; it is full when either is 0."""
 
     events: int
     bytes: int
@@ -124,8 +124,8 @@ class _Slot(Generic[Source, Position]):
 class Window(Generic[Source, Position]):
     """The events that are read and not yet acknowledged. For one thread.
 
-    A batch is let in as long as there is any room, so the bounds may be passed by one batch.
-    Everything costs by the batch or by the run of acknowledged numbers, nothing by the event.
+    Any room admits a whole batch, so one batch may exceed the bounds. Every operation costs per
+    batch or per run of acknowledged numbers, none per event.
     """
 
     def __init__(
@@ -136,9 +136,9 @@ class Window(Generic[Source, Position]):
         first_number: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds. A window that follows another one starts at its `next_number`."""
+        """`clock` gives seconds; `first_number` is the `next_number` of the window before."""
         if max_events < 1 or max_bytes < 1:
-            raise ValueError("a window needs room for at least one event and one byte")
+            raise ValueError("window: it needs room for at least one event and one byte")
         self.max_events = max_events
         self.max_bytes = max_bytes
         self._clock = clock
@@ -168,12 +168,12 @@ class Window(Generic[Source, Position]):
 
     @property
     def buffered_bytes(self) -> int:
-        """Keys and values of the batches that are kept."""
+        """Size of keys and values in the window."""
         return self._buffered_bytes
 
     @property
     def room(self) -> Room:
-        """Events are counted from the watermark on: that many may be repeated after a crash."""
+        """Events count from the watermark: a crash may repeat that many."""
         return Room(
             max(0, self.max_events - (self._next_number - self._watermark)),
             max(0, self.max_bytes - self._buffered_bytes),
@@ -190,11 +190,11 @@ class Window(Generic[Source, Position]):
         return self._clock() - self._slots[0].added_at_s if self._slots else None
 
     def pending_sources(self) -> frozenset[Source]:
-        """Sources that `progress` has not yet reported up to their end."""
+        """Sources whose last position `progress` has not reported yet."""
         return frozenset(slot.source for slot in self._slots) | self._finished.keys()
 
     def add(self, source: Source, batch: EventBatch[Position]) -> Numbered[Source, Position]:
-        """Give numbers to the events of a batch that follows the source's batch before it."""
+        """Numbers the events of a batch, which follows the last one of its source."""
         numbered = Numbered(source, batch, self._next_number)
         events = len(batch)
         last = self._slots[-1] if self._slots else None
@@ -211,16 +211,16 @@ class Window(Generic[Source, Position]):
         return numbered
 
     def acknowledge(self, runs: Iterable[range]) -> None:
-        """Note that these events are delivered, or set aside; in any order, repeats are harmless.
+        """Notes events as delivered or kept as dead letters, in any order; repeats are harmless.
 
-        Raises ValueError for a number that was never given.
+        Raises ValueError for a number that no event has.
         """
         for run in runs:
             number = run.start
             while number < run.stop:
                 slot = self._slot_of(number)
                 if slot is None:
-                    # Finished and gone, up to the first one that is there.
+                    # Finished and dropped: continue with the first slot.
                     number = self._firsts[0] if self._firsts else self._next_number
                     continue
                 first = number - slot.first
@@ -233,15 +233,15 @@ class Window(Generic[Source, Position]):
         self._advance()
 
     def message(self, number: int) -> Message:
-        """An unacknowledged event; LookupError for one that is acknowledged or was never given."""
+        """An unacknowledged event. Raises LookupError for any other number."""
         slot = self._slot_of(number) if number < self._next_number else None
         if slot is not None and slot.batch is not None and not slot.done[number - slot.first]:
             index = number - slot.first
             return slot.batch.messages(index, index + 1)[0]
-        raise LookupError(f"event {number} is not waiting for its acknowledgement")
+        raise LookupError(f"event {number}: it is not in the window")
 
     def progress(self) -> list[Progress[Source, Position]]:
-        """Each source whose position moved since the last call, with the position it has now."""
+        """Each source whose position advanced since the last call, with its new position."""
         moved = self._finished
         self._finished = {}
         if self._slots:
@@ -260,8 +260,10 @@ class Window(Generic[Source, Position]):
     def _slot_of(self, number: int) -> _Slot[Source, Position] | None:
         """The slot that holds a number; None when that slot is finished and gone."""
         if number >= self._next_number:
-            raise ValueError(f"event {number} was never given; the next one is {self._next_number}")
-        # Empty slots share their number with the slot behind them, which bisect_right finds.
+            raise ValueError(
+                f"event {number}: no event has this number yet; the next is {self._next_number}"
+            )
+        # Empty slots share their number with the slot after them, which bisect_right finds.
         index = bisect_right(self._firsts, number) - 1
         return self._slots[index] if index >= 0 else None
 
@@ -273,7 +275,7 @@ class Window(Generic[Source, Position]):
             self._buffered_bytes -= slot.size_bytes
 
     def _advance(self) -> None:
-        """Drop the finished slots at the head and move the watermark."""
+        """Drops the finished slots at the head and advances the watermark."""
         finished = 0
         for slot in self._slots:
             if slot.remaining:

@@ -1,4 +1,4 @@
-"""Keeping progress durable."""
+"""Saves progress, at most once in an interval."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from sidecar.metrics import DeliveryMetrics
 logger = logging.getLogger(__name__)
 
 Reached = TypeVar("Reached")
-"""What is reached, as a frozen value: another object whenever it is another value."""
+"""The progress as a frozen value: another object whenever it is another value."""
 
 _RETRY_S = 1.0
 
@@ -24,9 +24,9 @@ class OffsetStore(Protocol):
 
 
 class OffsetFlusher(Generic[Reached]):
-    """Progress as it is, and as it is stored.
+    """The progress that is reached and the progress that is stored.
 
-    Saved at most once in `flush_interval_s`. A save that fails is tried again every second at most.
+    It saves at most once in `flush_interval_s`, and retries a failed save at most once a second.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class OffsetFlusher(Generic[Reached]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """`entries` is how the store has it; `clock` gives seconds."""
+        """`entries` turns progress into names and values; `clock` gives seconds."""
         self._store = store
         self._entries = entries
         self._flush_interval_s = flush_interval_s
@@ -63,18 +63,18 @@ class OffsetFlusher(Generic[Reached]):
         return max(0.0, self._next_save_s - self._clock()) if self.is_dirty else None
 
     def save_first(self) -> None:
-        """Stores where everything begins. Raises OffsetSaveError."""
+        """Stores the first position. Raises OffsetSaveError."""
         self._store.save(self._entries(self.reached))
 
     def save_last(self) -> bool:
-        """Stores the progress at the end, whatever happened before; True when that worked."""
+        """Stores the progress at the end, without any pause; True on success."""
         self._next_save_s = self._clock()
         return self.save()
 
     def save(self, *, at_once: bool = False) -> bool:
         """Stores the progress when that is due; True when all of it is stored.
 
-        `at_once` does not wait for the interval, but for the pause after a failure."""
+        With `at_once` it skips the interval, but not the pause after a failure."""
         if not self.is_dirty:
             return True
         is_due = self._clock() >= self._next_save_s
@@ -92,7 +92,7 @@ class OffsetFlusher(Generic[Reached]):
         self._metrics.offset_saves.inc()
         self._metrics.offset_saved_timestamp_seconds.set_to_current_time()
         self.error = ""
-        self._repeated.resolved("save", "Progress is saved again.")
+        self._repeated.resolved("save", "The agent can save its offsets again.")
         self.stored = reached
         self._next_save_s = self._clock() + self._flush_interval_s
         return True

@@ -1,12 +1,11 @@
-"""Where the position is kept that a restart begins at: in a file, or in Kafka.
+"""The two stores of the position from which a restart resumes: a file, or Kafka.
 
-* `file` (`sidecar.offsets.PropertiesStore`): saved behind what the sink has acknowledged, so a
-  restart repeats what came after the last save. At least once.
-* `kafka`: one record in a compacted topic, written by the sink in the Kafka transaction of the
-  events that it comes after. Neither is there without the other, so a consumer that reads what is
-  committed sees each event exactly once.
+* `file` (`sidecar.offsets.PropertiesStore`): saved after the sink has acknowledged events. A
+  restart repeats the events after the last save: at least once.
+* `kafka`: one record in a compacted topic, written in the Kafka transaction of the events before
+  the position. A consumer that reads committed records sees each event exactly once.
 
-A position is names and values, as an offset file has them.
+A position is a set of names and values, as in an offset file.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,11 +24,11 @@ class PositionStore(Protocol):
     """Used by the thread that uses the sink."""
 
     def load(self) -> StoredOffsets:
-        """What is stored; nothing stored yet gives no values.
+        """The stored values; none before the first save.
 
-        Called again whenever the sink was closed: whether a transaction whose answer was lost was
-        committed is known only here. Raises OffsetStoreError, and
-        UnavailableError when it is to be asked again.
+        Called again whenever the sink was closed: only the store knows whether a transaction
+        with a lost answer was committed. Raises OffsetStoreError, and UnavailableError when the
+        caller should ask again.
         """
 
     def save(self, values: Mapping[str, str], /) -> None:
@@ -38,11 +37,11 @@ class PositionStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PositionRecords:
-    """How positions lie in Kafka: the topic, whose position it is, and a pure function from a
-    source and its position to the names and values that are of this source.
+    """The form of positions in Kafka: the topic, the owner, and a pure function that turns a
+    source and its position into names and values.
 
-    `name` is the key of the record, which has the positions of all sources, and makes the
-    transactional id, so that whoever writes the position is the only one who can.
+    `name` is the key of the record with the positions of all sources. The transactional id
+    contains it, so Kafka admits only one writer of the position.
     """
 
     topic: str
@@ -59,14 +58,14 @@ class PositionRecords:
 
 
 class SinkWithPositions(Protocol):
-    """A sink that stores positions together with the events that they come after."""
+    """A sink that stores positions in one transaction with the events before them."""
 
     def load(self) -> StoredOffsets:
         """As `PositionStore.load`."""
 
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Positions by source, of those that have none yet; durable on return. Raises
-        UnavailableError when it is to be asked again."""
+        """Stores first positions by source, where there are none; durable on return. Raises
+        UnavailableError when the caller should ask again."""
 
 
 class SinkPositions:
@@ -82,7 +81,7 @@ class SinkPositions:
         self._sink.begin_at(positions)
 
     def save(self, values: Mapping[str, str], /) -> None:
-        """Nothing is left to do: what is acknowledged is stored."""
+        """Does nothing: the position of acknowledged events is stored already."""
 
 
 Positions = Mapping[str, Mapping[str, str]]
@@ -96,15 +95,15 @@ def position_bytes(positions: Positions) -> bytes:
 
 
 def read_positions(value: bytes) -> Positions:
-    """Raises ValueError for bytes that are no such record."""
+    """Parses the value of a record. Raises ValueError."""
     try:
         return _POSITIONS.validate_json(value, strict=True)
     except ValidationError as error:
-        raise ValueError("it is no JSON object of objects of texts") from error
+        raise ValueError("position record: not a JSON object of objects of strings") from error
 
 
 def all_values(positions: Positions) -> dict[str, str]:
-    """Of all sources together, as an offset file has them."""
+    """The names and values of all sources, as in an offset file."""
     return {name: value for values in positions.values() for name, value in values.items()}
 
 

@@ -1,4 +1,4 @@
-"""Progress that survives a crash: a Java properties file with a checksum and a previous copy.
+"""The offset file: Java properties with a checksum and a previous copy, safe in a crash.
 
     #sha256=6f1c…                        over every byte after this line
     #Progress of the sidecar. …
@@ -10,8 +10,8 @@
 The version and the prefix are comments, so that release 0.1.0 reads the file too. Files of 0.1.0
 have neither: they are of version 1, and the prefix is recorded by the next save.
 
-A save never leaves less than one good file: the new text goes to a temporary file and is synced,
-the good file is linked as `<name>.previous`, and only then does a rename put the new one in place.
+There is always at least one good file. A save writes and syncs a temporary file, links the good
+file as `<name>.previous`, and then renames the temporary file.
 """
 
 import hashlib
@@ -40,9 +40,9 @@ _HEADER_LINES = 4
 
 @dataclass(frozen=True, slots=True)
 class StoredOffsets:
-    """What was stored; `recovered_from_previous` says why the previous copy had to be used.
+    """The stored values; `recovered_from_previous` is why the previous copy was used.
 
-    `topic_prefix` is that of the topics which the offsets belong to; None: a file of 0.1.0.
+    `topic_prefix` is the prefix of the topics that the offsets belong to; None: a file of 0.1.0.
     """
 
     values: Mapping[str, str]
@@ -55,10 +55,10 @@ class NewerFormatError(OffsetStoreError):
 
 
 class PropertiesStore:
-    """One file of names and values. The directory is locked by whoever uses it."""
+    """One file of names and values. The user of the store locks the directory."""
 
     def __init__(self, directory: Path, file_name: str, topic_prefix: str | None = None) -> None:
-        """With a `topic_prefix` it is recorded by `save`, and `load` refuses another one."""
+        """`save` records the `topic_prefix`, and `load` rejects a file with another one."""
         self._topic_prefix = topic_prefix
         self.path = directory / file_name
         self.previous_path = directory / f"{file_name}.previous"
@@ -146,7 +146,7 @@ class PropertiesStore:
         return self._is_good
 
     def _keep_previous(self) -> None:
-        """Give the good file its second name, so that there is no moment without one."""
+        """Links the good file as the previous copy, so that there is always one."""
         link = self.previous_path.with_name(f".{self.previous_path.name}.tmp")
         link.unlink(missing_ok=True)
         try:

@@ -50,11 +50,11 @@ class ChangeSource(Protocol[SourceOf, PositionOf]):
         """Called once, before the first tick."""
 
     def prepare(self) -> bool:
-        """Whatever precedes reading, also while the sink is closed; True when it did something.
+        """Work that precedes reading, also while the sink is closed; True when there was some.
         Raises what ends the agent."""
 
     def read(self) -> bool:
-        """Adds to the delivery what is there; True when it did something."""
+        """Adds batches that are ready to the delivery; True when it did something."""
 
     def note_progress(self) -> bool:
         """Takes `Delivery.progress`; True when something moved."""
@@ -78,7 +78,7 @@ class ChangeSource(Protocol[SourceOf, PositionOf]):
         """When a tick is due, though nothing rings."""
 
     def publish(self, *, is_stopping: bool) -> None:
-        """Shows its present state to other threads."""
+        """Publishes its present state for other threads."""
 
     def close(self) -> None:
         """Frees what it holds. Nothing is called afterwards."""
@@ -171,7 +171,9 @@ class Loop(Generic[Source, Position]):
             self._wakeup.close()
         left = self._delivery.window.unacknowledged
         logger.info(
-            "stopped" if not left else "stopped with events that a restart repeats",
+            "stopped"
+            if not left
+            else "stopped with unacknowledged events, which a restart repeats",
             extra=fields(unacknowledged=left),
         )
 
@@ -181,7 +183,7 @@ class Loop(Generic[Source, Position]):
         self._wakeup.close()
 
     def _settle(self) -> bool:
-        """What follows from the answers of the sink."""
+        """Notes progress, keeps dead letters and saves."""
         worked = self._source.note_progress()
         worked |= self._keep_dead_letters()
         self._source.save()
@@ -208,7 +210,7 @@ class Loop(Generic[Source, Position]):
         delivery = self._delivery
         self._is_stopping = True
         logger.info(
-            "stopping: what was read is delivered",
+            "stopping: the agent delivers what it has read",
             extra=fields(
                 events=delivery.window.unacknowledged, within_s=round(stop.remaining_s, 1)
             ),

@@ -1,8 +1,8 @@
-"""How soon a thread that waits for the interpreter gets it while events are on their way.
+"""A shorter switch interval of the interpreter lock (GIL) while the loop delivers events.
 
-The parser works without the interpreter, but a read begins and ends in it. The pipeline's thread
-keeps it between two calls that let go of it, for milliseconds, and by default a thread that waits
-asks for it after 5 ms: a read of 1 to 2 ms would take 10, longer than its events take to be sent.
+The parser works without the lock, but a read begins and ends with it. The loop's thread holds the
+lock for milliseconds, and by default a waiting thread requests it after 5 ms. A read of 1 to 2 ms
+would then take 10 ms, longer than sending its events.
 """
 
 import sys
@@ -14,7 +14,7 @@ _INTERVAL_S = 0.0005
 
 @contextmanager
 def tune_gil() -> Iterator[None]:
-    """Lets threads ask for the interpreter after half a millisecond."""
+    """Waiting threads request the lock after half a millisecond."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(_INTERVAL_S)
     try:

@@ -1,17 +1,17 @@
-"""The one condition that an idle pipeline waits on."""
+"""The one condition on which an idle loop waits."""
 
 import os
 import select
 import threading
 
 _LONGEST_WAIT_S = 3600.0
-"""The system counts the milliseconds of a wait in 31 bits."""
+"""`poll` takes its timeout in milliseconds of 31 bits."""
 
 
 class Wakeup:
-    """Any thread rings; one thread waits, for that and for other descriptors at once.
+    """Any thread rings; one thread waits for rings and for other descriptors at once.
 
-    A pipe rather than `threading.Condition`, because the request to stop is a descriptor too.
+    It is a pipe instead of `threading.Condition`, because the request to stop is a descriptor.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Wakeup:
         self._is_closed = False
 
     def ring(self) -> None:
-        """Ends the wait that goes on, or the next one. Harmless after `close`."""
+        """Ends the current wait or the next one. Harmless after `close`."""
         with self._lock:
             if self._is_closed:
                 return
@@ -33,8 +33,7 @@ class Wakeup:
                 return
 
     def wait(self, timeout_s: float, *descriptors: int) -> None:
-        """Waits for a ring, for a descriptor that can be read, or for the time to pass, an hour
-        at most."""
+        """Waits for a ring, a readable descriptor or the timeout, an hour at most."""
         poller = select.poll()
         for descriptor in (self._read_fd, *descriptors):
             poller.register(descriptor, select.POLLIN)

@@ -72,7 +72,7 @@ def test_a_sink_that_refuses_the_agent_is_opened_again_after_growing_pauses(rig:
         rig.pass_time(0.5)
     state = rig.view.delivery.sink
     assert (state.healthy, state.code, state.message) == (False, "sink_refused", "wrong password")
-    assert "restart it" in state.remedy
+    assert "Restart it" in state.remedy
     pauses_s = [later - earlier for earlier, later in pairwise(opened)]
     assert all(pauses_s[n] >= 0.75 * 2**n for n in range(4)), pauses_s
     rig.sink.open = really_open  # type: ignore[method-assign]

@@ -44,7 +44,7 @@ def test_the_values_of_all_sources_are_those_of_an_offset_file() -> None:
 
 @pytest.mark.parametrize("value", [b"", b"[]", b'{"a":1}', b'{"a":{"b":1}}', b"\xff"])
 def test_other_bytes_are_no_position(value: bytes) -> None:
-    with pytest.raises(ValueError, match="no JSON object of objects of texts"):
+    with pytest.raises(ValueError, match="not a JSON object of objects of strings"):
         read_positions(value)
 
 

@@ -216,7 +216,7 @@ class MongoService:
         )
         position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
-            self._waited(partial(store.begin_at, position.lanes), stop)
+            self._waited(partial(store.begin_at, position.streams), stop)
         pipeline = Pipeline(
             PipelineSettings(
                 window_max_events=config.window_max_events,
@@ -258,7 +258,7 @@ class MongoService:
             extra=fields(
                 cluster=deployment.cluster,
                 version=".".join(map(str, deployment.version)),
-                streams=len(position.lanes),
+                streams=len(position.streams),
                 http_port=self._shell.http_port,
             ),
         )
@@ -280,7 +280,7 @@ class MongoService:
 
     def _signal_topic(self, position: AgentOffsets) -> SignalTopic:
         config = self._config
-        offsets = (stream.copies.kafka_offset for stream in position.lanes.values())
+        offsets = (stream.copies.kafka_offset for stream in position.streams.values())
         return SignalTopic(
             config.signal_client,
             config.signal_topic,
@@ -326,7 +326,7 @@ class MongoService:
 def _times(pipeline: Pipeline) -> Mapping[str, tuple[ClusterTime, ClusterTime]]:
     view = pipeline.view
     return {
-        stream.name: (view.stored.lanes[stream.name].stream.time, stream.read_time)
+        stream.name: (view.stored.streams[stream.name].stream.time, stream.read_time)
         for stream in view.streams
-        if stream.name in view.stored.lanes
+        if stream.name in view.stored.streams
     }

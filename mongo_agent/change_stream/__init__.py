@@ -1,1 +1,1 @@
-"""Reading a change stream: where it goes on, and what its failures mean."""
+"""Change streams: cursors, positions, resumption and recovery."""

@@ -1,8 +1,8 @@
-"""One open cursor of a change stream, a reply at a time.
+"""An open cursor of a change stream, read reply by reply.
 
-The commands are sent as they are, in one session, and events stay raw, in the bytes of the reply: a
-driver's own stream gives event by event, decodes each, and resumes by itself in silence, once. Here
-every failure is said, and what is done about it is decided elsewhere.
+The agent sends the commands itself, in one session, and keeps events as raw bytes of the reply. A
+driver's change stream would decode each event, and resume once, silently. Here every failure is
+raised; `recovery` decides how to proceed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ _SPLIT: Mapping[str, Any] = {"$changeStreamSplitLargeEvent": {}}
 
 
 class StreamFailedError(Exception):
-    """A reply did not come; `failure` is what that means to the stream."""
+    """A command failed; `failure` is the class of the error."""
 
     def __init__(self, failure: Failure, message: str) -> None:
         super().__init__(message)
@@ -42,9 +42,11 @@ class StreamFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Events as raw BSON, and the token behind all of them; without events it moves too. `is_last`:
-    the server has closed the cursor, which it does behind an invalidation. `operation_time` is
-    that of the server when it answered."""
+    """Raw events and the resume token after them, which also advances without events.
+
+    `is_last`: the server closed the cursor, as after an invalidation. `operation_time` is the
+    server's time of the reply.
+    """
 
     events: ChangeEvents
     token: Token | None
@@ -53,7 +55,7 @@ class Reply:
 
 
 class StreamCursor:
-    """`with StreamCursor.open(…) as cursor: cursor.read()`."""
+    """Usage: `with StreamCursor.open(…) as cursor: cursor.read()`."""
 
     def __init__(
         self,
@@ -64,7 +66,7 @@ class StreamCursor:
         options: StreamOptions,
         reply: RawBSONDocument,
     ) -> None:
-        """`reply` is the one to `aggregate`."""
+        """`reply` is the reply to `aggregate`."""
         self._client = client
         self._affinity = affinity
         self._session = session
@@ -82,7 +84,7 @@ class StreamCursor:
         opening: Opening,
         options: StreamOptions,
     ) -> Self:
-        """`stages` follow the stream's own. Raises `StreamFailedError`."""
+        """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`."""
         stage = _stream_stage(scope, opening, options)
         pipeline = [{"$changeStream": stage}, *stages, *([_SPLIT] if opening.is_split else [])]
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
@@ -110,17 +112,19 @@ class StreamCursor:
 
     @property
     def is_open(self) -> bool:
-        """Whether there may be more to read."""
+        """Whether the cursor may return more events."""
         return self._opened is not None or self._id != 0
 
     def read(self) -> Reply:
-        """Wait for events, at most `await_ms`. Raises `StreamFailedError`, and ValueError once the
-        cursor is closed."""
+        """Wait for events, at most `await_ms`.
+
+        Raises `StreamFailedError`, and ValueError for a closed cursor.
+        """
         if self._opened is not None:
             opened, self._opened = self._opened, None
             return opened
         if self._id == 0:
-            raise ValueError("a closed cursor is read")
+            raise ValueError("read from a closed cursor")
         command: dict[str, Any] = {"getMore": self._id, "collection": self._namespace}
         if self._options.batch_size:
             command["batchSize"] = self._options.batch_size
@@ -147,7 +151,7 @@ class StreamCursor:
         )
 
     def close(self) -> None:
-        """Tell the server that nobody reads on; it finds out by itself when it is away."""
+        """Close the cursor on the server; an unreachable server times it out."""
         if self._id:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
@@ -158,10 +162,10 @@ class StreamCursor:
 
 
 def current_cluster_time(client: Client) -> ClusterTime:
-    """The cluster time now. Raises `StreamFailedError`, also for a server that has none."""
+    """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
     try:
-        told = client.admin.command("ping", read_preference=client.read_preference)
-        time = told.get("operationTime")
+        reply = client.admin.command("ping", read_preference=client.read_preference)
+        time = reply.get("operationTime")
     except PyMongoError as error:
         raise _failed(error) from error
     if time is None:

@@ -1,4 +1,4 @@
-"""Events of a stream as messages, with the transaction that goes over the replies of the server."""
+"""StreamEncoder of a stream, with the transaction state across replies."""
 
 import threading
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from mongo_agent.encoder import ChangeEvents, MongoBatch, MongoEncoder, MongoTra
 from sidecar.schema_registry.registration import SchemaRegistration
 
 
-class Encoding:
-    """Used by the reader's thread alone. `transaction` is the one that is open where it begins."""
+class StreamEncoder:
+    """Encodes events on the reader's thread; `transaction` is the open one."""
 
     def __init__(
         self,
@@ -18,14 +18,16 @@ class Encoding:
         transaction: MongoTransaction | None,
         registration: SchemaRegistration[Unregistered] | None = None,
     ) -> None:
-        """`registration` gets ids for schemas, where messages are Avro."""
+        """`registration` registers schemas, for Avro."""
         self._encoder = encoder
         self._registration = registration
         self.transaction = transaction
 
     def encode(self, events: ChangeEvents, closed: threading.Event) -> MongoBatch | None:
-        """Waits for a schema registry, where there is one; None when it was closed meanwhile.
-        Raises RefusedError when the registry refuses us."""
+        """Encode events, waiting for the schema registry; None if `closed` is set meanwhile.
+
+        Raises RefusedError when the registry rejects the agent.
+        """
         if self._registration is not None:
             self._registration.reconsider(closed)
         transaction = self.transaction
@@ -37,7 +39,7 @@ class Encoding:
         return batch
 
     def end(self, time: ClusterTime, closed: threading.Event) -> MongoBatch | None:
-        """The end of the open transaction, when a token of this time shows that it is over."""
+        """The end of the open transaction, if a token of this time proves that it ended."""
         open_one = self.transaction
         if open_one is None:
             return None

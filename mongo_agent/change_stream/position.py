@@ -1,8 +1,8 @@
-"""Where a stream goes on: what is kept, and how it is opened by that.
+"""Positions of streams, and how a stream is opened at a position.
 
-Kept beside the token are its cluster time and the fingerprint of the pipeline that gave it. A token
-of an event is found again only by a pipeline that lets this event through, so behind a change of
-the filters the stream is opened by the time and what was sent already is passed over by its token.
+A position contains the resume token, its cluster time and the fingerprint of the pipeline. The
+server finds the token of an event only with a pipeline that passes this event. After a change of
+the filters the agent therefore opens the stream by time and skips delivered events by token.
 """
 
 import json
@@ -22,9 +22,11 @@ _NAMES = (_TOKEN, _TIME, _FINGERPRINT, CLUSTER)
 
 @dataclass(frozen=True, slots=True)
 class StreamPosition:
-    """Everything up to `token` is delivered; without a token, which is an empty one, everything
-    that is earlier than `time`. `cluster` names the replica set or sharded cluster that this is
-    of."""
+    """A position: everything up to `token` is delivered.
+
+    With an empty token everything before `time` is. `cluster` names the replica set or sharded
+    cluster.
+    """
 
     token: Token
     time: ClusterTime
@@ -32,7 +34,7 @@ class StreamPosition:
     cluster: str
 
     def values(self) -> dict[str, str]:
-        """As an offset file has it (`sidecar.offsets`)."""
+        """The entries of an offset file (`sidecar.offsets`)."""
         return {
             _TOKEN: json.dumps(dict(self.token)),
             _TIME: str(self.time),
@@ -43,9 +45,9 @@ class StreamPosition:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a stream is opened: behind a token, from a time on, or, without either, from now on.
+    """How a stream is opened: after a token, from a time, or from now.
 
-    Events up to `sent` are passed over. With `is_split` events that are too large come in parts.
+    The agent skips events up to `sent`. With `is_split` the server splits events above 16 MB.
     """
 
     start_after: Token | None = None
@@ -55,29 +57,30 @@ class Opening:
 
 
 def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:
-    """What an offset file says; None for one without a position.
+    """Parse the entries of an offset file; None for an empty one.
 
-    Raises `OffsetStoreError` for a file of another form, and for a position in another cluster
-    than `cluster`: there it would mean another place, or none.
+    Raises `OffsetStoreError` for another format, and for another cluster than `cluster`.
     """
     if not values:
         return None
     missing = [name for name in _NAMES if name not in values]
     if missing:
         raise OffsetStoreError(
-            f"The stored position has no `{'`, `'.join(missing)}`: it is not of this agent. "
+            f"The stored offset has no `{'`, `'.join(missing)}` and does not belong to this agent. "
             "Give the agent a directory of its own in `offset.backing.store.dir`."
         )
     try:
         token = json.loads(values[_TOKEN])
         second, increment = map(int, values[_TIME].split(":"))
         if not isinstance(token, dict):
-            raise ValueError("a token is an object")
+            raise ValueError("the token is not an object")
     except ValueError as error:
-        raise OffsetStoreError(f"The stored position cannot be read: {error}.") from error
+        raise OffsetStoreError(
+            f"The stored offset cannot be read: {error}. Restore an intact copy."
+        ) from error
     if not is_same_cluster(values[CLUSTER], cluster):
         raise OffsetStoreError(
-            f"The stored position is of the cluster {values[CLUSTER]}, and this is {cluster}. "
+            f"The stored offset belongs to the cluster {values[CLUSTER]}, and this is {cluster}. "
             "Correct the connection string, or give the agent another `offset.backing.store.dir`."
         )
     time = ClusterTime(second, increment)
@@ -85,8 +88,7 @@ def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition |
 
 
 def is_same_cluster(one: str, other: str) -> bool:
-    """By the name, and by the identity behind it (`rs0/5f1e…`) where both have one: whether it may
-    be read is a privilege that comes and goes."""
+    """Compare names, and ids (`rs0/5f1e…`) if both have one; reading the id needs a privilege."""
     name, _, identity = one.partition("/")
     other_name, _, other_identity = other.partition("/")
     is_other = bool(identity and other_identity) and identity != other_identity
@@ -94,7 +96,7 @@ def is_same_cluster(one: str, other: str) -> bool:
 
 
 def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
-    """How to open a stream with the pipeline of this fingerprint."""
+    """How to open a stream at a position, with the pipeline of this fingerprint."""
     if position is None:
         return Opening()
     if position.fingerprint == fingerprint or is_high_water_mark(position.token):
@@ -103,8 +105,10 @@ def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
 
 
 def reopening(last: Opening, position: StreamPosition | None, failure: Failure) -> Opening | None:
-    """How to open it again after a failure, with what the failure says about the position; None
-    where no way of opening helps. `last` is how it was opened, `position` where it has come to."""
+    """How to reopen a stream after a failure; None if reopening does not help.
+
+    `last` is the last opening, `position` the present position.
+    """
     if failure is Failure.TOO_LARGE:
         if last.is_split:
             return None
@@ -122,19 +126,19 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
 
 
 def _behind(position: StreamPosition) -> Opening:
-    """`startAfter` takes every token, that of an invalidation too."""
+    """`startAfter` accepts every token, also that of an invalidation."""
     if not position.token:
         return Opening(from_time=position.time)
     return Opening(start_after=position.token)
 
 
 def _by_time(position: StreamPosition) -> Opening:
-    """The time is inclusive, so the events of its entry of the oplog come again."""
+    """The time is inclusive, so the server returns the events of its oplog entry again."""
     return Opening(from_time=position.time, sent=position.token or None)
 
 
 def is_high_water_mark(token: Token) -> bool:
-    """Whether a token is that of no event. One that says nothing may be of an event."""
+    """Whether a token belongs to no event; an opaque token may belong to one."""
     try:
         return read_token(token).is_high_water_mark
     except ValueError:

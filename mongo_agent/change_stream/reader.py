@@ -1,10 +1,10 @@
-"""Reading a stream on a thread of its own, whatever happens to the servers.
+"""A thread that reads a stream and reopens it after failures.
 
-    open ──▶ read, encode, hand over ──▶ …
+    open ──▶ read, encode, enqueue ──▶ …
       ▲              │ failure
-      └── pause ◀────┴──▶ end: the operator has to do something
+      └── pause ◀────┴──▶ end: the operator must act
 
-At most two replies are ahead of whoever takes them. What a failure leads to is in `recovery`.
+The queue holds at most two replies. `recovery` decides about failures.
 """
 
 import logging
@@ -24,7 +24,7 @@ from mongo_agent.change_stream.cursor import (
     StreamFailedError,
     current_cluster_time,
 )
-from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
@@ -42,8 +42,11 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class StreamBatch:
-    """What one reply gave. `position` and the open `transaction` are behind all of it, the times
-    are those of its first and last event; `lost` says that the stream began anew in front of it."""
+    """The events and messages of one reply.
+
+    `position` and the open `transaction` are those after the reply, the times those of its first
+    and last event. `lost` is set when the stream restarted before it.
+    """
 
     events: ChangeEvents
     batch: MongoBatch
@@ -53,12 +56,12 @@ class StreamBatch:
     last_time: ClusterTime | None = None
     lost: LostHistory | None = None
     left_out: int = 0
-    """Events that are larger than 16 MiB and are not wanted."""
+    """Number of skipped events above 16 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """How the stream is, for people."""
+    """The state of a stream, for reports."""
 
     is_open: bool
     sentence: str
@@ -67,7 +70,7 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """Where a stream comes from: `cluster` and `fingerprint` go into its positions."""
+    """The source of a stream; its positions contain `cluster` and `fingerprint`."""
 
     client: Client
     scope: Scope
@@ -78,20 +81,20 @@ class StreamSource:
 
 
 class StreamReader:
-    """`start` it, `peek` and `take` what it read, `close` it. `wake` is called when there is
-    something to look at."""
+    """Reads a stream: `start`, then `peek` and `take`, then `close`. Calls `wake` after each read
+    and each change of state."""
 
     def __init__(
         self,
         source: StreamSource,
         position: StreamPosition,
-        encoding: Encoding,
+        encoding: StreamEncoder,
         *,
         rules: RecoveryPolicy,
         backoff: Backoff,
         wake: Callable[[], None],
     ) -> None:
-        """`position` is where it begins."""
+        """`position` is the start of the stream."""
         self._source = source
         self._position = position
         self._encoding = encoding
@@ -106,20 +109,20 @@ class StreamReader:
         self._joiner = self._new_joiner()
         self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
-        self.state = StreamState(False, "the change stream is being opened")
+        self.state = StreamState(False, "the agent is opening the change stream")
         self.fatal: SidecarError | None = None
-        """Why nothing will come any more."""
+        """The error that ended the reader."""
 
     def start(self) -> None:
         self._thread.start()
 
     def peek(self) -> StreamBatch | None:
-        """What `take` would give."""
+        """The reply that `take` returns next, without removing it."""
         with self._changed:
             return self._reads[0] if self._reads else None
 
     def take(self) -> StreamBatch | None:
-        """The next read, once; None when there is none at the moment."""
+        """Remove and return the next reply; None if the queue is empty."""
         with self._changed:
             if not self._reads:
                 return None
@@ -127,7 +130,7 @@ class StreamReader:
             return self._reads.popleft()
 
     def stop(self) -> None:
-        """Nothing is read any more. Does not wait."""
+        """Stop reading, without waiting."""
         with self._changed:
             if not self._closed.is_set():
                 self._stopped_at_s = time.monotonic()
@@ -135,8 +138,7 @@ class StreamReader:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """The same, and waits. A server that does not answer is not waited for long, be there many
-        readers that were stopped together."""
+        """Stop reading and wait for the thread, at most some seconds after `stop`."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(max(0.0, self._stopped_at_s + _JOIN_S - time.monotonic()))
@@ -147,8 +149,13 @@ class StreamReader:
         except SidecarError as error:
             self._end(error)
         except Exception as error:
-            logger.debug("where the error came from", exc_info=error)
-            self._end(SidecarError(f"Reading the change stream failed unexpectedly: {error!r}."))
+            logger.debug("traceback of the error", exc_info=error)
+            self._end(
+                SidecarError(
+                    f"Reading the change stream failed unexpectedly: {error!r}. Restart the agent; "
+                    "if the error recurs, report it with the log at level debug."
+                )
+            )
 
     def _end(self, error: SidecarError) -> None:
         self.state = StreamState(False, str(error), self.state.reopenings)
@@ -162,7 +169,7 @@ class StreamReader:
             read_before = self._position
             try:
                 self._read(start)
-                failure, message = None, "the server closed the stream behind an invalidation"
+                failure, message = None, "the server closed the stream after an invalidation"
             except StreamFailedError as error:
                 failure, message = error.failure, str(error)
             if self._closed.is_set():
@@ -188,16 +195,16 @@ class StreamReader:
         self._wake()
 
     def _pause(self, pauses_ms: Iterator[int], message: str) -> bool:
-        """False when there was the last attempt."""
+        """Wait for the next attempt; False after the last one."""
         pause_ms = next(pauses_ms, None)
         if pause_ms is None:
             return False
-        logger.debug("the stream is opened again", extra=fields(in_ms=pause_ms, reason=message))
+        logger.debug("reopening the stream", extra=fields(in_ms=pause_ms, reason=message))
         self._closed.wait(self._backoff.jittered_s(pause_ms))
         return True
 
     def _read(self, start: Opening) -> None:
-        """Up to the end of a cursor, or the close of this reader. Raises `StreamFailedError`."""
+        """Read until the cursor ends or the reader closes. Raises `StreamFailedError`."""
         source = self._source
         if self._lost is not None:
             self._begin_anew()
@@ -206,17 +213,17 @@ class StreamReader:
             source.client, source.scope, source.stages, start, source.options
         )
         with cursor:
-            self.state = StreamState(True, "the change stream is read", self.state.reopenings)
-            self._repeated.resolved("reopen", "The change stream is read again.")
+            self.state = StreamState(True, "the change stream is open", self.state.reopenings)
+            self._repeated.resolved("reopen", "The change stream is open again.")
             while cursor.is_open and not self._closed.is_set():
                 self._hand_over(cursor.read(), start)
 
     def _new_joiner(self) -> FragmentJoiner:
-        """A stream that is opened again begins before the first fragment of an event."""
+        """A reopened stream starts before the first fragment of an event."""
         return FragmentJoiner(skips_split_events=self._rules.oversize == "skip")
 
     def _begin_anew(self) -> None:
-        """From now on; what was before is lost, which the first read says."""
+        """Restart the stream at the present; the first reply reports the lost changes."""
         self._position = position = self._at({}, current_cluster_time(self._source.client).after)
         self._encoding.transaction = None
         nothing = self._encoding.encode(NO_EVENTS, self._closed)
@@ -245,7 +252,7 @@ class StreamReader:
             self._put(StreamBatch(NO_EVENTS, end, position, None))
 
     def _put(self, read: StreamBatch) -> None:
-        """Waits for room."""
+        """Enqueue a reply; waits for room."""
         if self._lost is not None:
             read, self._lost = replace(read, lost=self._lost), None
         with self._changed:
@@ -254,13 +261,13 @@ class StreamReader:
         self._wake()
 
     def _behind(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
-        """Behind a whole reply."""
+        """The position after a whole reply."""
         if reply.token is None:
             return self._behind_events(events)
         try:
             time = read_token(reply.token).time
         except ValueError:
-            # Of a server whose tokens say nothing.
+            # The server's tokens are opaque.
             last = time_at(events, -1) if events else reply.operation_time
             if last is None:
                 return None

@@ -1,14 +1,14 @@
-"""Resume tokens, as far as anything but the server may look into them.
+"""Cluster times in resume tokens.
 
-`_data` is a key string in hexadecimal digits, so tokens of one stream compare as text. It begins
-with the cluster time; a token that no event has, a *high-water mark*, says nothing else.
+`_data` is a key string in hexadecimal digits, so tokens of one stream are ordered as text. It
+starts with the cluster time. A token without an event, a *high-water mark*, contains nothing else.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Of the key string: a timestamp, a small number, the same after the version.
+# Type bytes of the key string: a timestamp, and a number with the token version.
 _TIMESTAMP = "82"
 _VERSIONS = {"2B02": 1, "2B04": 2}
 _HIGH_WATER_MARK = "29"
@@ -18,21 +18,21 @@ _LAST_INCREMENT = 2**32 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClusterTime:
-    """A time of the oplog: seconds, and the number of the entry within its second."""
+    """An oplog time: seconds, and the number of the entry in that second."""
 
     second: int
     increment: int
 
     @property
     def before(self) -> "ClusterTime":
-        """The last time that is earlier."""
+        """The preceding time."""
         if self.increment > 0:
             return ClusterTime(self.second, self.increment - 1)
         return ClusterTime(max(0, self.second - 1), _LAST_INCREMENT)
 
     @property
     def after(self) -> "ClusterTime":
-        """The first time that is later."""
+        """The following time."""
         if self.increment < _LAST_INCREMENT:
             return ClusterTime(self.second, self.increment + 1)
         return ClusterTime(self.second + 1, 0)
@@ -43,7 +43,7 @@ class ClusterTime:
 
 @dataclass(frozen=True, slots=True)
 class TokenParts:
-    """`version` is 1 or 2, or 0 of a form that is not known."""
+    """`version` is 1, 2, or 0 for an unknown format."""
 
     time: ClusterTime
     version: int
@@ -51,8 +51,7 @@ class TokenParts:
 
 
 def read_token(token: Mapping[str, Any]) -> TokenParts:
-    """Raises ValueError for a token of another form, such as those of Amazon DocumentDB: it is
-    good to resume by and says nothing."""
+    """Parse a token. Raises ValueError for an opaque one, as of Amazon DocumentDB."""
     data = token.get("_data")
     digits = len(_TIMESTAMP) + _TIME_DIGITS
     if not isinstance(data, str) or not data.startswith(_TIMESTAMP) or len(data) < digits:

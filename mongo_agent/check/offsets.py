@@ -56,15 +56,16 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
     except StreamFailedError:
         # The check of the streams reports the cause.
         return
-    times = [lane.stream.time for lane in position.lanes.values()]
+    times = [offset.stream.time for offset in position.streams.values()]
     yield from check_headroom(config, oldest_oplog_time(client), newest, min(times, default=None))
 
 
 def _stored(position: AgentOffsets) -> Finding:
-    if not position.lanes:
+    if not position.streams:
         return ok("position", "No offset is stored; the agent starts anew.")
     times = ", ".join(
-        f"{name or 'the deployment'} {lane.stream.time}" for name, lane in position.lanes.items()
+        f"{name or 'the deployment'} {offset.stream.time}"
+        for name, offset in position.streams.items()
     )
     return ok("position", f"Stored cluster times: {times}.")
 
@@ -73,17 +74,17 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
     """Check that each stream can resume at its stored position."""
     pipeline = config.pipeline
     for scope in config.scopes:
-        lane = position.lanes.get(scope.stream_name)
-        if lane is None:
+        offset = position.streams.get(scope.stream_name)
+        if offset is None:
             continue
-        begin = opening(lane.stream, fingerprint(pipeline))
+        begin = opening(offset.stream, fingerprint(pipeline))
         try:
             StreamCursor.open(client, scope, pipeline, begin, config.stream).close()
         except StreamFailedError as error:
             if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
                 yield fault(
                     "position",
-                    f"The stream cannot resume at {lane.stream.time}: {error}.",
+                    f"The stream cannot resume at {offset.stream.time}: {error}.",
                     f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
                     code="position_lost",
                 )

@@ -46,10 +46,10 @@ def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
     position = _stored_position(config)
     if as_json:
         click.echo(orjson.dumps(_document(position), option=orjson.OPT_INDENT_2).decode())
-    elif not position.lanes:
+    elif not position.streams:
         click.echo("No offsets are stored; the agent starts anew.")
     else:
-        rows = [_row(name, lane) for name, lane in position.lanes.items()]
+        rows = [_row(name, offset) for name, offset in position.streams.items()]
         print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
 
 
@@ -73,14 +73,14 @@ def _in_topic(config: MongoConfig) -> StoredOffsets:
         return load_offsets(config, discover(client))
 
 
-def _row(name: str, lane: StreamOffset) -> tuple[str, ...]:
-    stream = lane.stream
+def _row(name: str, offset: StreamOffset) -> tuple[str, ...]:
+    stream = offset.stream
     moment = datetime.fromtimestamp(stream.time.second, UTC).isoformat()
-    return (name or "the deployment", str(stream.time), moment, stream.cluster, _copies(lane))
+    return (name or "the deployment", str(stream.time), moment, stream.cluster, _copies(offset))
 
 
-def _copies(lane: StreamOffset) -> str:
-    copies = lane.copies
+def _copies(offset: StreamOffset) -> str:
+    copies = offset.copies
     waiting = len(copies.requests) + len(copies.collections)
     if waiting:
         return f"{waiting} pending, {copies.finished_count} finished"
@@ -90,15 +90,15 @@ def _copies(lane: StreamOffset) -> str:
 def _document(position: AgentOffsets) -> Mapping[str, object]:
     return {
         name or "the deployment": {
-            "cluster_time": str(lane.stream.time),
-            "token": dict(lane.stream.token),
-            "cluster": lane.stream.cluster,
-            "pipeline_fingerprint": lane.stream.fingerprint,
-            "snapshots_pending": len(lane.copies.requests) + len(lane.copies.collections),
-            "snapshots_finished": lane.copies.finished_count,
+            "cluster_time": str(offset.stream.time),
+            "token": dict(offset.stream.token),
+            "cluster": offset.stream.cluster,
+            "pipeline_fingerprint": offset.stream.fingerprint,
+            "snapshots_pending": len(offset.copies.requests) + len(offset.copies.collections),
+            "snapshots_finished": offset.copies.finished_count,
             # Names of 0.1.0, for one release.
-            "copies_to_do": len(lane.copies.requests) + len(lane.copies.collections),
-            "copies_done": lane.copies.finished_count,
+            "copies_to_do": len(offset.copies.requests) + len(offset.copies.collections),
+            "copies_done": offset.copies.finished_count,
         }
-        for name, lane in position.lanes.items()
+        for name, offset in position.streams.items()
     }

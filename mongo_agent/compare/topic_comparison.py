@@ -138,8 +138,8 @@ def _wait_for_delivery(
     until_s = time.monotonic() + wait_s
     while True:
         stored = load_offsets(config, deployment)
-        lanes = parse_offsets(stored.values, deployment.cluster).lanes.values()
-        reached = min((lane.stream.time for lane in lanes), default=None)
+        streams = parse_offsets(stored.values, deployment.cluster).streams.values()
+        reached = min((offset.stream.time for offset in streams), default=None)
         if reached is not None and reached > behind:
             return
         if time.monotonic() >= until_s:

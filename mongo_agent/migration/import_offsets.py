@@ -38,10 +38,10 @@ def import_offsets(
         offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
     )
     # Debezium's snapshot is complete, so the agent takes none.
-    lane = StreamOffset(taken.position, None, SnapshotProgress(initial=InitialSnapshot.DONE))
+    stream = StreamOffset(taken.position, None, SnapshotProgress(initial=InitialSnapshot.DONE))
     position = AgentOffsets()
     for scope in config.scopes:
-        position = position.moved(scope.stream_name, lane)
+        position = position.moved(scope.stream_name, stream)
     with DirectoryLock(config.properties.offset_directory):
         where = _store(config, deployment, position, replace=replace)
     return (*taken.messages, f"The offset is stored in {where}.")
@@ -67,8 +67,8 @@ def _store_in_kafka(
     sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
     try:
         _refuse_other(bool(store.load().values), f"the topic {records.topic}", replace)
-        for lane, reached in position.lanes.items():
-            sink.send(Numbered(lane, OwnMessages((), reached), 0), 0, 0.0)
+        for stream, reached in position.streams.items():
+            sink.send(Numbered(stream, OwnMessages((), reached), 0), 0, 0.0)
     finally:
         sink.close(_COMMIT_S)
     try:

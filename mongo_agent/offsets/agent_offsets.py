@@ -39,24 +39,24 @@ class StreamOffset:
 class AgentOffsets:
     """The offset of each stream, by stream name."""
 
-    lanes: Mapping[str, StreamOffset] = field(default_factory=lambda: MappingProxyType({}))
+    streams: Mapping[str, StreamOffset] = field(default_factory=lambda: MappingProxyType({}))
 
-    def moved(self, lane: str, position: StreamOffset) -> "AgentOffsets":
-        return AgentOffsets(MappingProxyType({**self.lanes, lane: position}))
+    def moved(self, stream: str, position: StreamOffset) -> "AgentOffsets":
+        return AgentOffsets(MappingProxyType({**self.streams, stream: position}))
 
     def values(self) -> dict[str, str]:
         """The entries of a store (`sidecar.offsets`)."""
         return {
-            f"{lane}{_SEPARATOR}{name}" if lane else name: value
-            for lane, position in self.lanes.items()
+            f"{stream}{_SEPARATOR}{name}" if stream else name: value
+            for stream, position in self.streams.items()
             for name, value in position.values().items()
         }
 
 
 def parse_offsets(values: Mapping[str, str], cluster: str) -> AgentOffsets:
     """Parse the entries of a store. Raises `OffsetStoreError` for another format or cluster."""
-    lanes = {lane: _lane(of_lane, cluster) for lane, of_lane in _by_lane(values)}
-    return AgentOffsets(MappingProxyType(lanes))
+    streams = {stream: _stream_offset(entries, cluster) for stream, entries in _by_stream(values)}
+    return AgentOffsets(MappingProxyType(streams))
 
 
 def stored_cluster(values: Mapping[str, str]) -> str:
@@ -65,15 +65,15 @@ def stored_cluster(values: Mapping[str, str]) -> str:
     return next(named, "")
 
 
-def _by_lane(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    lanes: dict[str, dict[str, str]] = {}
+def _by_stream(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    streams: dict[str, dict[str, str]] = {}
     for full_name, value in values.items():
-        lane, _, name = full_name.rpartition(_SEPARATOR)
-        lanes.setdefault(lane, {})[name] = value
-    yield from lanes.items()
+        stream, _, name = full_name.rpartition(_SEPARATOR)
+        streams.setdefault(stream, {})[name] = value
+    yield from streams.items()
 
 
-def _lane(values: Mapping[str, str], cluster: str) -> StreamOffset:
+def _stream_offset(values: Mapping[str, str], cluster: str) -> StreamOffset:
     stream = stored_position(values, cluster)
     if stream is None:
         raise OffsetStoreError(

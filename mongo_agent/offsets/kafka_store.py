@@ -40,11 +40,11 @@ class KafkaOffsets:
         if values == self._values:
             return reached
         self._values = values
-        for lane, position in parse_offsets(values, self._cluster).lanes.items():
-            if lane in reached.lanes:
-                reached = reached.moved(lane, position)
+        for stream, position in parse_offsets(values, self._cluster).streams.items():
+            if stream in reached.streams:
+                reached = reached.moved(stream, position)
         return reached
 
 
-def _values(lane: str, position: StreamOffset) -> dict[str, str]:
-    return AgentOffsets().moved(lane, position).values()
+def _values(stream: str, position: StreamOffset) -> dict[str, str]:
+    return AgentOffsets().moved(stream, position).values()

@@ -9,7 +9,7 @@ from typing import Literal
 from commitlog import SchemaIds
 from mongo_agent.capture import Namespaces, fingerprint
 from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
-from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
@@ -58,7 +58,7 @@ class StreamFactory:
         UnavailableError when the server does not tell the time."""
         config, begin = self._config, AgentOffsets()
         for name in self._scopes:
-            position = stored.lanes.get(name)
+            position = stored.streams.get(name)
             position = position or self._from_now()
             copies = progress_at_start(position.copies, config.copying.mode, self._namespaces(name))
             begin = begin.moved(name, replace(position, copies=copies))
@@ -78,7 +78,7 @@ class StreamFactory:
         reader = StreamReader(
             source,
             position.stream,
-            Encoding(self._encoder, position.transaction, self._schemas.registration),
+            StreamEncoder(self._encoder, position.transaction, self._schemas.registration),
             rules=RecoveryPolicy(
                 config.history_lost_policy,
                 properties.oversize_handling,

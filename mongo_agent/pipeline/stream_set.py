@@ -98,7 +98,7 @@ class StreamSet:
     def read(self) -> bool:
         if not self._delivery.is_open or not self._is_position_sure():
             return False
-        for name, position in self._flusher.reached.lanes.items():
+        for name, position in self._flusher.reached.streams.items():
             if name not in self.streams:
                 self.streams[name] = self._open_stream(name, position, self._wake)
         worked = False

@@ -76,7 +76,7 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
         reopenings = metrics.stream_reopenings.labels(stream.name)
         metrics.count_up_to(reopenings, stream.state.reopenings)
         metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
-    for name, reached in view.reached.lanes.items():
+    for name, reached in view.reached.streams.items():
         metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
     metrics.snapshot_running.set(any(stream.copies.is_running for stream in view.streams))
     metrics.snapshot_paused.set(any(stream.copies.is_paused for stream in view.streams))

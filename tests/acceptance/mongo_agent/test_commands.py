@@ -28,7 +28,7 @@ def test_all_is_well(tmp_path: Path, hosts: str) -> None:
     assert "answers at" in done.output
     assert "The user cdc has the required privileges." in done.output
     assert "The stream of the deployment can be opened." in done.output
-    assert "2 of 4 collections are captured, 2 are copied: shop.log, shop.orders." in done.output
+    assert "captures 2 of 4 collections and snapshots 2: shop.log, shop.orders." in done.output
     assert "No offset is stored; the agent starts anew." in done.output
     assert "The oplog reaches back" in done.output
     assert "can be read and written." in done.output
@@ -40,7 +40,7 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
     assert done.exit_code == 1
     assert (
         "fault   privileges: The user finder lacks required privileges: `changeStream` on the "
-        "database shop, to read the change stream and to copy. In mongosh: "
+        "database shop, to read the change stream and to snapshot. In mongosh: "
         'db.getSiblingDB("admin").createRole({"role": "mongoAgent", "privileges": [{"resource": '
         '{"db": "shop", "collection": ""}, "actions": ["changeStream"]}' in done.output
     )
@@ -75,7 +75,7 @@ def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
     done = mongo_agent("check", "--config", path)
     assert "ok      position: Stored cluster times: the deployment 1700000000:3" in (done.output)
-    assert "is lost. `history.lost.policy=fail` says what the agent does." in done.output
+    assert "are lost. The agent follows `history.lost.policy=fail`." in done.output
 
 
 def test_the_plan(tmp_path: Path, hosts: str) -> None:
@@ -138,7 +138,7 @@ def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
         "1700000000:3",
         "2023-11-14T22:13:20+00:00",
         "rs0",
-        "0 done\n",
+        "0 finished\n",
     ]
     as_json = mongo_agent("offsets", "show", "--json", "--config", path)
     assert json.loads(as_json.output)["the deployment"]["cluster_time"] == "1700000000:3"

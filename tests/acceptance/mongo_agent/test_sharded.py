@@ -72,7 +72,7 @@ def test_one_shard_is_refused_unless_it_is_meant(
     path = of(tmp_path, shard, ROOT, mongodb__deployment="shard")
     checked = mongo_agent("check", "--config", path)
     assert checked.exit_code == 0, checked.output
-    assert "order between shards is only by cluster time" in checked.output
+    assert "events of different shards are ordered only by time" in checked.output
 
 
 def test_a_shard_that_refuses_to_be_asked_by_itself(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def acknowledged(agent: AgentProcess) -> int:
 def remaining(offsets: Path) -> int:
     """Collections whose copy the stored position does not have as done; asked for ones count."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
-    (stream,) = parse_offsets(values, values[CLUSTER]).lanes.values()
+    (stream,) = parse_offsets(values, values[CLUSTER]).streams.values()
     return len(stream.copies.collections) + len(stream.copies.requests)
 
 

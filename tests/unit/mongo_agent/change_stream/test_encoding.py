@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import bson
 
 from commitlog import SchemaIds, Unregistered
-from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
@@ -68,7 +68,7 @@ class Place:
             clock=self.registry.clock,
             pause_s=0.0,
         )
-        self.encoding = Encoding(self.encoder, None, self.registration)
+        self.encoding = StreamEncoder(self.encoder, None, self.registration)
 
     def schemas(self, collections: Sequence[str]) -> list[Unregistered]:
         """Key and value of each."""

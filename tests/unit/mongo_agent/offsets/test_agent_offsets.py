@@ -31,9 +31,9 @@ def test_a_position_is_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"cluster": "other"}, "of the cluster other, and this is rs0"),
+        ({"cluster": "other"}, "belongs to the cluster other, and this is rs0"),
         ({"token": "{"}, "cannot be read"),
-        ({"token": "[]"}, "a token is an object"),
+        ({"token": "[]"}, "the token is not an object"),
         ({"cluster.time": "5"}, "cannot be read"),
     ],
 )

@@ -89,5 +89,5 @@ def test_agents_beside_shards_have_positions_of_their_own(
     assert records is not None
     assert (records.topic, records.name) == ("p.position", name)
     position = both(2, 3)
-    values = {stream: records.values(stream, each) for stream, each in position.lanes.items()}
+    values = {stream: records.values(stream, each) for stream, each in position.streams.items()}
     assert parse_offsets(all_values(values), "rs0") == position

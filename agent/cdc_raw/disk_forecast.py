@@ -1,4 +1,4 @@
-"""How fast `cdc_raw` grows, and how long until it is full at that rate."""
+"""Growth rate of `cdc_raw`, and the time until it is full."""
 
 import math
 from collections import deque
@@ -9,14 +9,14 @@ _SHORTEST_S = 30.0
 
 
 class GrowthRate:
-    """The rate over the last ten minutes: segments come as whole files, so a shorter look would see
-    steps. Before half a minute has passed there is no rate."""
+    """The rate over the last ten minutes: segments arrive as whole files, so a shorter window would
+    show steps. There is no rate in the first 30 s."""
 
     def __init__(self) -> None:
         self._sizes: deque[tuple[float, int]] = deque()
 
-    def saw(self, size_bytes: int, at_s: float) -> None:
-        """`at_s` is of a clock that only goes forward."""
+    def add(self, size_bytes: int, at_s: float) -> None:
+        """Adds a sample; `at_s` is from a monotonic clock."""
         if self._sizes and at_s - self._sizes[-1][0] < _INTERVAL_S:
             return
         self._sizes.append((at_s, size_bytes))
@@ -25,7 +25,7 @@ class GrowthRate:
 
     @property
     def bytes_per_s(self) -> float | None:
-        """Negative while it shrinks; None while nobody can say."""
+        """Negative while it shrinks; None while unknown."""
         if not self._sizes:
             return None
         (first_s, first_bytes), (last_s, last_bytes) = self._sizes[0], self._sizes[-1]
@@ -35,8 +35,8 @@ class GrowthRate:
 
 
 def time_to_full_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:
-    """Seconds until the limit is reached: infinite where the size does not grow, not a number where
-    limit or rate is not known."""
+    """Seconds until the limit is reached; infinite without growth, NaN while limit or rate is
+    unknown."""
     if limit_bytes is None:
         return math.nan
     if size_bytes >= limit_bytes:

@@ -1,4 +1,4 @@
-"""How large the node lets `cdc_raw` grow, and the thread that asks until that is known."""
+"""The limit of `cdc_raw`, and the thread that queries it until it is known."""
 
 import threading
 from collections.abc import Callable
@@ -6,36 +6,35 @@ from dataclasses import dataclass
 
 from sidecar.runtime.worker import Worker
 
-_ASK_AGAIN_S = 30.0
+_RETRY_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The limit of `cdc_raw`, or why it is not known."""
+    """The limit of `cdc_raw`, or why it is unknown."""
 
     limit_bytes: int | None = None
     error: str = ""
-    """Why the node does not report it; empty while nobody has asked."""
+    """Why the limit is unknown; empty before the first query."""
     remedy: str = ""
 
     @property
     def is_missing(self) -> bool:
-        """Nobody could say it."""
+        """True when a query failed."""
         return self.limit_bytes is None and bool(self.error)
 
 
 def watch_quota(
-    ask: Callable[[], Quota],
+    query: Callable[[], Quota],
     report: Callable[[Quota], None],
     *,
-    interval_s: float = _ASK_AGAIN_S,
+    interval_s: float = _RETRY_S,
 ) -> Worker:
-    """Asks for the quota on a thread of its own, from `with` to its end, until it is known.
-    `report` gets every answer; both are called on that thread."""
+    """A worker that queries the quota until it is known; `report` receives every answer."""
 
     def work(stopped: threading.Event) -> None:
         while not stopped.is_set():
-            quota = ask()
+            quota = query()
             report(quota)
             if quota.limit_bytes is not None:
                 return

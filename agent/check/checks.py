@@ -1,5 +1,5 @@
-"""The one list of checks of the Cassandra agent: `agent check` makes all of them, and `agent run`
-does at its start and repeats those whose answer can change."""
+"""The checks of the Cassandra agent. `agent check` runs all of them. `agent run` runs them at its
+start, and repeats those whose result can change."""
 
 from collections.abc import Iterator
 
@@ -58,20 +58,20 @@ def _quarantine(probe: AgentProbe) -> Iterator[Finding]:
     try:
         used_bytes = Quarantine(directory, max_bytes, "").usage().size_bytes
     except OSError:
-        # The directories have a finding of their own.
+        # `check_directories` reports it.
         used_bytes = 0
     yield from check_quarantine(max_bytes, used_bytes, directory)
 
 
 def _cdc_raw(probe: AgentProbe) -> Iterator[Finding]:
-    seen = _observed(probe)
+    seen = _observation(probe)
     if seen is not None:
         yield from check_segments(probe.config.cdc_raw_directory, seen, probe.config.node_settings)
         yield from check_foreign_files(probe.config, seen)
 
 
 def _keys(probe: AgentProbe) -> Iterator[Finding]:
-    seen = _observed(probe)
+    seen = _observation(probe)
     if seen is not None:
         yield from check_keys(probe.config, seen)
 
@@ -92,7 +92,7 @@ def _settings(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_cdc_raw_directory(probe.config, settings)
         yield from check_settings(settings)
     elif answer.error is None:
-        # A node that does not answer is reported once.
+        # `_node` reports a node that does not answer.
         remedy = grant_sentence(probe.config)
         is_asked = answer.facts is not None
         yield from check_unknown_settings(answer.settings_error, remedy, is_asked=is_asked)
@@ -100,7 +100,7 @@ def _settings(probe: AgentProbe) -> Iterator[Finding]:
 
 def _room(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_file_systems(probe.config, probe.settings)
-    seen = _observed(probe)
+    seen = _observation(probe)
     if seen is not None:
         yield from check_cdc_raw_usage(probe.config, seen, probe.settings)
 
@@ -137,8 +137,8 @@ def _progress(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_offsets(probe.config, probe.node().node_id)
 
 
-def _observed(probe: AgentProbe) -> Observation | None:
-    """None for a directory that cannot be listed, which has a finding of its own."""
+def _observation(probe: AgentProbe) -> Observation | None:
+    """None when the directory cannot be listed; `check_directories` reports it."""
     try:
         return observe(probe.config.cdc_raw_directory)
     except OSError:
@@ -149,7 +149,7 @@ def _node_text(probe: AgentProbe) -> str:
     config = probe.config
     if config.properties.schema_file is not None:
         return ""
-    return f"the node {', '.join(config.hosts)}:{config.port} (at most 5 s for a connection)"
+    return f"the node {', '.join(config.hosts)}:{config.port} (connection timeout 5 s)"
 
 
 def _node_and_broker_text(probe: AgentProbe) -> str:
@@ -193,10 +193,10 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
         retry_s=_STORE_AGAIN_S,
     ),
 )
-"""In the order of the output: first what is found on this machine, then what servers answer."""
+"""In the order of the output: first this machine, then servers."""
 
 RUNNING: tuple[Check[AgentProbe], ...] = (
     *CHECKS,
     Check("http", lambda probe: check_host(probe.config.properties)),
 )
-"""In a running agent, which listens on its address itself."""
+"""Checks of a running agent, which has bound its HTTP address."""

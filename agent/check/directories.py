@@ -1,4 +1,4 @@
-"""The directories: there, usable, on the right file system, with room."""
+"""Checks of directories: access, file systems, free space, foreign files."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,14 +15,14 @@ _SHOWN = 5
 
 
 def check_directories(config: AgentConfig) -> Iterator[Finding]:
-    """Whether they exist, can be read and written, and are apart from each other."""
+    """Whether the directories are usable and do not overlap."""
     problems = directory_problems(config)
     for problem in problems:
         yield fault(
             "directories",
             problem,
-            "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or name "
-            "another one; until then an agent that starts ends with exit code 2.",
+            "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or configure "
+            "another one. Until then the agent exits with code 2 at its start.",
             code="directory_unusable",
         )
     if not problems:
@@ -30,33 +30,33 @@ def check_directories(config: AgentConfig) -> Iterator[Finding]:
         yield ok(
             "directories",
             f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
-            f"{properties.offset_directory} can be read and written.",
+            f"{properties.offset_directory} are readable and writable.",
         )
 
 
 def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
-    """Whether other users of the machine can replace files in a directory of the agent."""
+    """Whether other users can replace files in the directories."""
     for message in directory_warnings(config):
         yield fault(
             "directory rights",
             message,
-            "Let only the node's and the agent's users write there: docs/explanation/security.md "
-            "has the commands.",
+            "Allow writes only for the users of the node and the agent. See "
+            "docs/explanation/security.md for commands.",
             code="directory_writable_by_all",
         )
 
 
 def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
-    """Whether segments can be linked and moved. Nothing for directories that cannot be seen."""
+    """Whether segments can be linked and moved; no finding for unreadable directories."""
     raw, relocation = config.cdc_raw_directory, config.properties.relocation_directory
     of_raw, of_relocation = _device(raw), _device(relocation)
     if None not in (of_raw, of_relocation):
         if of_raw == of_relocation:
-            yield ok("relocation", "Segments are moved by a rename.")
+            yield ok("relocation", "The agent moves segments by rename.")
         else:
             yield warning(
                 "relocation",
-                f"{relocation} is on another file system than {raw}, so segments are copied.",
+                f"{relocation} is on another file system than {raw}, so the agent copies segments.",
                 "Put commit.log.relocation.dir on the file system of cdc_raw.",
                 code="relocation_on_other_file_system",
             )
@@ -65,7 +65,7 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
     if None not in (of_raw, of_commitlog) and of_raw != of_commitlog:
         yield fault(
             "cdc_raw",
-            f"{raw} is on another file system than {commitlog}; the node cannot link segments.",
+            f"{raw} is on another file system than {commitlog}, so the node cannot link segments.",
             "Change cdc_raw_directory or commitlog_directory in cassandra.yaml.",
             code="cdc_raw_on_other_file_system",
         )
@@ -74,19 +74,19 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
 def check_cdc_raw_usage(
     config: AgentConfig, seen: Observation, settings: NodeSettings | None
 ) -> Iterator[Finding]:
-    """How full `cdc_raw` is. Nothing while the node's limit is not known."""
+    """Usage of `cdc_raw`; no finding while the limit is unknown."""
     if settings is None:
         return
     raw = config.cdc_raw_directory
     limit_bytes = cdc_total_limit_bytes(settings.cdc_total_bytes, shutil.disk_usage(raw).total)
     consequence = (
-        "refuses writes" if settings.cdc_block_writes else "deletes the oldest segments unread"
+        "rejects writes" if settings.cdc_block_writes else "deletes the oldest segments unread"
     )
     message = (
         f"{raw} has {len(seen.segments)} segments, {size_text(seen.size_bytes)} of "
-        f"{size_text(limit_bytes)}; when it is full, the node {consequence}."
+        f"{size_text(limit_bytes)}. When it is full, the node {consequence}."
     )
-    remedy = "See that the agent runs and delivers; raise cdc_total_space for longer outages."
+    remedy = "Make sure that the agent runs and delivers. For longer outages raise cdc_total_space."
     if seen.size_bytes >= _FULL_FAULT * limit_bytes:
         yield fault("quota", message, remedy, code="cdc_raw_nearly_full")
     elif seen.size_bytes >= _FULL_WARNING * limit_bytes:
@@ -96,7 +96,7 @@ def check_cdc_raw_usage(
 
 
 def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Files in `cdc_raw` that are no segments."""
+    """Files in `cdc_raw` that are not segments."""
     segments = seen.irregular_segments
     if segments:
         yield segment_refused(config.cdc_raw_directory, segments)
@@ -105,21 +105,21 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
         shown = _shown(foreign)
         yield warning(
             "cdc_raw",
-            f"Not segments: {shown}.",
-            f"Move them out of {config.cdc_raw_directory}: nothing but the node's segments and "
-            "index files belongs there.",
+            f"Files that are not segments: {shown}.",
+            f"Move them out of {config.cdc_raw_directory}; only the node's segments and index "
+            "files belong there.",
             code="cdc_raw_foreign_files",
         )
 
 
 def segment_refused(directory: Path, names: Sequence[str]) -> Finding:
-    """The fault of names of segments that are links or not regular files."""
+    """The fault for links and irregular files with segment names."""
     return fault(
         "segment names",
-        f"{directory} has names of segments that are links or not regular files, so they are not "
+        f"{directory} has links or irregular files with segment names, which the agent does not "
         f"read: {_shown(names)}.",
-        f"The node never makes such files. Find out which user did, remove that user's right to "
-        f"write {directory}, then move the files out of it.",
+        f"The node never creates such files. Find the user that did, revoke that user's write "
+        f"permission on {directory}, and move the files away.",
         code="segment_refused",
     )
 

@@ -1,4 +1,4 @@
-"""The keys of encrypted segments in `cdc_raw`."""
+"""Checks of the keys of encrypted segments."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,31 +11,31 @@ from sidecar.check.finding import Finding, fault, ok
 
 
 def check_keys(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
-    """Whether the keys that the segments name are there and open them; one finding a key."""
+    """Whether the keystore has the keys of the segments; one finding for each key."""
     directory = config.cdc_raw_directory
     needed = _needed(directory, seen)
     if not needed:
         return
     keystore = KeySource(config.keystore)
     for alias, names in sorted(needed.items()):
-        # A key that was replaced under its name opens the newest segments only.
+        # A key that was replaced under the same alias opens only the newest segments.
         found = (_problem(directory, name, keystore) for name in {names[0], names[-1]})
         problem = next((each for each in found if each is not None), None)
         if problem is None:
             origin = keystore.keystore().origin
-            yield ok("keystore", f'The key "{alias}" of {len(names)} segments is there: {origin}.')
+            yield ok("keystore", f'The key "{alias}" of {len(names)} segments is in {origin}.')
         else:
             yield fault(
                 "keystore",
                 f"{problem}.",
                 "Correct commit.log.keystore.path and its passwords (keytool -list -keystore FILE "
-                "shows the aliases); until then such segments are held.",
+                "lists aliases). Until then these segments are blocked.",
                 code="segment_key_missing",
             )
 
 
 def _needed(directory: Path, seen: Observation) -> dict[str, list[str]]:
-    """Names of segments by the key that they need."""
+    """Segment names by key alias."""
     needed: dict[str, list[str]] = {}
     for segment in seen.segments:
         if segment.log is None:

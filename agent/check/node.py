@@ -1,4 +1,4 @@
-"""The node: whether it answers, how it is set, which tables it captures."""
+"""Checks of the node: connection, settings, captured tables."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _PROMPT_MS = 1000.0
 
 
 def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:
-    """Who the node is, when it answers."""
+    """The identity of the node, when it answers."""
     if facts is not None:
         yield ok(
             "node",
@@ -24,39 +24,39 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
 
 
 def check_node_error(error: SidecarError) -> Iterator[Finding]:
-    """Why the node does not answer, or does not accept the agent."""
+    """Why the node does not answer, or rejects the agent."""
     match error:
         case RefusedError():
             yield fault(
                 "node",
                 str(error),
-                "Correct cassandra.username and cassandra.password; until the node accepts them, "
-                "an agent that starts ends with exit code 4.",
+                "Correct cassandra.username and cassandra.password. Until then the agent exits "
+                "with code 4 at its start.",
                 code="node_refuses",
             )
         case ConfigError():
             yield fault(
                 "node",
                 str(error),
-                "Correct cassandra.hosts or cassandra.ssl.*; until then the agent ends with exit "
-                "code 2.",
+                "Correct cassandra.hosts or cassandra.ssl.*. Until then the agent exits with code "
+                "2.",
                 code="node_settings_invalid",
             )
         case _:
             yield fault(
                 "node",
                 str(error),
-                "Start the node, or correct cassandra.hosts and cassandra.port; the agent waits.",
+                "Start the node, or correct cassandra.hosts and cassandra.port. The agent waits.",
                 code="node_unavailable",
             )
 
 
 def check_schema(config: AgentConfig, tables: int | None, error: SidecarError | None) -> Finding:
-    """Whether the schema can be read; `tables` is how many there are."""
+    """Whether the schema can be read; `tables` is the number of tables."""
     file = config.properties.schema_file
     if error is None:
-        where = "the node" if file is None else f"{file}; the node is not asked"
-        return ok("schema", f"{tables} tables are known from {where}.")
+        where = "the node" if file is None else f"{file}, without a connection to the node"
+        return ok("schema", f"Read {tables} tables from {where}.")
     if file is not None:
         return fault(
             "schema",
@@ -67,13 +67,13 @@ def check_schema(config: AgentConfig, tables: int | None, error: SidecarError | 
     return fault(
         "schema",
         str(error),
-        "Try again; if it stays, look into the node's log.",
+        "Retry; if the error persists, read the node's log.",
         code="schema_unreadable",
     )
 
 
 def check_settings(settings: NodeSettings) -> Iterator[Finding]:
-    """CDC on, how late events come, what a repair does."""
+    """CDC, latency, and repair."""
     if settings.cdc_enabled:
         yield ok("cdc_enabled", "Change data capture is on.")
     else:
@@ -85,30 +85,30 @@ def check_settings(settings: NodeSettings) -> Iterator[Finding]:
         )
     yield from _latency(settings)
     if settings.cdc_on_repair_enabled:
-        message = "Data that a repair streams is captured too: its events come again."
+        message = "Repair streams are captured; their events are repeated."
     else:
-        message = "Data that a repair streams is not captured."
+        message = "Repair streams are not captured."
     yield ok("repair", message)
 
 
 def check_unknown_settings(
     error: SidecarError | None, remedy: str, *, is_asked: bool
 ) -> Iterator[Finding]:
-    """The node's settings are not known; `remedy` is the statement that lets the role read them."""
+    """Unknown settings of the node; `remedy` is the statement that grants access."""
     set_file = "Set cassandra.config to the node's cassandra.yaml."
     if error is not None:
         yield fault(
             "settings",
-            f"The node's settings cannot be read, so the limit of cdc_raw is not known: {error}",
+            f"The node's settings cannot be read, so the limit of cdc_raw is unknown: {error}",
             f"{remedy} Or: {set_file}",
             code="settings_not_readable",
         )
         return
-    why = "the node has no table system_views.settings" if is_asked else "the node is not asked"
+    why = "the node has no system_views.settings" if is_asked else "there is no connection to it"
     yield fault(
         "settings",
-        f"The node's settings are not known, nor is the limit of cdc_raw: {why}, and there is no "
-        "cassandra.config.",
+        f"The node's settings and the limit of cdc_raw are unknown: {why}, and cassandra.config is "
+        "not set.",
         set_file,
         code="settings_unknown",
     )
@@ -119,60 +119,67 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
     if settings.commitlog_sync == "periodic":
         period_ms = 10_000.0 if period_ms is None else period_ms
     if not period_ms:
-        yield ok("latency", f"`commitlog_sync: {settings.commitlog_sync}`: events come at once.")
+        yield ok(
+            "latency",
+            f"`commitlog_sync: {settings.commitlog_sync}`: the node syncs each write at once.",
+        )
         return
-    message = f"The log is synced every {period_ms:g} ms, so events come up to that late."
+    message = (
+        f"The node syncs its log every {period_ms:g} ms, which delays events by up to that time."
+    )
     if period_ms <= _PROMPT_MS:
         yield ok("latency", message)
     else:
         yield warning(
             "latency",
             message,
-            "Set `commitlog_sync_period` to 1s or less when events are to come sooner.",
+            "For a lower latency set `commitlog_sync_period` to 1s or less.",
             code="commit_log_synced_late",
         )
 
 
 def check_cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
-    """What the node uses against what the agent is configured with."""
-    told = settings.cdc_raw_directory
-    if told is not None and told.resolve() != config.cdc_raw_directory.resolve():
+    """Whether node and agent use the same `cdc_raw`."""
+    used = settings.cdc_raw_directory
+    if used is not None and used.resolve() != config.cdc_raw_directory.resolve():
         yield fault(
             "cdc_raw",
-            f"The node uses {told} and the agent reads {config.cdc_raw_directory}.",
-            "Correct cassandra.config or cdc.raw.directory; both must be the same directory.",
+            f"The node uses {used} and the agent reads {config.cdc_raw_directory}.",
+            "Correct cassandra.config or cdc.raw.directory so that both use the same directory.",
             code="cdc_raw_directory_differs",
         )
 
 
 def check_tables(publication: Publication) -> Iterator[Finding]:
-    """Tables with `cdc = true`, those that the lists let pass, and entries that match nothing."""
+    """Captured and published tables, and list entries without a match."""
     captured, published = publication.captured, publication.published
     if publication.counters:
         shown = joined_names(publication.counters)
-        yield ok("tables", f"Counter tables are not published (`counter.events=skip`): {shown}.")
+        yield ok("tables", f"Skipped counter tables (`counter.events=skip`): {shown}.")
     if not captured:
         yield fault(
             "tables",
-            "No table of the node is captured, so nothing is published.",
+            "No table has cdc = true, so the agent publishes nothing.",
             "ALTER TABLE keyspace.name WITH cdc = true;",
             code="no_table_captured",
         )
     elif not published:
         yield fault(
             "tables",
-            f"None of the {len(captured)} captured tables passes the table lists, so every segment "
-            f"is deleted without an event: {joined_names(captured)}.",
+            f"The table lists exclude all {len(captured)} captured tables, so the agent deletes "
+            f"segments without an event: {joined_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
             code="no_table_published",
         )
     else:
         shown = joined_names(published)
-        yield ok("tables", f"{len(published)} of {len(captured)} captured tables: {shown}.")
+        yield ok(
+            "tables", f"Published: {len(published)} of {len(captured)} captured tables: {shown}."
+        )
     for each in publication.unmatched:
         yield fault(
             "tables",
             f"{each.name}: {each.entry}: {each.reason}.",
-            f"Correct or remove it in {each.name}.",
+            f"Correct or remove the entry in {each.name}.",
             code="list_entry_unmatched",
         )

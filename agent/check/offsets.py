@@ -1,4 +1,4 @@
-"""The stored offsets, as the agent reads them at its start."""
+"""Checks of the stored offsets, as the agent reads them at its start."""
 
 from collections.abc import Iterator
 
@@ -11,47 +11,45 @@ from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets import PropertiesStore
 
-_RESTORE = (
-    "Restore the offset files from a copy, or move them away so that all segments are read again"
-)
+_RESTORE = "Restore the offset files from a copy, or move them away to read all segments again"
 
 
 def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
-    """`node_id` is the node's host id; None while it is not known."""
+    """`node_id` is the node's host id; None while unknown."""
     properties = config.properties
     directory, prefix = properties.offset_directory, properties.topic_prefix
     if not directory.is_dir():
         return
     try:
         stored = PropertiesStore(directory, OFFSET_FILE, prefix).load()
-        copies = PropertiesStore(directory, SNAPSHOT_FILE, prefix).load()
+        snapshots = PropertiesStore(directory, SNAPSHOT_FILE, prefix).load()
         owner = stored.values.get(NODE_ID_KEY)
-        ledger = offsets_from_entries(stored.values, node_id or owner or "")
+        offsets = offsets_from_entries(stored.values, node_id or owner or "")
         if not properties.schema_file:
-            snapshot_offsets_from_entries(copies.values, node_id or owner or "")
+            snapshot_offsets_from_entries(snapshots.values, node_id or owner or "")
     except ConfigError as error:
         yield fault(
             "offsets",
             str(error),
-            "Follow the message with `agent offsets accept-prefix` or `agent offsets reset "
-            "--snapshots`; until then the agent ends with exit code 2.",
+            "Run `agent offsets accept-prefix` or `agent offsets reset --snapshots`, as the "
+            "message says. Until then the agent exits with code 2.",
             code="offsets_of_another_source",
         )
         return
     except OffsetStoreError as error:
-        remedy = f"{_RESTORE}; until then the agent ends with exit code 1."
+        remedy = f"{_RESTORE}. Until then the agent exits with code 1."
         yield fault("offsets", str(error), remedy, code="offsets_unreadable")
         return
-    for each in (stored, copies):
+    for each in (stored, snapshots):
         if each.recovered_from_previous is not None:
             yield warning(
                 "offsets",
                 each.recovered_from_previous,
-                f"Look for a full or failing disk: df -h {directory}; dmesg.",
+                f"Check for a full or failing disk: df -h {directory}; dmesg.",
                 code="offsets_recovered",
             )
     if owner is None:
-        yield ok("offsets", "No progress is stored; the agent starts at the oldest segment.")
+        yield ok("offsets", "No offsets are stored; the agent starts at the oldest segment.")
     else:
-        count = len(ledger.positions) + len(ledger.completed)
-        yield ok("offsets", f"Progress of {count} segments is stored.")
+        count = len(offsets.positions) + len(offsets.completed)
+        yield ok("offsets", f"Offsets of {count} segments are stored.")

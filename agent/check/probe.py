@@ -1,8 +1,7 @@
-"""What the checks of the Cassandra agent know: the configuration, and the answers of the node and
-the broker.
+"""Input of the checks: the configuration, and the answers of node and broker.
 
-The command asks for the answers. A running agent has most of them: who the node is and its schema
-are known to the schema's holder, so the node is asked for its settings alone.
+The command queries both. A running agent already has the identity and the schema of the node, and
+queries only its settings.
 """
 
 from collections.abc import Callable
@@ -28,26 +27,26 @@ from sidecar.sinks.base import SinkState
 
 @dataclass(frozen=True, slots=True)
 class NodeAnswer:
-    """What is known of the node, or why it is not."""
+    """Facts about the node, or the errors instead."""
 
     facts: NodeFacts | None = None
-    """None with `schema.file`, and in a running agent that the node does not answer."""
+    """None with `schema.file`, and when the node does not answer."""
     node_id: str | None = None
-    """None while it is not known."""
+    """None while unknown."""
     schema: Schema | None = None
     settings: NodeSettings | None = None
-    """Those that the node itself reports; None before 4.0, and where it may not be asked."""
+    """Reported by the node; None before 4.0, and without permission."""
     rights: Rights | None = None
-    """Of the agent's role; None where the node does not check rights, and in a running agent."""
+    """Rights of the agent's role; None without authorization, and in a running agent."""
     error: SidecarError | None = None
-    """Why the node does not answer, or does not accept the agent."""
+    """Why the node does not answer, or rejects the agent."""
     settings_error: SidecarError | None = None
     schema_error: SidecarError | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProbe:
-    """What the checks read. Answers are asked for when a check needs them, and once."""
+    """Queries each answer once, when a check needs it."""
 
     config: AgentConfig
     node: Callable[[], NodeAnswer]
@@ -55,18 +54,18 @@ class AgentProbe:
 
     @property
     def settings(self) -> NodeSettings | None:
-        """Those that the node reports, else those of `cassandra.config`."""
+        """Settings reported by the node, else those of `cassandra.config`."""
         return self.node().settings or self.config.node_settings
 
     @property
     def publication(self) -> Publication | None:
-        """What is published; None while no schema is known."""
+        """The published tables; None while the schema is unknown."""
         schema = self.node().schema
         return None if schema is None else publication_of(schema, self.config.properties)
 
     @property
     def topics(self) -> list[str]:
-        """Those that events go to, as far as the tables are known."""
+        """Topics of the published tables, as far as the tables are known."""
         publication = self.publication
         prefix = self.config.properties.topic_prefix
         tables = () if publication is None else publication.published
@@ -74,7 +73,7 @@ class AgentProbe:
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:
-    """That of the command: everything is asked for."""
+    """For the command, which queries everything."""
     return AgentProbe(
         config,
         CachedAnswer(partial(query_node, config)),
@@ -85,7 +84,7 @@ def command_probe(config: AgentConfig) -> AgentProbe:
 def running_probe(
     config: AgentConfig, holder: SchemaHolder, sink: Callable[[], SinkState | None]
 ) -> AgentProbe:
-    """That of a running agent. `sink` gives the state of its sink, None before it is open."""
+    """For a running agent. `sink` returns the state of its sink, None before it is open."""
     return AgentProbe(
         config,
         CachedAnswer(lambda: _completed(config, _known(holder))),
@@ -94,7 +93,7 @@ def running_probe(
 
 
 def _known(holder: SchemaHolder) -> NodeAnswer:
-    """What the holder knows without a question."""
+    """The facts that the holder already has."""
     identity, error = holder.identity, holder.last_error
     return NodeAnswer(
         node_id=None if identity is None else identity.node_id,
@@ -104,7 +103,7 @@ def _known(holder: SchemaHolder) -> NodeAnswer:
 
 
 def query_node(config: AgentConfig) -> NodeAnswer:
-    """All that the node says, over one connection; of `schema.file` where that is set."""
+    """Queries the node over one connection, or reads `schema.file`."""
     properties = config.properties
     if properties.schema_file is not None:
         try:
@@ -117,7 +116,7 @@ def query_node(config: AgentConfig) -> NodeAnswer:
     except SidecarError as error:
         return NodeAnswer(node_id=properties.node_id, error=error)
     try:
-        answer = _asked(config, connection, NodeAnswer(node_id=properties.node_id))
+        answer = _queried(config, connection, NodeAnswer(node_id=properties.node_id))
         if answer.error is not None:
             return answer
         try:
@@ -125,7 +124,7 @@ def query_node(config: AgentConfig) -> NodeAnswer:
         except SidecarError as error:
             return replace(answer, schema_error=error)
         except SchemaError as error:
-            # A table that is dropped at this moment has rows in some of the tables only.
+            # A table that is being dropped has rows in only some of the tables.
             return replace(answer, schema_error=UnavailableError(f"The schema: {error}"))
         answer = replace(answer, schema=schema)
         role = properties.cassandra_username
@@ -136,17 +135,17 @@ def query_node(config: AgentConfig) -> NodeAnswer:
 
 def _completed(config: AgentConfig, known: NodeAnswer) -> NodeAnswer:
     if config.properties.schema_file is not None or known.error is not None:
-        # A node that does not answer the holder is asked by the holder alone.
+        # The holder retries a node that does not answer.
         return known
     connection = node_connection(config)
     try:
-        return _asked(config, connection, known)
+        return _queried(config, connection, known)
     finally:
         connection.close()
 
 
-def _asked(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
-    """With facts and settings."""
+def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer) -> NodeAnswer:
+    """Adds facts and settings."""
     try:
         facts = connection.facts()
     except SidecarError as error:

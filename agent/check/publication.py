@@ -1,4 +1,4 @@
-"""Which tables are published, and which entries of the lists match nothing. Pure."""
+"""Published tables, and list entries without a match. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,29 +14,29 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """An entry of a list that changes nothing."""
+    """An entry of a table or column list without a match."""
 
     name: str
-    """Of the property."""
+    """Name of the property."""
     entry: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What the agent publishes of the tables that it knows."""
+    """The published ones of the known tables."""
 
     captured: tuple[str, ...] = ()
-    """Tables with `cdc = true`, as `keyspace.table`; without counters that are skipped."""
+    """Tables with `cdc = true`, as `keyspace.table`, without skipped counter tables."""
     published: tuple[str, ...] = ()
-    """Those among them that the lists let pass."""
+    """Captured tables that the lists include."""
     unmatched: tuple[Unmatched, ...] = ()
     counters: tuple[str, ...] = ()
-    """Counter tables with `cdc = true` that are skipped."""
+    """Skipped counter tables with `cdc = true`."""
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
-    """`schema` is everything that is known of the node."""
+    """Applies the lists to the tables of a schema."""
     tables = [table for table in schema.tables() if table.kind == "table"]
     names = {f"{table.keyspace}.{table.name}": table for table in tables}
     captured = sorted(
@@ -65,7 +65,7 @@ def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
 
 
 def create_publication(properties: AgentProperties) -> Callable[[Schema], Publication]:
-    """`publication_of` with one answer kept: a schema is replaced only when it changes."""
+    """`publication_of` with a cache of one schema, which is replaced only when it changes."""
     known: list[tuple[Schema, Publication]] = []
 
     def publication(schema: Schema) -> Publication:
@@ -79,7 +79,7 @@ def create_publication(properties: AgentProperties) -> Callable[[Schema], Public
 
 
 def joined_names(names: Iterable[str]) -> str:
-    """The first of them, with `…` for the others."""
+    """The first few names, with `…` for the rest."""
     found = list(names)
     return ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
 
@@ -92,9 +92,9 @@ def _unmatched_tables(
             continue
         uncaptured = [table for table in known if is_published(table, (pattern,), ())]
         if uncaptured:
-            reason = f"it matches no captured table; {joined_names(uncaptured)}: cdc is not true"
+            reason = f"it matches only tables without cdc = true: {joined_names(uncaptured)}"
         else:
-            reason = "it matches no table of the node"
+            reason = "it matches no table"
         yield Unmatched(name, pattern, reason)
 
 

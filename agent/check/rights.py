@@ -17,16 +17,16 @@ def check_snapshot_rights(
     if role is None or rights is None or config.properties.snapshot_mode == "never":
         return
     tables = list(published)
-    denied = [table for table in tables if not rights.may_read(table)]
+    denied = [table for table in tables if not rights.can_read(table)]
     if not denied:
         if tables:
-            yield ok("rights", f"The role {role} may read the {len(tables)} published tables.")
+            yield ok("rights", f"The role {role} can read the {len(tables)} published tables.")
         return
     shown = ", ".join(denied[:_SHOWN]) + (", …" if len(denied) > _SHOWN else "")
     yield warning(
         "rights",
-        f"The role {role} may not read {len(denied)} of {len(tables)} published tables, so their "
-        f"existing rows cannot be copied: {shown}.",
+        f"The role {role} cannot read {len(denied)} of {len(tables)} published tables, so "
+        f"snapshots of them fail: {shown}.",
         f"As a superuser: {grants(role, denied)} Or set snapshot.mode=never.",
         code="snapshot_rights_missing",
     )

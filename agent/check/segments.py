@@ -1,4 +1,4 @@
-"""Whether the agent may read the node's files: it opens the oldest and the newest segment."""
+"""Checks that the agent can open the oldest and the newest segment."""
 
 import getpass
 import grp
@@ -18,7 +18,7 @@ from sidecar.files.access import access_denial
 def check_segments(
     directory: Path, seen: Observation, settings: NodeSettings | None
 ) -> Iterator[Finding]:
-    """One finding for all files that cannot be opened: they have one owner and one remedy."""
+    """One finding for the first unreadable file; all have the same owner and remedy."""
     ends = dict.fromkeys((*seen.segments[:1], *seen.segments[-1:]))
     files = [
         directory / name
@@ -37,14 +37,14 @@ def check_segments(
             )
             return
     if present:
-        yield ok("segments", "The oldest and the newest segment can be opened for reading.")
+        yield ok("segments", "The oldest and the newest segment are readable.")
 
 
 def _error(file: Path) -> OSError | None:
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        # The agent that runs beside has finished it.
+        # A running agent has finished it.
         return None
     except OSError as error:
         return error
@@ -70,13 +70,16 @@ def _message(file: Path, error: OSError) -> str:
 
 
 def _remedy(file: Path, directory: Path, settings: NodeSettings | None) -> str:
-    """Commands for the files that are there and for those to come. A segment is made in the
-    commit-log directory, so the default ACL has to be there; its index is made in `cdc_raw`."""
+    """Commands for existing and future files. The node creates a segment in the commit-log
+    directory, which therefore needs the default ACL, and its index in `cdc_raw`."""
     status = None
     with suppress(OSError):
         status = file.stat()
     if status is None or not stat.S_ISREG(status.st_mode):
-        return f"Let the agent's user read {directory}: see `namei -l {shlex.quote(str(file))}`."
+        return (
+            f"Grant the agent's user read permission on {directory}; see `namei -l "
+            f"{shlex.quote(str(file))}`."
+        )
     uid = os.geteuid()
     made_in = settings.commitlog_directory if settings is not None else None
     parents = " ".join(shlex.quote(str(each)) for each in (made_in, directory) if each is not None)

@@ -1,4 +1,4 @@
-"""The remote store of segments: whether it is there and lets us in."""
+"""Checks of the remote store: existence and rights."""
 
 from collections.abc import Iterator
 
@@ -14,16 +14,16 @@ _ANSWER_S = 10.0
 
 
 def store_text(config: AgentConfig) -> str:
-    """The store with its address and how long it is waited for; empty where none is used."""
+    """Address and timeout of the store; empty without a store."""
     where = config.properties.remote_directory
     if config.transfer_name != "gcs" or where is None:
         return ""
-    return f"{where} (at most {_ANSWER_S:.0f} s)"
+    return f"{where} (timeout {_ANSWER_S:.0f} s)"
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
-    """Asks the bucket which rights there are; nothing is written. The store's client is loaded in a
-    process of its own, since it takes thirty megabytes."""
+    """Queries the rights in the bucket; writes nothing. A worker process loads the client, which
+    needs 30 MB."""
     properties = config.properties
     if config.transfer_name != "gcs" or properties.remote_directory is None:
         return
@@ -35,7 +35,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         yield fault(
             "transfer",
             str(error),
-            "Correct storage.credential.key.file; until then the agent ends with exit code 2.",
+            "Correct storage.credential.key.file. Until then the agent exits with code 2.",
             code="store_settings_invalid",
         )
         return
@@ -45,7 +45,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         yield fault(
             "transfer",
             str(error),
-            "Correct remote.commit.log.relocation.dir or the key; until then finished segments "
+            "Correct remote.commit.log.relocation.dir or the key. Until then finished segments "
             "wait in `upload`.",
             code="transfer_unavailable",
         )
@@ -57,20 +57,19 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
     if needed:
         yield fault(
             "transfer",
-            f"The agent may not send segments to {where}: it lacks {listed(needed)}.",
+            f"The agent cannot send segments to {where}: it lacks {listed(needed)}.",
             f"Grant Storage Object Creator and Storage Object Viewer: {grant}"
-            "roles/storage.objectCreator, then …objectViewer; until then finished segments wait in "
+            "roles/storage.objectCreator, then …objectViewer. Until then finished segments wait in "
             "`upload`.",
             code="transfer_rights_missing",
         )
     elif missing:
         yield warning(
             "transfer",
-            f"{where} answers, but the agent lacks {listed(missing)} there, with which "
-            "quarantined segments come back and leave the store.",
-            f"Grant Storage Object User: {grant}roles/storage.objectUser; or do without "
-            "`agent quarantine retry` of what is there.",
+            f"{where} is available, but the agent lacks {listed(missing)}, which retries of "
+            "quarantined segments need.",
+            f"Grant Storage Object User: {grant}roles/storage.objectUser.",
             code="transfer_rights_partial",
         )
     else:
-        yield ok("transfer", f"{where} answers.")
+        yield ok("transfer", f"{where} is available.")

@@ -1,6 +1,6 @@
-"""One CQL connection to the node beside the agent, made when it is needed and made again when lost.
+"""The CQL connection to the node, opened on demand and reopened after a loss.
 
-cassandra-driver is untyped; everything that leaves this module has a type.
+cassandra-driver is untyped; this module returns typed values.
 """
 
 import logging
@@ -39,7 +39,7 @@ _REQUEST_TIMEOUT_S = 10.0
 # The driver doubles the pause between attempts, and varies it by 15 %.
 _RECONNECT_S = 1.0
 _LONGEST_RECONNECT_S = 30.0
-# The node knows no verdict yet, for instance while it joins: PasswordAuthenticator's own words.
+# PasswordAuthenticator cannot decide yet, for instance while the node joins.
 _UNDECIDED = "Unable to perform authentication"
 _TLS = TlsServer(
     name="the node",
@@ -57,7 +57,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Credentials:
-    """User and password of the node's PasswordAuthenticator."""
+    """CQL user and password."""
 
     username: str
     password: str = field(repr=False)
@@ -65,7 +65,7 @@ class Credentials:
 
 @dataclass(frozen=True)
 class NodeAddress:
-    """Where the node serves CQL and how it is spoken to; `hosts` are tried in turn."""
+    """CQL address of the node and how to connect; `hosts` are tried in turn."""
 
     hosts: Sequence[str]
     port: int = 9042
@@ -78,7 +78,7 @@ class NodeAddress:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """Who the node is, from `system.local`."""
+    """Identity of the node, from `system.local`."""
 
     host_id: str
     cluster_name: str
@@ -86,10 +86,10 @@ class NodeFacts:
 
 
 class NodeConnection:
-    """Asks one node (or the given ones) and no other. Safe for several threads.
+    """Queries only the given hosts. Thread-safe.
 
-    Every method raises `UnavailableError` when the node does not answer and `RefusedError` when it
-    does not let us in. The next call connects anew.
+    Methods raise `UnavailableError` when the node does not answer, and `RefusedError` when it
+    rejects the login. The next call reconnects.
     """
 
     def __init__(self, address: NodeAddress) -> None:
@@ -98,7 +98,7 @@ class NodeConnection:
         self._session: Session | None = None
 
     def rows(self, query: str) -> list[Row]:
-        """All rows of a query without values."""
+        """All rows of a query without parameters."""
         with self._lock:
             session = self._session or self._connect()
             self._session = session
@@ -109,7 +109,7 @@ class NodeConnection:
                 raise self._explained(error) from error
 
     def facts(self) -> NodeFacts:
-        """Raises `ConfigError` when several hosts are given and none is this machine."""
+        """Raises `ConfigError` when not exactly one of several hosts is this machine."""
         (row,) = self.rows("SELECT host_id, cluster_name, release_version FROM system.local")
         return NodeFacts(
             host_id=str(row["host_id"]),
@@ -127,7 +127,8 @@ class NodeConnection:
             policy = WhiteListRoundRobinPolicy(address.hosts)
         except OSError as error:
             raise UnavailableError(
-                f"The name of a Cassandra host in {address} is not known: {error.strerror}."
+                f"Cassandra at {address}: a host name cannot be resolved: {error.strerror}. "
+                "Correct cassandra.hosts."
             ) from error
         profile = ExecutionProfile(
             load_balancing_policy=policy,
@@ -151,7 +152,7 @@ class NodeConnection:
             ),
             connect_timeout=_CONNECT_TIMEOUT_S,
             control_connection_timeout=_CONNECT_TIMEOUT_S,
-            # The schema is read as rows; the driver's own copy of it would only cost memory.
+            # The agent reads the schema itself; the driver's copy would only use memory.
             schema_metadata_enabled=False,
             token_metadata_enabled=False,
             monitor_reporting_enabled=False,
@@ -169,15 +170,15 @@ class NodeConnection:
             self._session = None
 
     def _this_host(self, session: Session) -> Any:
-        """The host that is this machine, since `system.local` and settings are a node's own."""
+        """The host of this machine: `system.local` and settings belong to one node."""
         hosts = [pool.host for pool in session.get_pools()]
         if len(hosts) <= 1:
             return None
         here = [host for host in hosts if _is_address_of_this_machine(host.address)]
         if len(here) != 1:
             raise ConfigError(
-                f"cassandra.hosts names {len(hosts)} nodes and {len(here)} of them are this "
-                "machine; name only the node beside the agent."
+                f"cassandra.hosts: {len(here)} of {len(hosts)} nodes are this machine; exactly one "
+                "must be. Set it to the local node."
             )
         return here[0]
 
@@ -194,40 +195,40 @@ class NodeConnection:
             return self._refusal(error)
         if isinstance(error, RequestValidationException):
             return UnavailableError(
-                f"Cassandra at {self.address} does not take a query: {_first_line(error)}"
+                f"Cassandra at {self.address} rejects a query: {_first_line(error)}"
             )
         clause = tls_failure(" ".join(map(str, causes)), _TLS)
         if clause is not None:
             return UnavailableError(f"Cassandra at {self.address} cannot be reached: {clause}.")
         return UnavailableError(
-            f"Cassandra at {self.address} does not answer: {_silence(causes[0])}"
+            f"Cassandra at {self.address} does not answer: {_no_answer(causes[0])}"
         )
 
     def _refusal(self, cause: Exception) -> RefusedError:
         credentials = self.address.credentials
         who = f"user {credentials.username!r}" if credentials else "a client without credentials"
         return RefusedError(
-            f"Cassandra at {self.address} refuses {who}: {_first_line(cause)} "
-            "Check cassandra.username, cassandra.password and the rights of that user."
+            f"Cassandra at {self.address} rejects {who}: {_first_line(cause)} "
+            "Check cassandra.username, cassandra.password and the user's rights."
         )
 
 
 def _expected_name(address: NodeAddress) -> Mapping[str, str] | None:
-    """The name that the certificate must have: the driver looks names up first and would expect the
-    address. With several hosts it does, since this is one for all of them."""
+    """The host name to verify; without it the driver verifies the resolved address. With several
+    hosts that cannot be avoided, because this option applies to all."""
     if address.tls is None or not address.tls.check_hostname or len(address.hosts) != 1:
         return None
     return {"server_hostname": address.hosts[0]}
 
 
-def _silence(error: Exception) -> str:
-    """Why there is no answer; the driver's own words show its structures."""
+def _no_answer(error: Exception) -> str:
+    """Why there is no answer, without the driver's internals."""
     if isinstance(error, NoHostAvailable):
-        return "no connection to it is open."
+        return "no connection is open."
     if isinstance(error, ConnectionShutdown):
         return "the connection was lost."
     if isinstance(error, OperationTimedOut):
-        return "it takes too long."
+        return "the request timed out."
     return _first_line(error).rpartition("Last error: ")[2]
 
 

@@ -14,14 +14,14 @@ _SET_CONFIG = "Set cassandra.config to the node's cassandra.yaml."
 
 
 def configured_quota(config: AgentConfig) -> Quota:
-    """By `cassandra.config`; neither limit nor error without it."""
+    """The limit of `cassandra.config`; without that file neither limit nor error."""
     settings = config.node_settings
     return Quota() if settings is None else Quota(_limit_bytes(config, settings))
 
 
 def deletes_at_bytes(config: AgentConfig) -> int | None:
-    """The limit at which the node deletes segments unread, by `cassandra.config`; None without that
-    file, or when the node rejects writes instead."""
+    """The limit at which the node deletes unread segments; None without `cassandra.config`, or when
+    the node rejects writes instead."""
     settings = config.node_settings
     if settings is None or settings.cdc_block_writes:
         return None
@@ -29,9 +29,9 @@ def deletes_at_bytes(config: AgentConfig) -> int | None:
 
 
 def node_quota(config: AgentConfig) -> Quota:
-    """By the node's own answer (4.0 and later). Takes seconds when the node does not answer."""
+    """The limit that the node reports (4.0 and later). Blocks for seconds without an answer."""
     if config.properties.schema_file is not None:
-        return Quota(None, "with schema.file the node is not asked.", _SET_CONFIG)
+        return Quota(None, "with schema.file there is no connection to the node.", _SET_CONFIG)
     connection = node_connection(config)
     try:
         facts = connection.facts()

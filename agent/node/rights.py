@@ -15,15 +15,15 @@ _PLAIN = re.compile(r"[a-z][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rights of one role, with those of the roles that it has been granted."""
+    """The rights of a role, including those of granted roles."""
 
     is_superuser: bool = False
     readable: frozenset[str] = frozenset()
-    """Resources with SELECT as the node writes them: `<table shop.orders>`, `<keyspace shop>`,
+    """Resources with SELECT, as the node names them: `<table shop.orders>`, `<keyspace shop>`,
     `<all keyspaces>`."""
 
-    def may_read(self, table: str) -> bool:
-        """A table, as `keyspace.table`."""
+    def can_read(self, table: str) -> bool:
+        """Whether the role can read a table (`keyspace.table`)."""
         keyspace = table.partition(".")[0]
         places = {f"<table {table}>", f"<keyspace {keyspace}>", _EVERYTHING}
         places.add(f"<all tables in {keyspace}>")
@@ -31,8 +31,8 @@ class Rights:
 
 
 def role_rights(connection: NodeConnection, role: str) -> Rights | None:
-    """A role may list its own rights. None where the node does not check rights, or a release does
-    not answer: what cannot be read is then reported where it is read."""
+    """The rights of a role, which may list its own. None without authorization, or when a release
+    does not answer; then each failed read is reported on its own."""
     name = quoted(role)
     try:
         roles = connection.rows(f"LIST ROLES OF {name}")
@@ -49,13 +49,13 @@ def role_rights(connection: NodeConnection, role: str) -> Rights | None:
 
 
 def quoted(role: str) -> str:
-    """A role's name as CQL takes it."""
+    """A quoted CQL identifier."""
     escaped = role.replace('"', '""')
     return f'"{escaped}"'
 
 
 def grants(role: str, tables: Collection[str]) -> str:
-    """The statements, for a superuser; one a keyspace where several of its tables are named."""
+    """Statements for a superuser; one for each keyspace with several tables."""
     return " ".join(f"GRANT SELECT ON {place} TO {quoted(role)};" for place in _places(tables))
 
 

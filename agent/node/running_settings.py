@@ -9,12 +9,12 @@ _FIRST_WITH_VIRTUAL_TABLES = 4
 
 
 def release_of(facts: NodeFacts) -> int:
-    """Major release: `5.0.9` gives 5."""
+    """Major release: 5 for `5.0.9`."""
     return int(facts.release_version.split(".", 1)[0])
 
 
 def running_settings(connection: NodeConnection, facts: NodeFacts) -> NodeSettings | None:
-    """What the node itself says; None before 4.0, which has no such table."""
+    """None before 4.0, which has no such table."""
     if release_of(facts) < _FIRST_WITH_VIRTUAL_TABLES:
         return None
     rows = connection.rows("SELECT name, value FROM system_views.settings")

@@ -34,7 +34,7 @@ class ViewBuilder:
         if is_due or disposer.has_changed_quarantine:
             self._quarantine_at_s = now_s
             self._quarantine = disposer.usage()
-        self._raw_growth.saw(scanner.last.size_bytes, now_s)
+        self._raw_growth.add(scanner.last.size_bytes, now_s)
         lag_bytes = segments.readable_bytes
         return View(
             at_s=now_s,

@@ -179,7 +179,7 @@ def _room(facts: Facts) -> Iterator[Condition]:
             "cdc_raw_quota_unknown",
             State.DEGRADED,
             "cdc_raw",
-            f"The node's limit for {facts.cdc_raw_directory} is not known, so no alarm can fire "
+            f"The node's limit for {facts.cdc_raw_directory} is unknown, so the agent cannot warn "
             f"before it is full: {quota.error}",
             quota.remedy,
         )
@@ -188,8 +188,8 @@ def _room(facts: Facts) -> Iterator[Condition]:
             "cdc_raw_nearly_full",
             State.DEGRADED,
             "cdc_raw",
-            f"{facts.cdc_raw_directory} has {facts.raw_bytes} of {quota.limit_bytes} bytes; when "
-            "it is full, the node rejects writes or drops segments unread.",
+            f"{facts.cdc_raw_directory} has {facts.raw_bytes} of {quota.limit_bytes} bytes. "
+            "When it is full, the node rejects writes or drops segments unread.",
             "See that events are delivered, or raise cdc_total_space.",
         )
 

@@ -9,7 +9,7 @@ _COMPONENT = "schema"
 
 
 def publication_conditions(publication: Publication | None) -> Iterator[Condition]:
-    """Nothing is published, and entries of lists that match nothing. None: not known yet."""
+    """No published table, and list entries without a match; `publication` is None while unknown."""
     if publication is None:
         return
     captured = publication.captured
@@ -18,7 +18,7 @@ def publication_conditions(publication: Publication | None) -> Iterator[Conditio
             "no_table_captured",
             State.DEGRADED,
             _COMPONENT,
-            "No table of the node is captured, so nothing is published.",
+            "No table has cdc = true, so the agent publishes nothing.",
             "ALTER TABLE keyspace.name WITH cdc = true;",
         )
     elif not publication.published:
@@ -26,19 +26,19 @@ def publication_conditions(publication: Publication | None) -> Iterator[Conditio
             "no_table_published",
             State.DEGRADED,
             _COMPONENT,
-            f"None of the {len(captured)} captured tables passes the table lists, so every segment "
-            f"is deleted without an event: {joined_names(captured)}.",
+            f"The table lists exclude all {len(captured)} captured tables, so the agent deletes "
+            f"segments without an event: {joined_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
         )
     unmatched = publication.unmatched
     if unmatched:
-        told = "; ".join(f"{each.name}: {each.entry}: {each.reason}" for each in unmatched[:5])
+        entries = "; ".join(f"{each.name}: {each.entry}: {each.reason}" for each in unmatched[:5])
         more = f"; and {len(unmatched) - 5} more" if len(unmatched) > 5 else ""
         names = ", ".join(dict.fromkeys(each.name for each in unmatched))
         yield Condition(
             "list_entry_unmatched",
             State.DEGRADED,
             _COMPONENT,
-            f"{told}{more}.",
-            f"Correct or remove it in {names}.",
+            f"{entries}{more}.",
+            f"Correct or remove the entries in {names}.",
         )

@@ -90,7 +90,7 @@ def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> N
     settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
     found = list(check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings))
     assert [finding.level for finding in found] == [level]
-    assert "the node refuses writes" in found[0].message
+    assert "the node rejects writes" in found[0].message
     settings = dataclasses.replace(settings, cdc_block_writes=False)
     (finding,) = check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings)
     assert "deletes the oldest segments unread" in finding.message
@@ -210,8 +210,8 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
     found = all_findings(load_config([site.configuration(changes)]))
     sentences = [finding.message for finding in found if finding.subject in ("tables", "topics")]
     assert sentences == [
-        "Counter tables are not published (`counter.events=skip`): ks.hits.",
-        "1 of 1 captured tables: ks.t.",
+        "Skipped counter tables (`counter.events=skip`): ks.hits.",
+        "Published: 1 of 1 captured tables: ks.t.",
         "All 1 topics exist.",
     ]
     shards = load_config([site.configuration(changes)], ["counter.events=shards"])

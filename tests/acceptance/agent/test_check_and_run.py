@@ -216,19 +216,19 @@ HEALS = {
         "directory_writable_by_all", "every user of this machine can replace files", _exposed
     ),
     "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
-    "full": Bad("cdc_raw_nearly_full", "when it is full, the node", _full),
-    "no table": Bad("no_table_captured", "No table of the node is captured", _uncaptured),
+    "full": Bad("cdc_raw_nearly_full", "When it is full, the node", _full),
+    "no table": Bad("no_table_captured", "No table has cdc = true", _uncaptured),
     "lists": Bad(
         "no_table_published",
-        "None of the 1 captured tables passes the table lists",
+        "The table lists exclude all 1 captured tables",
         _nothing({"table.exclude.list": "ks.t"}),
     ),
     "unmatched": Bad(
         "list_entry_unmatched",
-        "table.include.list: ks.orders: it matches no table of the node",
+        "table.include.list: ks.orders: it matches no table",
         _nothing({"table.include.list": "ks.t,ks.orders"}),
     ),
-    "limit": Bad("settings_unknown", "not known", _nothing({"cassandra.config": None})),
+    "limit": Bad("settings_unknown", "unknown", _nothing({"cassandra.config": None})),
 }
 """`run` stays and is not ok until somebody does something."""
 

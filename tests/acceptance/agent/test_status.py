@@ -77,6 +77,6 @@ def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
             "the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"}, DEADLINE_S
         )
         (condition,) = health(process)[1]["conditions"]
-        assert "with schema.file the node is not asked" in condition["message"]
+        assert "with schema.file there is no connection to the node" in condition["message"]
         assert "cassandra.config" in condition["remedy"]
         assert process.stop() == 0

@@ -11,7 +11,7 @@ from agent.cdc_raw.disk_forecast import GrowthRate, time_to_full_s
 def test_a_stopped_broker_fills_it_steadily() -> None:
     growth = GrowthRate()
     for second in range(0, 300, 5):
-        growth.saw(second // 30 * 30_000, float(second))
+        growth.add(second // 30 * 30_000, float(second))
     assert growth.bytes_per_s is not None
     assert 900 <= growth.bytes_per_s <= 1100
     assert 600 < time_to_full_s(270_000, 1_000_000, growth.bytes_per_s) < 900
@@ -20,8 +20,8 @@ def test_a_stopped_broker_fills_it_steadily() -> None:
 def test_before_there_is_a_rate_nobody_can_say() -> None:
     growth = GrowthRate()
     assert growth.bytes_per_s is None
-    growth.saw(5, 0.0)
-    growth.saw(9, 20.0)
+    growth.add(5, 0.0)
+    growth.add(9, 20.0)
     assert growth.bytes_per_s is None
     assert math.isnan(time_to_full_s(9, 100, growth.bytes_per_s))
     assert math.isnan(time_to_full_s(9, None, 5.0))
@@ -29,9 +29,9 @@ def test_before_there_is_a_rate_nobody_can_say() -> None:
 
 def test_what_was_longer_ago_than_ten_minutes_does_not_count() -> None:
     growth = GrowthRate()
-    growth.saw(0, 0.0)
+    growth.add(0, 0.0)
     for second in range(1000, 2000, 5):
-        growth.saw(1_000_000, float(second))
+        growth.add(1_000_000, float(second))
     assert growth.bytes_per_s == 0
     assert math.isinf(time_to_full_s(1_000_000, 2_000_000, growth.bytes_per_s))
 

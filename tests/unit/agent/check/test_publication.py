@@ -42,9 +42,13 @@ def test_lists_that_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "entry", "reason"),
     [
-        ({"table_include_list": "ks.t,ks.orders"}, "ks.orders", "matches no table of the node"),
-        ({"table_include_list": "ks.t,ks.plain"}, "ks.plain", "ks.plain: cdc is not true"),
-        ({"table_exclude_list": "ks.orders"}, "ks.orders", "matches no table of the node"),
+        ({"table_include_list": "ks.t,ks.orders"}, "ks.orders", "matches no table"),
+        (
+            {"table_include_list": "ks.t,ks.plain"},
+            "ks.plain",
+            "tables without cdc = true: ks.plain",
+        ),
+        ({"table_exclude_list": "ks.orders"}, "ks.orders", "matches no table"),
         ({"field_exclude_list": "ks.t.v,ks.t.w"}, "ks.t.w", "there is no such column"),
         ({"field_exclude_list": "ks.t.k"}, "ks.t.k", "primary key are always published"),
     ],

@@ -22,9 +22,9 @@ def test_nobody_listens() -> None:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (NoHostAvailable("Unable to complete", {}), "no connection to it is open."),
+        (NoHostAvailable("Unable to complete", {}), "no connection is open."),
         (ConnectionShutdown("Connection to x is defunct"), "the connection was lost."),
-        (OperationTimedOut({"x": "Client request timeout"}), "it takes too long."),
+        (OperationTimedOut({"x": "Client request timeout"}), "the request timed out."),
         (NoHostAvailable("Unable", {"x": OSError("no route")}), "no route."),
     ],
 )

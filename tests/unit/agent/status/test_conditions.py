@@ -53,7 +53,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "segment_refused",
         State.DEGRADED,
         "cdc_raw",
-        f"not regular files, so they are not read: {NAME}.",
+        f"irregular files with segment names, which the agent does not read: {NAME}.",
     ),
     "watch": (
         {"watch_error": "inotify: no space left."},

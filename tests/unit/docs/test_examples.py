@@ -22,6 +22,10 @@ KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document()))
 
 _SPAN = re.compile(r"`([^`\n]+)`")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_PATH = re.compile(
+    r"(?:agent|sidecar|mongo_agent|spark_jobs|commitlog|k8s|benches|examples|scripts|requirements)"
+    r"/[\w./-]+"
+)
 _CALL = re.compile(r"(?:^|[\s/=])((?:mongo-)?agent)((?: +[^\s#|;&`]+)+)")
 
 
@@ -78,3 +82,15 @@ def test_properties_of_examples_exist(page: Path) -> None:
     keys = [line.split("=")[0] for line in lines if re.match(r"[a-z][\w.]*=", line)]
     prefixes = tuple(each.removesuffix("*") for each in KNOWN if each.endswith("*"))
     assert [key for key in keys if key not in KNOWN and not key.startswith(prefixes)] == []
+
+
+@pytest.mark.parametrize("page", (*PAGES, REPOSITORY / "CONTRIBUTING.md"), ids=name)
+def test_paths_of_the_repository_exist(page: Path) -> None:
+    spans = _SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8")))
+    paths = [each for each in spans if _PATH.fullmatch(each)]
+    missing = [
+        each
+        for each in paths
+        if not any((REPOSITORY / f"{each}{suffix}").exists() for suffix in ("", ".py", ".rs"))
+    ]
+    assert missing == []

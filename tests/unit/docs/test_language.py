@@ -170,3 +170,29 @@ def test_pages_use_the_present_names() -> None:
         if used in old
     ]
     assert found == []
+
+
+def slugs(page: Path) -> set[str]:
+    """Anchors of the headings of a page."""
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {
+        re.sub(r"[^\w\s-]", "", _LINK.sub(lambda match: match[1], each))
+        .strip()
+        .lower()
+        .replace(" ", "-")
+        for each in headings
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_anchors_lead_to_headings(page: Path) -> None:
+    found = re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    wrong = [
+        (target, anchor)
+        for target, anchor in found
+        if anchor not in slugs((page.parent / target).resolve() if target else page)
+    ]
+    assert wrong == []

@@ -6,7 +6,7 @@ from typing import Literal, final
 
 from commitlog._commitlog import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
 
-_SnapshotMark = Literal[
+_SnapshotMarker = Literal[
     "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
 ]
 _Message = tuple[str, bytes, bytes | None, _Headers, int]
@@ -225,7 +225,7 @@ class MongoEncoder:
         collection: str,
         cluster_time: _ClusterTime,
         read_at_ms: int,
-        snapshot: _SnapshotMark,
+        snapshot: _SnapshotMarker,
         at_ns: int | None = None,
     ) -> MongoBatch:
         """Encode raw documents of one collection as `read` messages. `cluster_time` is a part of

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mongo_encoder::batch::{MessageBatch, MessageEntry};
 use mongo_encoder::bson::{Document, Timestamp};
-use mongo_encoder::change::{SnapshotMark, SnapshotSource};
+use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{DocumentJson, Encoding, EventFormat, Layout};
@@ -245,7 +245,7 @@ fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
         collection: b"cust",
         cluster_time: time,
         read_at_ms: 0,
-        mark: SnapshotMark::True,
+        marker: SnapshotMarker::True,
     };
     let encoder = Encoder::new(format.clone());
     let batch = encoder.encode_snapshot(documents.iter().copied(), &copy, AT_NS);

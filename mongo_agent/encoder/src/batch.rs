@@ -104,8 +104,7 @@ pub struct MessageBatch {
     pub skipped: BTreeMap<String, u64>,
     pub failures: Vec<EncodingFailure>,
     /// Schemas without an id. If there are any, the messages are not valid and the events have to
-    /// be
-    /// encoded again.
+    /// be encoded again.
     pub unregistered: Vec<UnregisteredSchema>,
     /// The state of transactions after each event.
     pub(crate) transactions: Timeline,
@@ -143,8 +142,7 @@ impl MessageBatch {
     }
 
     /// Number of events whose messages are all among the first `messages`: a delete is complete
-    /// only
-    /// with its tombstone.
+    /// only with its tombstone.
     pub fn position_after(&self, messages: usize) -> usize {
         let next = self.entries.get(messages);
         next.map_or(self.events, |next| next.event)

@@ -1,6 +1,7 @@
 //! Change events and snapshot documents, parsed into slices of their bytes.
 
 use crate::bson::{Document, Element, Timestamp, Value};
+use crate::element::{array, document, integer, text, wrong};
 use crate::error::{BsonError, Problem};
 use crate::json::{self, Flavour, Spacing};
 use crate::resume_token;
@@ -65,7 +66,7 @@ pub struct UpdateDescription<'b> {
 
 /// The marker of a snapshot document (`source.snapshot`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SnapshotMark {
+pub enum SnapshotMarker {
     True,
     First,
     FirstInCollection,
@@ -74,7 +75,7 @@ pub enum SnapshotMark {
     Incremental,
 }
 
-impl SnapshotMark {
+impl SnapshotMarker {
     pub const ALL: [Self; 6] = [
         Self::True,
         Self::First,
@@ -109,7 +110,7 @@ pub struct SnapshotSource<'b> {
     pub cluster_time: Timestamp,
     /// Time of the read, milliseconds.
     pub read_at_ms: i64,
-    pub mark: SnapshotMark,
+    pub marker: SnapshotMarker,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +133,7 @@ pub struct Change<'b> {
     pub before: Option<Document<'b>>,
     pub after: Option<Document<'b>>,
     pub update: Option<UpdateDescription<'b>>,
-    pub snapshot: Option<SnapshotMark>,
+    pub snapshot: Option<SnapshotMarker>,
     /// The whole event or document.
     pub raw: Document<'b>,
 }
@@ -249,7 +250,7 @@ impl<'b> Change<'b> {
             before: None,
             after: Some(document),
             update: None,
-            snapshot: Some(source.mark),
+            snapshot: Some(source.marker),
             raw: document,
         })
     }
@@ -375,48 +376,5 @@ impl<'b> UpdateDescription<'b> {
             }
         }
         Ok(update)
-    }
-}
-
-#[cold]
-fn wrong(element: &Element<'_>, member: &'static str) -> BsonError {
-    Problem::Member { member }.at(element.offset)
-}
-
-pub(crate) fn text<'b>(element: &Element<'b>, member: &'static str) -> Result<&'b [u8], BsonError> {
-    match element.value {
-        Value::String(text) => Ok(text),
-        _ => Err(wrong(element, member)),
-    }
-}
-
-pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64, BsonError> {
-    match element.value {
-        Value::Int32(number) => Ok(i64::from(number)),
-        Value::Int64(number) => Ok(number),
-        _ => Err(wrong(element, member)),
-    }
-}
-
-/// `None` for null: the document was deleted before the server looked it up.
-pub(crate) fn document<'b>(
-    element: &Element<'b>,
-    member: &'static str,
-) -> Result<Option<Document<'b>>, BsonError> {
-    match element.value {
-        Value::Document(document) => Ok(Some(document)),
-        Value::Null => Ok(None),
-        _ => Err(wrong(element, member)),
-    }
-}
-
-fn array<'b>(
-    element: &Element<'b>,
-    member: &'static str,
-) -> Result<Option<Document<'b>>, BsonError> {
-    match element.value {
-        Value::Array(array) => Ok(Some(array)),
-        Value::Null => Ok(None),
-        _ => Err(wrong(element, member)),
     }
 }

@@ -46,19 +46,19 @@ impl Encoder {
     }
 
     /// Encodes events after an open transaction, with a choice of collections and topics.
-    pub fn encode_routed<'b, C: Routing>(
+    pub fn encode_routed<'b, R: Routing>(
         &self,
         events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
         transaction: Option<OpenTransaction>,
         at_ns: i64,
-        captures: &mut C,
-    ) -> Result<MessageBatch, C::Error> {
+        routing: &mut R,
+    ) -> Result<MessageBatch, R::Error> {
         let events = events.into_iter();
         let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns)
             .with_transaction(transaction)
             .with_capacity_for(events.clone().map(<[u8]>::len));
         for bytes in events {
-            builder.add(Event::parse(bytes), captures)?;
+            builder.add(Event::parse(bytes), routing)?;
         }
         Ok(builder.into_batch())
     }
@@ -84,17 +84,17 @@ impl Encoder {
     }
 
     /// Encodes snapshot documents with a choice of topics.
-    pub fn encode_snapshot_routed<'b, C: Routing>(
+    pub fn encode_snapshot_routed<'b, R: Routing>(
         &self,
         documents: impl IntoIterator<Item = &'b [u8]>,
         source: &SnapshotSource<'b>,
         at_ns: i64,
-        captures: &mut C,
-    ) -> Result<MessageBatch, C::Error> {
+        routing: &mut R,
+    ) -> Result<MessageBatch, R::Error> {
         let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns);
         for bytes in documents {
             let event = Change::of_snapshot(bytes, source).map(Event::Change);
-            builder.add(event, captures)?;
+            builder.add(event, routing)?;
         }
         Ok(builder.into_batch())
     }
@@ -115,13 +115,13 @@ impl Encoder {
     }
 
     /// Schemas without an id of the documents of a collection.
-    pub fn unregistered_of<C: Routing>(
+    pub fn unregistered_of<R: Routing>(
         &self,
         database: &str,
         collection: &str,
-        captures: &mut C,
-    ) -> Result<Vec<UnregisteredSchema>, C::Error> {
-        let own = captures.topic(database.as_bytes(), collection.as_bytes())?;
+        routing: &mut R,
+    ) -> Result<Vec<UnregisteredSchema>, R::Error> {
+        let own = routing.topic(database.as_bytes(), collection.as_bytes())?;
         let topic = own.unwrap_or_else(|| self.format.topic(&[database, collection]));
         Ok(self.unregistered(Record::Document, &topic))
     }
@@ -130,9 +130,9 @@ impl Encoder {
     pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
         let schemas = self.schemas.of(record, topic, &self.format);
         let ids = &self.format.schema_ids;
-        let lacking = schemas
-            .registered()
+        let missing = schemas
+            .avro_schemas()
             .filter(|schema| ids.get(schema).is_none());
-        lacking.cloned().collect()
+        missing.cloned().collect()
     }
 }

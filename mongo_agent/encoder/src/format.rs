@@ -119,8 +119,7 @@ pub struct EventFormat {
     /// Topic of begin and end of transactions; without it messages have no transaction metadata.
     pub transaction_topic: Option<String>,
     /// Topic of DDL events. Without it they go to the topic of their collection in the native
-    /// layout;
-    /// other layouts skip them.
+    /// layout; other layouts skip them.
     pub schema_topic: Option<String>,
     /// Fields that are excluded from values or renamed there.
     pub fields: FieldRules,
@@ -134,8 +133,7 @@ pub struct EventFormat {
 
 impl EventFormat {
     /// `prefix.database.collection`, or less. Characters that Kafka forbids become `_`, one for
-    /// each
-    /// UTF-16 code unit as in Debezium; the name is cut to Kafka's limit.
+    /// each UTF-16 code unit as in Debezium; the name is cut to Kafka's limit.
     pub(crate) fn topic(&self, parts: &[&str]) -> String {
         const LONGEST: usize = 249;
         let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::bson_writer::{close, open, write_element};
-use crate::change::integer;
+use crate::element::integer;
 use crate::error::BsonError;
 use crate::resume_token;
 

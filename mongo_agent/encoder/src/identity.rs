@@ -2,8 +2,7 @@
 //!
 //! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`,
 //! "Event id"). The form has no clock of a reader and no looked-up document, because two readers
-//! may
-//! find different ones.
+//! may find different ones.
 
 use event_encoding::blake3_batch::{Blake3Batch, HalfDigest, half_digest};
 
@@ -56,8 +55,7 @@ impl Identity {
     }
 
     /// The id of the begin or the end of a transaction. The replica set is included, because each
-    /// one
-    /// reports its own part of a transaction.
+    /// one reports its own part of a transaction.
     pub fn boundary_id(&mut self, boundary: Boundary, replica_set: &str, id: &str) -> [u8; 16] {
         let kind = match boundary {
             Boundary::Begin => 6,

@@ -68,13 +68,13 @@ pub(crate) struct Namespaces {
 
 impl Namespaces {
     /// Looks a collection up.
-    pub(crate) fn find<C: Routing>(
+    pub(crate) fn find<R: Routing>(
         &mut self,
         database: &[u8],
         collection: &[u8],
         format: &EventFormat,
-        captures: &mut C,
-    ) -> Result<usize, C::Error> {
+        routing: &mut R,
+    ) -> Result<usize, R::Error> {
         self.name.clear();
         self.name.extend_from_slice(database);
         self.name.push(b'.');
@@ -85,8 +85,8 @@ impl Namespaces {
         let number = if let Some(number) = self.numbers.get(&*self.name) {
             *number
         } else {
-            let is_captured = captures.captures(database, collection)?;
-            let name = captures.topic(database, collection)?;
+            let is_captured = routing.captures(database, collection)?;
+            let name = routing.topic(database, collection)?;
             let number = self.all.len();
             self.all.push(Namespace {
                 is_captured,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::bson::{Document, Element, Timestamp, Value};
-use crate::change::{integer, text};
+use crate::element::{integer, text};
 use crate::error::{BsonError, Problem};
 
 /// A reply of a cursor. Ranges are places in its bytes.

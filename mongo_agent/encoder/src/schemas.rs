@@ -3,8 +3,7 @@
 //! (`MongoDbSchema`, `MongoDbSchemaFactory`, `SchemaFactory`, `MongoDbSourceInfoStructMaker`).
 //!
 //! Documents are strings, so schemas of collections differ by their names only. Members have the
-//! order
-//! in which the layouts write them.
+//! order in which the layouts write them.
 
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::connect::{Schema, Shape};

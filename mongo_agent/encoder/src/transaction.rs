@@ -79,7 +79,7 @@ pub(crate) struct TransactionOrder {
 struct Step {
     /// Index of the event in its batch.
     event: usize,
-    what: Transition,
+    transition: Transition,
 }
 
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ impl Timeline {
     pub(crate) fn after(&self, events: usize, topics: &[Topic]) -> Option<OpenTransaction> {
         let mut open = self.start.clone();
         for step in self.steps.iter().take_while(|step| step.event < events) {
-            apply(&mut open, &step.what, topics);
+            apply(&mut open, &step.transition, topics);
         }
         open
     }
@@ -116,10 +116,10 @@ impl Timeline {
 /// Returns the numbers of a counted event.
 fn apply(
     open: &mut Option<OpenTransaction>,
-    what: &Transition,
+    transition: &Transition,
     topics: &[Topic],
 ) -> Option<TransactionOrder> {
-    match what {
+    match transition {
         Transition::Ended => {
             *open = None;
             None
@@ -201,12 +201,12 @@ impl Transactions {
     fn step(
         &mut self,
         event: usize,
-        what: Transition,
+        transition: Transition,
         topics: &[Topic],
     ) -> Option<TransactionOrder> {
-        let part = apply(&mut self.open, &what, topics);
-        self.timeline.steps.push(Step { event, what });
-        part
+        let order = apply(&mut self.open, &transition, topics);
+        self.timeline.steps.push(Step { event, transition });
+        order
     }
 
     /// Undoes an event.
@@ -255,16 +255,16 @@ pub(crate) fn write_value(
                 .values()
                 .fold(0_u64, |sum, count| sum.saturating_add(*count));
             writer.literal(br#","event_count":"#);
-            writer.there();
+            writer.some();
             writer.number(number(events));
             writer.literal(br#","data_collections":"#);
-            writer.there();
+            writer.some();
             writer.open_list();
             for (index, (collection, count)) in counts.iter().enumerate() {
-                writer.next(index == 0);
+                writer.item(index == 0);
                 // Counts of Debezium 1 are not optional.
                 if format.layout != Layout::Debezium1 {
-                    writer.there();
+                    writer.some();
                 }
                 writer.literal(br#"{"data_collection":"#);
                 writer.text(format.data_collection(collection).as_bytes());
@@ -283,19 +283,19 @@ pub(crate) fn write_value(
 }
 
 /// The member `transaction` of an event: `{"id":…,"total_order":…,"data_collection_order":…}`.
-pub(crate) fn write_part<F: ValueWriter>(writer: &mut F, part: Option<(&str, TransactionOrder)>) {
+pub(crate) fn write_order<F: ValueWriter>(writer: &mut F, order: Option<(&str, TransactionOrder)>) {
     writer.literal(br#""transaction":"#);
-    let Some((id, part)) = part else {
+    let Some((id, order)) = order else {
         writer.null();
         return;
     };
-    let number = |order: u64| i64::try_from(order).unwrap_or(i64::MAX);
-    writer.there();
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    writer.some();
     writer.literal(br#"{"id":"#);
     writer.text(id.as_bytes());
     writer.literal(br#","total_order":"#);
-    writer.number(number(part.total_order));
+    writer.number(number(order.total_order));
     writer.literal(br#","data_collection_order":"#);
-    writer.number(number(part.data_collection_order));
+    writer.number(number(order.data_collection_order));
     writer.literal(b"}");
 }

@@ -12,7 +12,7 @@ use crate::schemas::{self, Record};
 use crate::value_writer::{ValueWriter, writer_for};
 
 /// The cache is cleared at so many topics; schemas are then made again.
-const MAX_REMEMBERED: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
 /// The bytes before and after a key or a value.
 #[derive(Debug, Clone, Default)]
@@ -45,17 +45,17 @@ pub(crate) struct TopicFormats {
 
 /// The format of a key or a value.
 #[derive(Debug, Clone)]
-enum Known {
+enum PartFormat {
     /// JSON, with a schema or without.
-    Framed(WireFormat),
+    Json(WireFormat),
     /// Avro, with the id of this schema.
-    Registered(UnregisteredSchema),
+    Avro(UnregisteredSchema),
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct TopicSchemas {
-    key: Known,
-    value: Known,
+    key: PartFormat,
+    value: PartFormat,
 }
 
 /// Why a topic has no formats yet.
@@ -69,19 +69,19 @@ pub(crate) enum SchemaMissing {
 
 impl TopicSchemas {
     fn new(record: Record, topic: &str, format: &EventFormat) -> Self {
-        let known = |part, encoding| {
+        let part_format = |part, encoding| {
             let schema = |names| match part {
                 MessagePart::Key => schemas::key(record, topic, names, format),
                 MessagePart::Value => schemas::value(record, topic, names, format),
             };
             match encoding {
-                Encoding::JsonWithSchema => Known::Framed(WireFormat {
+                Encoding::JsonWithSchema => PartFormat::Json(WireFormat {
                     start: schema(format.names).json_envelope(),
                     end: JSON_ENVELOPE_END,
                 }),
                 Encoding::Avro => {
                     let schema = schema(format.names.for_avro()).avro();
-                    Known::Registered(UnregisteredSchema {
+                    PartFormat::Avro(UnregisteredSchema {
                         part,
                         topic: topic.to_owned(),
                         record: record_name(&schema),
@@ -89,32 +89,32 @@ impl TopicSchemas {
                     })
                 }
                 // The text of `StringConverter` is not offered for MongoDB.
-                Encoding::Json | Encoding::Text => Known::Framed(WireFormat::default()),
+                Encoding::Json | Encoding::Text => PartFormat::Json(WireFormat::default()),
             }
         };
         Self {
-            key: known(MessagePart::Key, format.key),
-            value: known(MessagePart::Value, format.value),
+            key: part_format(MessagePart::Key, format.key),
+            value: part_format(MessagePart::Value, format.value),
         }
     }
 
     /// The schemas that need an id.
-    pub(crate) fn registered(&self) -> impl Iterator<Item = &UnregisteredSchema> {
-        let sides = [&self.key, &self.value].into_iter();
-        sides.filter_map(|known| match known {
-            Known::Framed(_) => None,
-            Known::Registered(schema) => Some(schema),
+    pub(crate) fn avro_schemas(&self) -> impl Iterator<Item = &UnregisteredSchema> {
+        let parts = [&self.key, &self.value].into_iter();
+        parts.filter_map(|part| match part {
+            PartFormat::Json(_) => None,
+            PartFormat::Avro(schema) => Some(schema),
         })
     }
 
     pub(crate) fn formats(&self, format: &EventFormat) -> Result<TopicFormats, SchemaMissing> {
         let ids = &format.schema_ids;
-        if let Some(schema) = self.registered().find(|schema| ids.is_abandoned(schema)) {
+        if let Some(schema) = self.avro_schemas().find(|schema| ids.is_abandoned(schema)) {
             return Err(SchemaMissing::Abandoned(schema.clone()));
         }
-        let format_of = |known: &Known| match known {
-            Known::Framed(format_of) => Some(format_of.clone()),
-            Known::Registered(schema) => Some(WireFormat {
+        let format_of = |part: &PartFormat| match part {
+            PartFormat::Json(format) => Some(format.clone()),
+            PartFormat::Avro(schema) => Some(WireFormat {
                 start: confluent_header(ids.get(schema)?).to_vec(),
                 end: b"",
             }),
@@ -122,8 +122,10 @@ impl TopicSchemas {
         if let (Some(key), Some(value)) = (format_of(&self.key), format_of(&self.value)) {
             return Ok(TopicFormats { key, value });
         }
-        let lacking = self.registered().filter(|schema| ids.get(schema).is_none());
-        Err(SchemaMissing::Unregistered(lacking.cloned().collect()))
+        let missing = self
+            .avro_schemas()
+            .filter(|schema| ids.get(schema).is_none());
+        Err(SchemaMissing::Unregistered(missing.cloned().collect()))
     }
 }
 
@@ -147,17 +149,17 @@ impl SchemaCache {
         format: &EventFormat,
     ) -> Arc<TopicSchemas> {
         let key = (record, topic.into());
-        let found = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = found.get(&key) {
-            return Arc::clone(found);
+        let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schemas) = cached.get(&key) {
+            return Arc::clone(schemas);
         }
-        drop(found);
-        let made = Arc::new(TopicSchemas::new(record, topic, format));
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MAX_REMEMBERED {
-            all.clear();
+        drop(cached);
+        let schemas = Arc::new(TopicSchemas::new(record, topic, format));
+        let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if cached.len() >= MAX_CACHED {
+            cached.clear();
         }
-        all.insert(key, Arc::clone(&made));
-        made
+        cached.insert(key, Arc::clone(&schemas));
+        schemas
     }
 }

@@ -6,7 +6,7 @@ mod written;
 
 use mongo_encoder::batch::{Kind, MessageBatch, NOT_CAPTURED};
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::change::{SnapshotMark, SnapshotSource};
+use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{DocumentJson, EventFormat, Layout};
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn copied(format: EventFormat, documents: &[Vec<u8>]) -> MessageBatch {
             increment: 6,
         },
         read_at_ms: 1_600_000_000_000,
-        mark: SnapshotMark::Last,
+        marker: SnapshotMarker::Last,
     };
     Encoder::new(format).encode_snapshot(documents.iter().map(Vec::as_slice), &copy, AT_NS)
 }

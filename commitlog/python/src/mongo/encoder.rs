@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use event_encoding::avro_names::NameAdjustment;
 use mongo_encoder::batch;
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::change::{SnapshotMark, SnapshotSource};
+use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
@@ -18,9 +18,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::batch::MongoBatch;
-use super::captures::{Routing, SnapshotRouting, StreamRouting};
 use super::events::ChangeEvents;
 use super::input::{Input, inputs};
+use super::routing::{Routing, SnapshotRouting, StreamRouting};
 use super::transaction::MongoTransaction;
 use crate::avro::{SchemaIds, Unregistered};
 use crate::format::unknown;
@@ -155,7 +155,7 @@ impl MongoEncoder {
             collection: collection.as_bytes(),
             cluster_time: Timestamp { seconds, increment },
             read_at_ms,
-            mark: SnapshotMark::named(snapshot).ok_or_else(|| unknown("snapshot", snapshot))?,
+            marker: SnapshotMarker::named(snapshot).ok_or_else(|| unknown("snapshot", snapshot))?,
         };
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {

@@ -1,12 +1,12 @@
 //! `mongo_agent.encoder`: raw BSON of MongoDB as messages.
 
 mod batch;
-mod captures;
 mod encoder;
 mod events;
 mod fragments;
 mod input;
 mod reply;
+mod routing;
 mod transaction;
 
 use pyo3::prelude::*;

@@ -36,8 +36,7 @@ fn has(document: Document<'_>, name: &[u8]) -> Result<bool, BsonError> {
 }
 
 /// A document without the field at a path, or with a new name for it. As in Debezium, a renamed
-/// field
-/// becomes the last one, and arrays in arrays are not entered.
+/// field becomes the last one, and arrays in arrays are not entered.
 fn write_value_with_rules(
     out: &mut Vec<u8>,
     document: Document<'_>,

@@ -147,8 +147,7 @@ pub(crate) fn rewrite_document(
 }
 
 /// Applies rules to a raw event: to its images and its update description. `_id` of the document
-/// key
-/// always stays.
+/// key always stays.
 pub(crate) fn rewrite_event(
     rules: &[Arc<Rule>],
     event: Document<'_>,

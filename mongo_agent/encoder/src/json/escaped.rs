@@ -1,7 +1,6 @@
 //! Characters that Java's driver writes as `\uXXXX`: the categories Cc, Cf, Cn, Co, Cs, Lm, Mc, Me,
 //! Mn, Zl and Zp of Unicode 15, which Java 21 knows. Other versions of Java may differ in
-//! characters
-//! that were unassigned.
+//! characters that were unassigned.
 
 /// Whether a character of the basic plane is escaped; characters of other planes always are.
 #[inline]

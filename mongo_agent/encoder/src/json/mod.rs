@@ -1,8 +1,7 @@
 //! Writes BSON as extended JSON, byte for byte as Java's driver does.
 //!
 //! The output is JSON, or the content of a JSON string, as Debezium's envelope embeds documents:
-//! then
-//! each quote and backslash is escaped once more.
+//! then each quote and backslash is escaped once more.
 
 mod escaped;
 mod number;

@@ -88,8 +88,7 @@ fn write_scientific(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
 }
 
 /// Decimal128 in binary integer encoding; a coefficient of more than 34 digits counts as zero, as
-/// in
-/// its specification.
+/// in its specification.
 pub fn write_decimal128(out: &mut Vec<u8>, bits: u128) {
     const LARGEST: u128 = 10_u128.pow(34) - 1;
     const BIAS: i32 = 6176;

@@ -16,8 +16,7 @@ pub(crate) fn write_key(writer: &mut dyn ValueWriter, subject: &str) {
 }
 
 /// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout only the event. With
-/// a
-/// schema the event is a string.
+/// a schema the event is a string.
 pub(crate) fn write_value(
     writer: &mut dyn ValueWriter,
     event: &DdlEvent<'_>,

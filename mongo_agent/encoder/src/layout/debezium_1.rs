@@ -7,12 +7,11 @@ use super::envelope::{write_document, write_operation, write_optional};
 use super::source::{Source, write_place, write_start};
 use crate::bson::{Document, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
-use crate::change::{
-    Change, Operation, SnapshotMark, Transaction, UpdateDescription, integer, text,
-};
+use crate::change::{Change, Operation, SnapshotMarker, Transaction, UpdateDescription};
+use crate::element::{integer, text};
 use crate::error::BsonError;
 use crate::format::EventFormat;
-use crate::transaction::write_part;
+use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
 
 pub(super) fn write_value<F: ValueWriter>(
@@ -45,7 +44,7 @@ pub(super) fn write_value<F: ValueWriter>(
     write_source(writer, &Source::from(change), format)?;
     write_operation(writer, change.operation, context.at_ns);
     writer.literal(b",");
-    write_part(writer, context.part);
+    write_order(writer, context.order);
     writer.literal(b"}");
     Ok(())
 }
@@ -57,10 +56,10 @@ fn write_first_source<F: ValueWriter + ?Sized>(
     format: &EventFormat,
 ) {
     writer.literal(br#""source":{"version":"#);
-    writer.there();
+    writer.some();
     writer.text(format.connector_version.as_bytes());
     writer.literal(br#","connector":"#);
-    writer.there();
+    writer.some();
     writer.plain("mongodb");
     writer.literal(br#","name":"#);
     writer.text(format.topic_prefix.as_bytes());
@@ -79,11 +78,11 @@ fn write_first_source<F: ValueWriter + ?Sized>(
     writer.unsigned(source.cluster_time.increment);
     let is_copied = source
         .snapshot
-        .is_some_and(|mark| mark != SnapshotMark::Incremental);
+        .is_some_and(|mark| mark != SnapshotMarker::Incremental);
     writer.literal(br#","h":"#);
     writer.null();
     writer.literal(br#","initsync":"#);
-    writer.there_by_default();
+    writer.some_by_default();
     writer.boolean(is_copied);
     writer.literal(b"}");
 }
@@ -112,7 +111,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer.literal(br#","stxnid":"#);
     match transaction {
         Some(transaction) => {
-            writer.there();
+            writer.some();
             writer.text(&session_transaction(transaction)?);
         }
         None => writer.null(),

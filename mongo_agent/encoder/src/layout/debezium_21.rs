@@ -8,7 +8,7 @@ use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
 use crate::format::EventFormat;
-use crate::transaction::write_part;
+use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
 
 pub(super) fn write_value<F: ValueWriter>(
@@ -29,7 +29,7 @@ pub(super) fn write_value<F: ValueWriter>(
     write_source(writer, &Source::from(change), format)?;
     write_operation(writer, change.operation, context.at_ns);
     writer.literal(b",");
-    write_part(writer, context.part);
+    write_order(writer, context.order);
     writer.literal(b"}");
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
 use crate::format::EventFormat;
-use crate::transaction::write_part;
+use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
 
 pub(super) fn write_value<F: ValueWriter>(
@@ -27,7 +27,7 @@ pub(super) fn write_value<F: ValueWriter>(
     writer.literal(br#","ts_ns":"#);
     write_optional(writer, Some(at_ns));
     writer.literal(b",");
-    write_part(writer, context.part);
+    write_order(writer, context.order);
     writer.literal(b"}");
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Members that the envelopes of all Debezium releases share.
 
 use crate::bson::{Document, Element, Value};
-use crate::change::{Change, Operation, UpdateDescription, integer, text};
+use crate::change::{Change, Operation, UpdateDescription};
+use crate::element::{integer, text};
 use crate::error::BsonError;
 use crate::format::EventFormat;
 use crate::value_writer::ValueWriter;
@@ -9,7 +10,7 @@ use crate::value_writer::ValueWriter;
 pub(super) fn write_optional<F: ValueWriter + ?Sized>(writer: &mut F, number: Option<i64>) {
     match number {
         Some(number) => {
-            writer.there();
+            writer.some();
             writer.number(number);
         }
         None => writer.null(),
@@ -31,7 +32,7 @@ pub(super) fn write_images<F: ValueWriter>(
 /// `,"op":…,"ts_ms":…`; `at_ns` is in nanoseconds.
 pub(super) fn write_operation<F: ValueWriter>(writer: &mut F, operation: Operation, at_ns: i64) {
     writer.literal(br#","op":"#);
-    writer.there();
+    writer.some();
     writer.plain(operation.letter());
     writer.literal(br#","ts_ms":"#);
     write_optional(writer, Some(at_ns.div_euclid(1_000_000)));
@@ -48,7 +49,7 @@ pub(super) fn write_document<F: ValueWriter>(
         return Ok(());
     };
     let (flavour, spacing) = format.document_json.of_documents();
-    writer.there();
+    writer.some();
     writer.document(document, flavour, spacing)
 }
 
@@ -71,7 +72,7 @@ fn write_description<F: ValueWriter>(
     update: &UpdateDescription<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    writer.there();
+    writer.some();
     writer.literal(br#"{"removedFields":"#);
     write_list(writer, update.removed_fields, |writer, element| {
         writer.text(text(element, "removedFields")?);
@@ -81,7 +82,7 @@ fn write_description<F: ValueWriter>(
     match update.updated_fields {
         Some(fields) => {
             let (flavour, spacing) = format.document_json.of_updated_fields();
-            writer.there();
+            writer.some();
             writer.document(fields, flavour, spacing)?;
         }
         None => writer.null(),
@@ -105,10 +106,10 @@ fn write_list<F: ValueWriter>(
         let mut elements = list.elements();
         while let Some(element) = elements.read()? {
             if is_empty {
-                writer.there();
+                writer.some();
                 writer.open_list();
             }
-            writer.next(is_empty);
+            writer.item(is_empty);
             is_empty = false;
             write(writer, &element)?;
         }

@@ -22,7 +22,7 @@ pub(crate) struct ValueContext<'s> {
     /// Time of publication, nanoseconds.
     pub at_ns: i64,
     /// Id of the transaction, and the event's numbers in it.
-    pub part: Option<(&'s str, TransactionOrder)>,
+    pub order: Option<(&'s str, TransactionOrder)>,
 }
 
 /// Appends the value of a change.

@@ -2,7 +2,7 @@
 
 use super::envelope::write_optional;
 use crate::bson::Timestamp;
-use crate::change::{Change, DdlEvent, SnapshotMark, Transaction};
+use crate::change::{Change, DdlEvent, SnapshotMarker, Transaction};
 use crate::error::BsonError;
 use crate::format::EventFormat;
 use crate::json::{Flavour, Spacing};
@@ -17,7 +17,7 @@ pub(crate) struct Source<'b> {
     pub wall_time_ms: Option<i64>,
     /// Milliseconds.
     pub ts_ms: i64,
-    pub snapshot: Option<SnapshotMark>,
+    pub snapshot: Option<SnapshotMarker>,
     pub transaction: Option<Transaction<'b>>,
     pub transaction_index: u64,
 }
@@ -67,7 +67,7 @@ pub(super) fn write_start<F: ValueWriter + ?Sized>(
     writer.literal(br#","ts_ms":"#);
     writer.number(source.ts_ms);
     writer.literal(br#","snapshot":"#);
-    writer.there_by_default();
+    writer.some_by_default();
     writer.plain(source.snapshot.map_or("false", |mark| mark.name()));
     writer.literal(br#","db":"#);
     writer.text_or_null(source.database);
@@ -91,7 +91,7 @@ pub(super) fn write_session<F: ValueWriter + ?Sized>(
     writer.literal(br#","lsid":"#);
     match &source.transaction {
         Some(transaction) => {
-            writer.there();
+            writer.some();
             writer.document(transaction.lsid, Flavour::Strict, Spacing::Compact)?;
         }
         None => writer.null(),

@@ -73,12 +73,12 @@ impl ValueWriter for AvroWriter<'_> {
     }
 
     #[inline]
-    fn there(&mut self) {
+    fn some(&mut self) {
         self.out.push(SECOND);
     }
 
     #[inline]
-    fn there_by_default(&mut self) {
+    fn some_by_default(&mut self) {
         self.out.push(0);
     }
 
@@ -139,7 +139,7 @@ impl ValueWriter for AvroWriter<'_> {
 
     fn open_list(&mut self) {}
 
-    fn next(&mut self, _: bool) {
+    fn item(&mut self, _: bool) {
         self.out.push(ONE);
     }
 

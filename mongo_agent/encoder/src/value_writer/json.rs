@@ -32,10 +32,10 @@ impl ValueWriter for JsonWriter<'_> {
     }
 
     #[inline]
-    fn there(&mut self) {}
+    fn some(&mut self) {}
 
     #[inline]
-    fn there_by_default(&mut self) {}
+    fn some_by_default(&mut self) {}
 
     #[inline]
     fn text(&mut self, text: &[u8]) {
@@ -112,7 +112,7 @@ impl ValueWriter for JsonWriter<'_> {
         self.out.push(b'[');
     }
 
-    fn next(&mut self, is_first: bool) {
+    fn item(&mut self, is_first: bool) {
         if !is_first {
             self.out.push(b',');
         }

@@ -1,8 +1,7 @@
 //! Writes the members of keys and values, as JSON or in Avro's binary form.
 //!
 //! A layout lists its members once, in the order of their schema (`schemas`). Literals are written
-//! by
-//! JSON only, union branches by Avro only.
+//! by JSON only, union branches by Avro only.
 
 mod avro;
 mod json;
@@ -27,10 +26,10 @@ pub(crate) trait ValueWriter {
     fn null(&mut self);
 
     /// The value of an optional member follows.
-    fn there(&mut self);
+    fn some(&mut self);
 
     /// The value of an optional member with a default follows.
-    fn there_by_default(&mut self);
+    fn some_by_default(&mut self);
 
     fn text(&mut self, text: &[u8]);
 
@@ -69,7 +68,7 @@ pub(crate) trait ValueWriter {
     fn open_list(&mut self);
 
     /// An element of a list follows.
-    fn next(&mut self, is_first: bool);
+    fn item(&mut self, is_first: bool);
 
     fn close_list(&mut self);
 }

@@ -7,17 +7,17 @@ use mongo_encoder::namespaces;
 use pyo3::prelude::*;
 
 /// The cache is cleared at so many answers; callables are then asked again.
-const MAX_REMEMBERED: usize = 10_000;
+const MAX_CACHED: usize = 10_000;
 
 type Answers<A> = HashMap<(Box<[u8]>, Box<[u8]>), A>;
 
 /// A callable `(database, collection) -> A`, called once for each collection.
-struct Remembered<A> {
+struct AnswerCache<A> {
     ask: Py<PyAny>,
     answers: Mutex<Answers<A>>,
 }
 
-impl<A: Clone> Remembered<A> {
+impl<A: Clone> AnswerCache<A> {
     fn new(ask: Py<PyAny>) -> Self {
         Self {
             ask,
@@ -44,7 +44,7 @@ impl<A: Clone> Remembered<A> {
             read(&self.ask.bind(py).call1((database, collection))?)
         })?;
         self.with_answers(|answers| {
-            if answers.len() >= MAX_REMEMBERED {
+            if answers.len() >= MAX_CACHED {
                 answers.clear();
             }
             answers.insert(key, answer.clone());
@@ -60,15 +60,15 @@ impl<A: Clone> Remembered<A> {
 /// Which collections are captured, and their topics. Without callables all are captured, and their
 /// topics are those of the format.
 pub struct Routing {
-    admits: Option<Remembered<bool>>,
-    topics: Option<Remembered<String>>,
+    admits: Option<AnswerCache<bool>>,
+    topics: Option<AnswerCache<String>>,
 }
 
 impl Routing {
     pub fn new(admits: Option<Py<PyAny>>, topics: Option<Py<PyAny>>) -> Self {
         Self {
-            admits: admits.map(Remembered::new),
-            topics: topics.map(Remembered::new),
+            admits: admits.map(AnswerCache::new),
+            topics: topics.map(AnswerCache::new),
         }
     }
 

@@ -1,1 +1,1 @@
-"""What the command lines of all agents share."""
+"""Parts of the command line that both agents share."""

@@ -1,4 +1,4 @@
-"""What a command line asks of a running agent, over its HTTP."""
+"""The HTTP client of the command line for a running agent."""
 
 import json
 import urllib.error
@@ -15,8 +15,8 @@ _EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 class AgentClient:
-    """`url` is that of the agent, `token` what it wants of those who change something. What its
-    methods ask for is answered by a JSON object; they raise `UnavailableError` where it is not."""
+    """Requests to an agent at `url`, with its `token`. Answers are JSON objects; methods raise
+    `UnavailableError` otherwise."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url.rstrip("/")
@@ -24,13 +24,13 @@ class AgentClient:
 
     @classmethod
     def at(cls, host: str, port: int, token: str | None = None) -> Self:
-        """The agent that is bound to an address, on this machine."""
+        """A client for an agent on this machine, by its address."""
         shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
         return cls(f"http://{shown}:{port}", token)
 
     @classmethod
     def of(cls, properties: SidecarProperties, url: str | None) -> Self:
-        """The agent that has these properties, or the one at a URL, with their token. Raises
+        """A client for the agent with these properties, or at `url`, with their token. Raises
         ConfigError."""
         file = properties.http_token_file
         token = read_token(file) if file is not None else None
@@ -39,11 +39,11 @@ class AgentClient:
         return cls.at(properties.http_host, properties.http_port, token)
 
     def get(self, path: str) -> Mapping[str, Any]:
-        """What a page says."""
+        """GET a page."""
         return self._answer(urllib.request.Request(f"{self._url}{path}"))
 
     def post(self, path: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer to a request; a refusal is one too."""
+        """POST a document; a rejection is an answer too."""
         headers = {"Content-Type": "application/json"}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -52,27 +52,27 @@ class AgentClient:
 
     def _answer(self, request: urllib.request.Request) -> Mapping[str, Any]:
         try:
-            # An agent is on this machine or near: no proxy stands between.
+            # The agent is local or nearby, so no proxy is used.
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
             try:
                 with opener.open(request, timeout=_TIMEOUT_S) as reply:
                     found = json.load(reply)
             except urllib.error.HTTPError as error:
-                # A refusal is an answer, and has its sentence in the body.
+                # A rejection has its reason in the body.
                 with error:
                     found = json.load(error)
         except (OSError, ValueError) as error:
             raise UnavailableError(
                 f"No agent answers at {self._url}: {_reason(error)}. Start it, or name another "
-                "one by --url."
+                "one with --url."
             ) from error
         if not isinstance(found, dict):
-            raise UnavailableError(f"What answers at {self._url} is no agent.")
+            raise UnavailableError(f"The server at {self._url} is not an agent. Correct --url.")
         return found
 
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, ValueError):
-        return "the answer is no JSON"
+        return "the answer is not JSON"
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)

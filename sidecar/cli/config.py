@@ -13,16 +13,16 @@ from sidecar.properties import rows
 
 
 def config_group(document: Callable[[], str], page: str) -> click.Group:
-    """`document` makes the manual's page of that name."""
+    """The group `config`; `document` returns the reference page `page`."""
 
     @click.group("config", short_help="Check, show or document the configuration.")
     @configuration_options
     def config() -> None:
-        """The configuration, without touching the database or the broker."""
+        """Check, show or document the configuration, without a database or broker."""
 
     @config.command("docs", short_help=f"Print {page}.")
     def docs() -> None:
-        """Every property, in Markdown."""
+        """Print every property as Markdown."""
         click.echo(document(), nl=False)
 
     config.add_command(_check)
@@ -30,35 +30,39 @@ def config_group(document: Callable[[], str], page: str) -> click.Group:
     return config
 
 
-@click.command("check", short_help="Say what is wrong with it.")
+@click.command("check", short_help="Check the configuration.")
 @configuration_options
 @click.pass_obj
 def _check(invocation: Invocation[Any]) -> None:
-    """Name every mistake in the files, in the directories they name and in what the broker's client
-    is to get; exit code 2 if there is one."""
+    """Report every mistake in the files, their directories and the Kafka client's settings.
+
+    Exit code 2 if there is one.
+    """
     config = invocation.usable_config()
-    # Imported here: the broker's client takes long to load.
+    # Imported here: the Kafka client loads slowly.
     from sidecar.sinks.registry import sink_problems
 
     problems = sink_problems(config.properties)
     if problems:
         raise ConfigError(*problems)
     _warn(config)
-    print("The configuration is good.")
+    print("The configuration is valid.")
 
 
-@click.command("show", short_help="Show what is in force.")
+@click.command("show", short_help="Show the effective configuration.")
 @configuration_options
-@click.option("--all", "show_all", is_flag=True, help="Properties at their defaults too.")
+@click.option("--all", "show_all", is_flag=True, help="Show properties with default values too.")
 @click.pass_obj
 def _show(invocation: Invocation[Any], show_all: bool) -> None:
-    """Each property in force and where it comes from; secrets are masked. Sentences about settings
-    without effect go to standard error."""
+    """Show each effective property with its origin; secrets are masked.
+
+    Warnings about settings without effect go to standard error.
+    """
     config = invocation.config()
     _warn(config)
     shown = [row for row in rows(config.loaded) if show_all or str(row.origin) != "default"]
     print_rows(
-        ("property", "value", "from"),
+        ("property", "value", "origin"),
         [(row.name, row.value, str(row.origin)) for row in shown],
         lambda name, value, origin: f"{name}={value}  # {origin}",
     )

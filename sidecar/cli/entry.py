@@ -1,4 +1,4 @@
-"""A command line from its first word to the exit code of the process."""
+"""Runs a command line and ends the process with its exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -16,8 +16,11 @@ _INTERRUPTED = 130
 
 
 def begin(context: click.Context, run: click.Command) -> None:
-    """What the group itself does: without a command it is `run`; without a configuration
-    too it prints the help and raises ConfigError. SIGTERM ends every other command at once."""
+    """Run the group itself: `run` is the default command.
+
+    Without a configuration it prints the help and raises ConfigError. SIGTERM ends every command
+    other than `run` at once.
+    """
     if context.invoked_subcommand not in (None, run.name):
         deferred_sigterm.release()
     if context.invoked_subcommand is not None:
@@ -26,9 +29,7 @@ def begin(context: click.Context, run: click.Command) -> None:
         context.invoke(run)
         return
     click.echo(context.get_help(), err=True)
-    raise ConfigError(
-        f"No configuration is given. Name the properties file: {context.info_name} --config FILE"
-    )
+    raise ConfigError(f"No configuration file. Name it: {context.info_name} --config FILE")
 
 
 def run_command_line(
@@ -37,9 +38,9 @@ def run_command_line(
     arguments: Sequence[str] | None,
     expected: tuple[type[BaseException], ...] = (),
 ) -> NoReturn:
-    """Runs a command line, that of the process without `arguments`, and ends the process.
+    """Run a command line, by default that of the process, and end the process.
 
-    `expected` are errors of the agent's own whose messages are written for people.
+    `expected` are further exceptions whose messages are complete for the user.
     """
     try:
         code = group.main(

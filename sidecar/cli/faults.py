@@ -1,4 +1,4 @@
-"""How a command line ends when something is wrong: one sentence and an exit code."""
+"""Ends a command line after an error: one message and an exit code."""
 
 import sys
 import traceback
@@ -16,9 +16,9 @@ def exit_with(
     is_debugging: bool,
     expected: tuple[type[BaseException], ...] = (),
 ) -> NoReturn:
-    """Says what is wrong on stderr and ends the process; a traceback comes only with `--debug`.
+    """Print the error on stderr and end the process; with a traceback only with `--debug`.
 
-    `expected` are errors of the agent's own whose messages are written for people.
+    `expected` are further exceptions whose messages are complete for the user.
     """
     is_expected = isinstance(error, (SidecarError, OSError, *expected))
     if is_debugging:
@@ -26,12 +26,12 @@ def exit_with(
     for sentence in _sentences(error, is_expected):
         print(f"{command}: {sentence}", file=sys.stderr)
     if not is_debugging and not is_expected:
-        print(f"{command}: --debug before the command shows where.", file=sys.stderr)
+        print(f"{command}: run it with --debug for the traceback.", file=sys.stderr)
     sys.exit(exit_code(error))
 
 
 def exit_code(error: BaseException) -> int:
-    """2 configuration, 3 locked, 4 refused, else 1 (`sidecar.errors`)."""
+    """2 configuration, 3 locked, 4 access denied, else 1 (`sidecar.errors`)."""
     return error.exit_code if isinstance(error, SidecarError) else EXIT_FAULT
 
 
@@ -42,4 +42,4 @@ def _sentences(error: BaseException, is_expected: bool) -> list[str]:
         return [f"{error.filename}: {error.strerror}."]
     if is_expected:
         return [str(error)]
-    return [f"An unexpected fault: {type(error).__name__}: {error}"]
+    return [f"Unexpected error: {type(error).__name__}: {error}"]

@@ -1,4 +1,4 @@
-"""Findings of a check on the terminal, as lines for a pipe, or as JSON."""
+"""Prints the findings of checks: rows on a terminal, lines in a pipe, or JSON."""
 
 import json
 import sys
@@ -25,18 +25,19 @@ _SUBJECT_WIDTH = 16
 
 
 def json_option(command: Command) -> Command:
-    """`--json` of a command that shows findings."""
+    """Add the option `--json` to a command that prints findings."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document when all is checked."
+        "--json", "as_json", is_flag=True, help="Print one JSON document after all checks."
     )(command)
 
 
 def check_and_exit(
     checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT], *, as_json: bool
 ) -> None:
-    """Runs the checks, shows each finding as it is made, and ends the process: with 0 without a
-    fault, with 1 otherwise. `load` reads the configuration; with `--json` its mistakes are findings
-    too, and the exit code is 2."""
+    """Run the checks, print each finding, and end the process: with 0 without a fault, else with 1.
+
+    `load` reads the configuration. With `--json` its mistakes are findings, with exit code 2.
+    """
     if as_json:
         sys.exit(_json(checks, load))
     probe = load()
@@ -46,7 +47,7 @@ def check_and_exit(
 
 
 def show_findings(found: Iterable[Finding], before: Callable[[], None] = lambda: None) -> int:
-    """Prints each finding when it is there, after calling `before`. Gives the exit code."""
+    """Print each finding, after calling `before`. Returns the exit code."""
     levels: Counter[Level] = Counter()
     console = Console() if sys.stdout.isatty() else None
     for finding in found:
@@ -63,7 +64,7 @@ def show_findings(found: Iterable[Finding], before: Callable[[], None] = lambda:
 
 
 def document_of(findings: Sequence[Finding], exit_code: int) -> dict[str, object]:
-    """What `--json` prints."""
+    """The document that `--json` prints."""
     levels = Counter(finding.level for finding in findings)
     return {
         "findings": [finding.to_document() for finding in findings],
@@ -91,7 +92,7 @@ def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
 
 
 class _Progress:
-    """What is waited for: a moving line on a terminal, one line on stderr otherwise."""
+    """Progress: a status line on a terminal, single lines on stderr otherwise."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
@@ -105,7 +106,7 @@ class _Progress:
         self.hide()
 
     def show(self, waiting: Waiting) -> None:
-        text = f"asking {listed(list(waiting.servers))} …"
+        text = f"waiting for {listed(list(waiting.servers))} …"
         if self._console.is_terminal:
             if self._status is None:
                 self._status = self._console.status(escape(text))
@@ -117,14 +118,14 @@ class _Progress:
             print(text, file=sys.stderr, flush=True)
 
     def hide(self) -> None:
-        """So that a finding is printed on a line of its own."""
+        """Clear the status line before a finding is printed."""
         if self._status is not None:
             self._status.stop()
             self._status = None
 
 
 def _line(finding: Finding) -> str:
-    # A message of several lines would look like several findings.
+    # A message with line breaks would look like several findings.
     text = f"{finding.level:8}{finding.subject}: {finding.message} {finding.remedy}"
     return " ".join(text.split("\n")).rstrip()
 

@@ -1,4 +1,4 @@
-"""What every command shares: the properties files, overrides, and whether tracebacks are wanted."""
+"""Options of every command: properties files, overrides, and whether to print tracebacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Configuration(Protocol):
-    """What every agent's configuration has."""
+    """The common part of the agents' configurations."""
 
     @property
     def loaded(self) -> Loaded[Properties]: ...
@@ -25,7 +25,7 @@ class Configuration(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences worth saying at a start."""
+        """Warnings to log at the start."""
 
 
 Config = TypeVar("Config", bound=Configuration)
@@ -33,26 +33,26 @@ Config = TypeVar("Config", bound=Configuration)
 
 @dataclass
 class Invocation(Generic[Config]):
-    """Collected from the options before and behind the name of the command."""
+    """The common options, collected before and after the name of the command."""
 
     command: str
-    """Its name, for messages."""
+    """Name of the program, for messages."""
     load: Callable[[list[Path], list[str]], Config]
-    """Of files and `name=value` overrides. Raises `ConfigError`."""
+    """Loads files and `NAME=VALUE` overrides. Raises `ConfigError`."""
     problems: Callable[[Config], list[str]]
-    """What is wrong with the directories that a configuration names."""
+    """Returns problems of the directories in a configuration."""
     files: list[Path] = field(default_factory=list)
     overrides: list[str] = field(default_factory=list)
     is_debugging: bool = False
 
     def config(self) -> Config:
-        """Raises `ConfigError`."""
+        """Load the configuration. Raises `ConfigError`."""
         if not self.files:
-            raise ConfigError("Which configuration? Give it with --config FILE.")
+            raise ConfigError("No configuration file. Name it with --config FILE.")
         return self.load(self.files, self.overrides)
 
     def usable_config(self) -> Config:
-        """The same with directories that can be used. Raises `ConfigError`."""
+        """Load the configuration and check its directories. Raises `ConfigError`."""
         config = self.config()
         problems = self.problems(config)
         if problems:
@@ -61,7 +61,7 @@ class Invocation(Generic[Config]):
 
 
 def invocation_of(context: click.Context) -> Invocation[Any]:
-    """That of a command that `run_command_line` runs."""
+    """The invocation of a command that `run_command_line` runs."""
     invocation = context.find_object(Invocation)
     assert invocation is not None
     return invocation
@@ -79,14 +79,14 @@ def _collect(name: str) -> Callable[[click.Context, click.Parameter, Any], None]
 
 
 def configuration_options(command: Command) -> Command:
-    """`--config` and `--set`, which mean the same before and behind the name of a command."""
+    """Add `--config` and `--set`, which work before and after the name of a command."""
     command = click.option(
         "--set",
         multiple=True,
         metavar="NAME=VALUE",
         expose_value=False,
         callback=_collect("overrides"),
-        help="One property, over the files; repeatable.",
+        help="Override one property; repeatable.",
     )(command)
     return click.option(
         "--config",
@@ -95,12 +95,12 @@ def configuration_options(command: Command) -> Command:
         metavar="FILE",
         expose_value=False,
         callback=_collect("files"),
-        help="Properties file; of several, later ones over earlier ones.",
+        help="Properties file; repeatable, later files take precedence.",
     )(command)
 
 
 def debug_option(command: Command) -> Command:
-    """`--debug`."""
+    """Add the option `--debug`."""
     return click.option(
         "--debug",
         is_flag=True,

@@ -1,4 +1,4 @@
-"""A service until it is asked to stop."""
+"""Runs a service until it is asked to stop."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -22,10 +22,10 @@ def run_service(
     quiet: Iterable[str],
     **about: object,
 ) -> int:
-    """Gives the exit code of the process.
+    """Run a service and return the exit code of the process.
 
-    The loggers `quiet` say nothing: a client's own lines repeat in many words what one sentence of
-    ours says. `about` is said at the start.
+    The loggers `quiet` are off: they repeat the agent's own messages. `about` are fields of
+    the first log line.
     """
     properties = config.properties
     level: LogLevel = "debug" if is_debugging else properties.log_level
@@ -35,9 +35,9 @@ def run_service(
     for sentence in config.warnings:
         logger.warning(sentence)
     tune_malloc()
-    # With --debug somebody wants to look: a core file is then what they asked for.
+    # --debug may need a core file.
     if not is_debugging and not forbid_dumps():
-        logger.warning("the kernel does not keep core files of this process from being written")
+        logger.warning("core files of this process cannot be disabled; they may contain secrets")
     service = create(config)
     logger.info("starting", extra=fields(**about, sink=properties.sink))
     return lifecycle.run(service, properties.shutdown_timeout_ms)

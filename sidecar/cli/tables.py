@@ -1,4 +1,4 @@
-"""Rows of text: a table for a person, lines for a program."""
+"""Prints rows: a table on a terminal, lines in a pipe."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from rich.table import Table
 def print_rows(
     headings: Sequence[str], rows: Sequence[Sequence[str]], line: Callable[..., str]
 ) -> None:
-    """A table on a terminal, else each row as `line` makes one of its cells."""
+    """Print a table on a terminal, else one line per row, made by `line` from its cells."""
     if not sys.stdout.isatty():
         for row in rows:
             print(line(*row))

@@ -160,7 +160,7 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     manual = (REPOSITORY / "docs" / "reference" / "mongodb-configuration.md").read_text()
     assert mongo_agent("config", "docs").output == manual
     good = mongo_agent("config", "check", "--config", path)
-    assert (good.exit_code, good.output) == (0, "The configuration is good.\n")
+    assert (good.exit_code, good.output) == (0, "The configuration is valid.\n")
 
 
 def test_without_a_configuration_the_command_says_how_to_give_one() -> None:

@@ -306,7 +306,7 @@ def test_usual_connection_strings_work(
     text: str, said: Callable[..., tuple[int, str]], recwarn: pytest.WarningsRecorder
 ) -> None:
     code, output = said(uri(text), "config", "check")
-    assert (code, output) == (0, "The configuration is good.\n")
+    assert (code, output) == (0, "The configuration is valid.\n")
     assert not list(recwarn)
 
 

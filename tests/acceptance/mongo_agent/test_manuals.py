@@ -54,7 +54,7 @@ def checked(folder: Path, example: str, *more: str) -> tuple[int, str, list[str]
 )
 def test_a_registration_is_taken_with_what_it_does_not_do(tmp_path: Path, example: str) -> None:
     exit_code, output, errors = checked(tmp_path, example)
-    assert (exit_code, output) == (0, "The configuration is good.\n")
+    assert (exit_code, output) == (0, "The configuration is valid.\n")
     said = "\n".join(errors)
     # The expression of the examples matches no collection, in Debezium neither.
     assert "`inventory[.]*` matches no collection" in said

@@ -90,7 +90,7 @@ def test_an_agent_takes_its_file(
     with pytest.raises(SystemExit) as ended:
         AGENTS[name](["config", "check", "--config", str(path)])
     captured = capsys.readouterr()
-    assert (ended.value.code, captured.out) == (0, "The configuration is good.\n"), captured.err
+    assert (ended.value.code, captured.out) == (0, "The configuration is valid.\n"), captured.err
     assert captured.err == "", "no warning either"
 
 

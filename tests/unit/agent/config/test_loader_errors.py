@@ -69,7 +69,7 @@ def test_a_second_agent_on_the_same_directories(site: Site) -> None:
 def test_warnings_do_not_make_a_configuration_bad(site: Site) -> None:
     path = site.configuration({"connector.name": "x", "snapshot.mode": "initial"})
     done = agent("config", "check", "--config", path)
-    assert (done.exit_code, done.output) == (0, "The configuration is good.\n")
+    assert (done.exit_code, done.output) == (0, "The configuration is valid.\n")
     assert "has no effect with `schema.file`" in done.errors
 
 

@@ -55,7 +55,7 @@ def test_a_pipe_gets_each_finding_at_once_and_stderr_what_is_waited_for(tmp_path
             is_running = process.poll() is None
             output, _ = process.communicate(timeout=DEADLINE_S)
     assert first.startswith("ok      http: ")
-    assert waiting.startswith("asking the ")
+    assert waiting.startswith("waiting for the ")
     assert "the broker 127.0.0.1:" in waiting
     assert "(at most 10 s)" in waiting
     assert is_running
@@ -73,7 +73,7 @@ def test_a_terminal_shows_at_once_what_is_asked(tmp_path: Path) -> None:
         ) as process:
             os.close(theirs)
             shown = b""
-            while b"asking the broker 127.0.0.1:" not in shown:
+            while b"waiting for the broker 127.0.0.1:" not in shown:
                 ready, _, _ = select.select([ours], [], [], DEADLINE_S)
                 assert ready, shown
                 shown += os.read(ours, 4096)

@@ -117,8 +117,8 @@ def test_invalid_records_go_to_the_dead_letter_table(
 ) -> None:
     aside = stream.folder / "aside"
     stream.settings = {"invalid_records": "dead-letter", "dead_letter_path": str(aside)}
-    strangers = [Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2)]
-    stream.add(copy(1), *strangers, copy(1, "n2"))
+    invalid = [Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2)]
+    stream.add(copy(1), *invalid, copy(1, "n2"))
     stats = stream.run()
     assert (stats.invalid_records, stats.events, stats.replica_copies_per_event) == (2, 1, 2.0)
     assert stream.ids() == [event_id(1)]

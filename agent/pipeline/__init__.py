@@ -1,4 +1,4 @@
-"""From changes in `cdc_raw` to acknowledged events and stored progress."""
+"""Segments in `cdc_raw` on their way to acknowledged events and stored offsets."""
 
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.reader import OpenReader, Reader, SchemaSource, open_with

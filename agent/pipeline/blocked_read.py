@@ -1,9 +1,9 @@
-"""Holding a segment whose next record cannot be read for now.
+"""A segment whose next record cannot be read for now.
 
-A record of an unknown table or column waits for the schema, one whose events have no schema id yet
-for the registry; an encrypted file waits for its key. They wait for a bounded time, and then
-what cannot be read is given up: the range is put on record and its segment is quarantined. A file
-that the environment refuses (a permission, the disk, the mount) is waited for without end.
+A record of an unknown table or column waits for the schema. A record without ids of its Avro
+schemas waits for the registry, an encrypted file for its key. After a bounded time the reader
+abandons the record: it is recorded and its segment quarantined. The agent waits without end for a
+file that the environment rejects (a permission, the disk, the mount).
 """
 
 import math
@@ -22,7 +22,7 @@ _NOBODY = Registration(RegistrationStatus.PENDING)
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What a record needs and the schema lacks."""
+    """A table or column that a record needs and the schema lacks."""
 
     table_id: str
     column: str | None
@@ -30,31 +30,31 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One segment that is held."""
+    """Why one segment is blocked."""
 
     name: SegmentName
     position: int
-    """End of the record, or where the file cannot be read on."""
+    """End of the record, or the position at which the file cannot be read."""
     missing: Missing | None
-    """None: the file itself cannot be read."""
-    sentence: str
+    """None when the file itself cannot be read."""
+    message: str
     schema: Schema
-    """The schema that lacks it."""
+    """The schema in which it is missing."""
     since_s: float
     next_try_s: float
     unregistered: tuple[Unregistered, ...] = ()
-    """Schemas of Avro that a registry has no ids for yet; then the schema lacks nothing."""
+    """Avro schemas without ids; then the schema lacks nothing."""
     refused_since_s: float | None = None
-    """Since when the registry refuses one of them."""
+    """When the registry first rejected one of them."""
     is_again: bool = False
-    """They were refused and given up before, and the registry is asked once more."""
+    """They were rejected and abandoned before; the agent asks the registry once more."""
     is_asked: bool = False
-    """It has been asked since the hold began."""
+    """The agent has asked since the segment was blocked."""
     is_bounded: bool = True
-    """False: it is never given up."""
+    """False: the agent waits without end."""
 
     def is_of(self, other: "Obstacle") -> bool:
-        """True when both are about the same obstacle, so that its time goes on."""
+        """True when both are the same obstacle, so that its time continues."""
         return (self.name, self.position, self.missing) == (
             other.name,
             other.position,
@@ -62,8 +62,8 @@ class Obstacle:
         )
 
 
-class Step(Enum):
-    """What to do about an obstacle."""
+class Action(Enum):
+    """The next action about an obstacle."""
 
     WAIT = auto()
     ASK = auto()
@@ -71,45 +71,44 @@ class Step(Enum):
     REGISTER = auto()
     """Ask a registry for ids."""
     READ = auto()
-    """Read on: something changed, or it is time to try."""
-    GIVE_UP = auto()
+    """Read again: something changed, or a retry is due."""
+    ABANDON = auto()
 
 
 class BlockedRead:
-    """The hold that goes on, and what was given up. Pure: times come from outside, in seconds.
+    """The present obstacle and the abandoned ones. Pure: the caller gives times, in seconds.
 
-    Tables and columns that were waited for in vain are passed over at once from then on, as many
-    of their records in one read as it meets: one dropped table must not hold every record anew.
-    When the schema learns them they are read again. A registry that refused a table's schemas is
-    asked again each minute that brings a record of it, since somebody may have changed its mind;
-    refusing still, it holds nothing.
+    A read skips all records of abandoned tables and columns: one dropped table must not block every
+    record again. When the schema learns them the agent reads them again. A registry that rejected
+    the schemas of a table is asked again once a minute, with the next record of the table. While it
+    still rejects them it blocks nothing.
     """
 
-    def __init__(self, hold_max_s: float) -> None:
-        self._hold_max_s = hold_max_s
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
         self._last: Obstacle | None = None
-        self._given_up: dict[Missing, float | None] = {}
-        """With the time at which a registry is asked again; None: the schema has to learn them."""
+        self._abandoned: dict[Missing, float | None] = {}
+        """By time of the next question to the registry; None: the schema has to learn them."""
         self.obstacle: Obstacle | None = None
 
-    def given_up(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
-        """Tables and columns that are not waited for, as a reader takes them."""
+    def abandoned(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
+        """Abandoned tables and columns, for `Reader.read`."""
         return tuple(
             (missing.table_id, missing.column)
-            for missing, again_s in self._given_up.items()
+            for missing, again_s in self._abandoned.items()
             if again_s is None or now_s < again_s
         )
 
     def ask_again(self) -> None:
-        """Somebody says that causes are gone: registries are asked with the next record."""
-        for missing, again_s in self._given_up.items():
+        """The operator requests a retry: registries are asked with the next record."""
+        for missing, again_s in self._abandoned.items():
             if again_s is not None:
-                self._given_up[missing] = -math.inf
+                self._abandoned[missing] = -math.inf
 
     def begin_blocked(
         self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
     ) -> Obstacle:
-        """Waits for a table or a column; it is asked for at once."""
+        """Waits for a table or a column; the first question is due at once."""
         missing = _missing(blocked)
         obstacle = Obstacle(
             name,
@@ -120,7 +119,7 @@ class BlockedRead:
             now_s,
             now_s,
             tuple(blocked.unregistered),
-            is_again=missing in self._given_up,
+            is_again=missing in self._abandoned,
         )
         return self._begin(obstacle, now_s)
 
@@ -128,18 +127,18 @@ class BlockedRead:
         self,
         name: SegmentName,
         position: int,
-        sentence: str,
+        message: str,
         schema: Schema,
         now_s: float,
         *,
         is_bounded: bool = True,
     ) -> Obstacle:
-        """Waits for a file that cannot be read; without end where it is not bounded."""
+        """Waits for a file that cannot be read; without end unless the wait is bounded."""
         obstacle = Obstacle(
             name,
             position,
             None,
-            sentence,
+            message,
             schema,
             now_s,
             now_s + _RETRY_S,
@@ -147,67 +146,67 @@ class BlockedRead:
         )
         return self._begin(obstacle, now_s)
 
-    def step(self, schema: Schema | None, now_s: float, answer: Registration = _NOBODY) -> Step:
-        """What to do now; `schema` is the one that is known now, `answer` what a registry says of
-        the schemas that are waited for."""
+    def step(self, schema: Schema | None, now_s: float, answer: Registration = _NOBODY) -> Action:
+        """The next action; `schema` is the present one, `answer` that of the registry about the
+        missing ids."""
         obstacle = self.obstacle
         if obstacle is None:
-            return Step.WAIT
+            return Action.WAIT
         if obstacle.missing is not None and schema is not None and schema is not obstacle.schema:
-            return Step.READ
+            return Action.READ
         if obstacle.unregistered:
             return self._registry_step(obstacle, answer, now_s)
         is_asked = obstacle.next_try_s > obstacle.since_s
-        is_over = obstacle.is_bounded and now_s - obstacle.since_s >= self._hold_max_s
+        is_over = obstacle.is_bounded and now_s - obstacle.since_s >= self._timeout_s
         if is_asked and is_over:
-            return Step.GIVE_UP
+            return Action.ABANDON
         if now_s < obstacle.next_try_s:
-            return Step.WAIT
-        return Step.READ if obstacle.missing is None else Step.ASK
+            return Action.WAIT
+        return Action.READ if obstacle.missing is None else Action.ASK
 
-    def _registry_step(self, obstacle: Obstacle, answer: Registration, now_s: float) -> Step:
-        """A registry that is away is waited for without end; one that refuses a schema for the
-        whole bounded time, since somebody may change its mind."""
+    def _registry_step(self, obstacle: Obstacle, answer: Registration, now_s: float) -> Action:
+        """Waits without end for a registry that does not answer, for a bounded time for one that
+        rejects a schema: its settings may change."""
         if answer.status is RegistrationStatus.REGISTERED:
             if obstacle.missing is not None:
-                self._given_up.pop(obstacle.missing, None)
-            return Step.READ
+                self._abandoned.pop(obstacle.missing, None)
+            return Action.READ
         if answer.error:
-            obstacle = self.obstacle = replace(obstacle, sentence=answer.error)
+            obstacle = self.obstacle = replace(obstacle, message=answer.error)
         if answer.status is not RegistrationStatus.REJECTED:
             obstacle = self.obstacle = replace(obstacle, refused_since_s=None)
         elif obstacle.is_again and obstacle.is_asked:
-            return Step.GIVE_UP
+            return Action.ABANDON
         elif obstacle.refused_since_s is None:
             obstacle = self.obstacle = replace(obstacle, refused_since_s=now_s)
-        elif now_s - obstacle.refused_since_s >= self._hold_max_s:
-            return Step.GIVE_UP
-        return Step.WAIT if now_s < obstacle.next_try_s else Step.REGISTER
+        elif now_s - obstacle.refused_since_s >= self._timeout_s:
+            return Action.ABANDON
+        return Action.WAIT if now_s < obstacle.next_try_s else Action.REGISTER
 
     def asked(self, now_s: float) -> None:
-        """The next question waits."""
+        """The agent has asked; the next question waits."""
         if self.obstacle is not None:
             self.obstacle = replace(self.obstacle, next_try_s=now_s + _RETRY_S, is_asked=True)
 
     def end(self) -> None:
-        """Reading goes on; the same obstacle would go on with its time."""
+        """Reading continues; if it meets the same obstacle, its time continues too."""
         self._last, self.obstacle = self.obstacle, None
 
-    def give_up(self, now_s: float) -> None:
-        """The hold has lasted too long."""
+    def abandon(self, now_s: float) -> None:
+        """The obstacle has lasted too long."""
         obstacle, self.obstacle, self._last = self.obstacle, None, None
         if obstacle is not None and obstacle.missing is not None:
-            self._given_up[obstacle.missing] = (
+            self._abandoned[obstacle.missing] = (
                 now_s + _ASK_AGAIN_S if obstacle.unregistered else None
             )
 
     def due_in_s(self, now_s: float) -> float | None:
-        """When something is to be done about the hold; None without one."""
+        """When the next action about the obstacle is due; None without one."""
         if self.obstacle is None:
             return None
         due_s = self.obstacle.next_try_s
         if not self.obstacle.unregistered and self.obstacle.is_bounded:
-            due_s = min(due_s, self.obstacle.since_s + self._hold_max_s)
+            due_s = min(due_s, self.obstacle.since_s + self._timeout_s)
         return max(0.0, due_s - now_s)
 
     def _begin(self, obstacle: Obstacle, now_s: float) -> Obstacle:

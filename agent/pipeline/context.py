@@ -1,4 +1,4 @@
-"""What the steps of a turn share: the parts of a pipeline, and where its segments stand."""
+"""The parts that the steps of a tick share, and the state of the segments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ _RETRY_S = 1.0
 
 @dataclass(slots=True)
 class PipelineContext:
-    """Used by the pipeline's thread alone."""
+    """For the pipeline's thread."""
 
     settings: PipelineSettings
     schema: SchemaSource
@@ -41,10 +41,10 @@ class PipelineContext:
     segments: Segments
     snapshot: Snapshot | None = None
     requeueing: frozenset[SegmentName] | None = None
-    """Segments on their way from the quarantine back into `cdc_raw`, of which a look ignores all
-    files; None until the quarantine was read once."""
+    """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
+    quarantine was read once."""
     record_at_s: float = field(init=False)
-    """When the quarantine, which could not be written, is tried again."""
+    """When the agent next tries to write to the quarantine."""
 
     def __post_init__(self) -> None:
         self.record_at_s = self.clock()
@@ -55,12 +55,12 @@ class PipelineContext:
         return self.clock() >= self.record_at_s
 
     def record_later(self) -> None:
-        """The quarantine cannot be written now."""
+        """The quarantine could not be written: the next attempt waits."""
         self.record_at_s = self.clock() + _RETRY_S
 
     @property
     def has_room(self) -> bool:
-        """For all that a read may give."""
+        """True when the window can take everything that a read may return."""
         settings = self.settings
         return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
 
@@ -70,7 +70,7 @@ class PipelineContext:
         return segment is not None and (segment.log is not None or segment.is_opened)
 
     def change(self, name: SegmentName, **facts: bool) -> None:
-        """Notes facts of a segment, by the names of `Segment`."""
+        """Changes fields of a segment, by their names in `Segment`."""
 
         def changed(segment: Segment) -> Segment:
             return replace(segment, **facts)  # type: ignore[arg-type]
@@ -78,6 +78,6 @@ class PipelineContext:
         self.segments = self.segments.changed(name, changed)
 
     def close_reader(self, name: SegmentName) -> None:
-        """Lets go of a segment's file."""
+        """Closes the file of a segment."""
         self.read_worker.close(name)
         self.change(name, is_opened=False)

@@ -1,4 +1,4 @@
-"""Looks at `cdc_raw`: when something changed there, and periodically."""
+"""Scans `cdc_raw`: after changes, and periodically."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -10,17 +10,17 @@ from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
-_LONG_LOOK_S = 0.005
+_LONG_SCAN_S = 0.005
 _PAUSE_SHARE = 4
-"""A long look is followed by a pause of so many times its own length: with thousands of segments
-every deletion wakes a look at all of them, and the agent would do little else."""
+"""Pause after a long scan, as a multiple of its duration: with thousands of segments every deletion
+causes a scan of all of them, and the agent would do little else."""
 _LONGEST_PAUSE_S = 5.0
-"""A process that is frozen during a look, or a file system that stops answering, makes one look
-arbitrarily long. What arrives meanwhile must not wait for a multiple of that."""
+"""A frozen process or a hanging file system makes one scan arbitrarily long. New segments must not
+wait for a multiple of that."""
 
 
 class DirectoryScanner:
-    """Says when a look is due, and makes it."""
+    """Knows when a scan is due, and makes it."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class DirectoryScanner:
         clock: Callable[[], float],
         commit_log: Path | None = None,
     ) -> None:
-        """`on_change` is called by the watch's thread; `clock` gives seconds; `commit_log` as for
+        """The watcher's thread calls `on_change`; `clock` gives seconds; `commit_log` as for
         `observe`."""
         self._directory = directory
         self._commit_log = commit_log
@@ -39,41 +39,41 @@ class DirectoryScanner:
         self._on_change = on_change
         self._clock = clock
         self._watcher = Watcher(directory, self._changed)
-        self._is_wanted = False
+        self._is_requested = False
         self._next_s = clock()
         self._pause_until_s = clock()
         self._repeated = RateLimitedLog(logger)
         self._said: tuple[str, ...] = ()
         self.error = ""
-        """Why the last look failed, or what it could not read; empty where all is well."""
+        """Why the last scan failed, or what it could not read; empty after a good scan."""
         self.last = Observation()
-        """What the last look showed."""
+        """The result of the last scan."""
 
     @property
     def watch_error(self) -> str:
-        """Why changes do not ask for looks; empty where they do."""
+        """Why changes do not cause scans; empty while they do."""
         return self._watcher.trouble
 
     @property
-    def is_wanted(self) -> bool:
-        """True when something changed since the last look began."""
-        return self._is_wanted
+    def is_requested(self) -> bool:
+        """True when something changed since the last scan began."""
+        return self._is_requested
 
     @property
     def due_in_s(self) -> float:
-        next_s = self._clock() if self._is_wanted else self._next_s
+        next_s = self._clock() if self._is_requested else self._next_s
         return max(0.0, max(next_s, self._pause_until_s) - self._clock())
 
-    def want(self) -> None:
-        """Asks for a look."""
-        self._is_wanted = True
+    def request(self) -> None:
+        """Requests a scan."""
+        self._is_requested = True
 
-    def look(self, completed: Collection[SegmentName]) -> Observation | None:
-        """The directory as it is; None when it cannot be looked at, which is tried again."""
+    def scan(self, completed: Collection[SegmentName]) -> Observation | None:
+        """The present content of the directory; None when it cannot be read, which is retried."""
         self._next_s = self._clock() + self._interval_s
         self._watcher.ensure()
-        # Before the look: what changes during it asks for another one.
-        self._is_wanted = False
+        # Before the scan: a change during it requests another one.
+        self._is_requested = False
         try:
             self.last = observe(self._directory, completed, self._commit_log)
         except OSError as error:
@@ -86,22 +86,22 @@ class DirectoryScanner:
             return None
         self._repeated.resolved("look", f"{self._directory} can be looked at again.")
         self.error = _of_indexes(self._directory, self.last)
-        self._say_what_is_strange(self.last)
+        self._log_irregular_files(self.last)
         return self.last
 
     def pause_after(self, took_s: float) -> None:
-        """A look and what follows from it took so long; the pause has at most five seconds."""
-        if took_s > _LONG_LOOK_S:
+        """Notes the duration of a scan and its consequences; the pause has at most five seconds."""
+        if took_s > _LONG_SCAN_S:
             self._pause_until_s = self._clock() + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * took_s)
 
     def close(self) -> None:
         self._watcher.stop()
 
     def _changed(self) -> None:
-        self._is_wanted = True
+        self._is_requested = True
         self._on_change()
 
-    def _say_what_is_strange(self, observation: Observation) -> None:
+    def _log_irregular_files(self, observation: Observation) -> None:
         if observation.refused != self._said:
             self._said = observation.refused
             if observation.refused:

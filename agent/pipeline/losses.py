@@ -1,4 +1,4 @@
-"""What of a read gave no events, in the words of the quarantine. Pure."""
+"""Ranges of a read that gave no events, as records of the quarantine. Pure."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ Loss = tuple[str, tuple[LostRange, ...]]
 
 
 def losses(result: ReadResult) -> Iterator[Loss]:
-    """All of one read, so that they are put on record at once."""
+    """All losses of one read, to be recorded at once."""
     if result.batch is not None and result.batch.lost:
         yield (
             UNKNOWN_SCHEMA,
@@ -31,8 +31,8 @@ def losses(result: ReadResult) -> Iterator[Loss]:
 
 
 def may_pass(order: ReadRequest, error: BaseException) -> bool:
-    """True when the same read may succeed later: what it needs comes, and a segment that lives on
-    may get its header."""
+    """True when the same read may succeed later: its cause may end, and the node may still write
+    the header of an active segment."""
     if isinstance(error, CorruptSegmentError):
         return not order.complete
     return is_environmental(error) or isinstance(error, OSError | SegmentKeyError)

@@ -1,4 +1,4 @@
-"""The ledger on its way to the offset file."""
+"""Offsets of segments on their way to the offset file."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -9,9 +9,10 @@ from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 
 
 class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
-    """The ledger as it is, and as it is stored.
+    """The offsets that are reached and stored.
 
-    Saved at once when a segment is to leave: what is not stored as COMPLETED stays in `cdc_raw`.
+    They are saved at once before a segment is removed: a segment stays in `cdc_raw` until it is
+    stored as COMPLETED.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         self.reached = self.reached.advanced(name, position)
 
     def forget(self, name: SegmentName) -> None:
-        """The segment is to be read from its beginning."""
+        """Forgets the offset of a segment, so that reading restarts at its beginning."""
         self.reached = self.reached.forgotten(name)
 
     def finish(self, names: Iterable[SegmentName], *, present: Collection[SegmentName]) -> None:

@@ -1,8 +1,8 @@
-"""Which errors of a read come from the environment, and how they are reported.
+"""Errors of a read that come from the environment, and their messages.
 
 The parser reports damaged bytes as gaps, never as an error of the operating system. So an error
-with a number (`errno`) is about permissions, the disk, the mount or limits of the process: it ends
-when its cause does, and the segment is read then. Such a read is retried without end, and reported.
+with a number (`errno`) is about permissions, the disk, the mount or limits of the process. It ends
+with its cause, so the agent retries such a read without end, and reports it.
 """
 
 import errno
@@ -24,12 +24,12 @@ _REMEDIES = {
 
 
 def is_environmental(error: BaseException) -> bool:
-    """True where the same read succeeds once something outside of the segment has changed."""
+    """True when the same read succeeds after a change outside of the segment."""
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and bool(error.errno))
 
 
 def read_error_message(path: Path, error: BaseException) -> str:
-    """What cannot be read, why, and what to do; for EACCES and EPERM with owner, mode and uid."""
+    """The path, the cause and the remedy; for EACCES and EPERM with owner, mode and uid."""
     if not isinstance(error, OSError) or not error.errno:
         reason = "out of memory" if isinstance(error, MemoryError) else str(error)
         return f"{path.name} cannot be read: {reason}."

@@ -1,8 +1,7 @@
-"""Reading beside the pipeline's thread: one read at a time, made by one worker.
+"""Reads segments beside the pipeline's thread: one read at a time, on one worker.
 
-While the pipeline hands one batch to the sink, the worker makes the next one; the parser lets go of
-the interpreter's lock meanwhile. A reader belongs to the worker; the pipeline only starts a read
-and takes what it gave.
+While the pipeline sends one batch, the worker reads the next one; the parser releases the
+interpreter lock. The worker owns the reader; the pipeline only starts a read and takes its result.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from commitlog import Schema, SegmentKeyError
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What a read gave: a batch, or the error that ended it."""
+    """The result of a read: a batch, or the error that ended it."""
 
     order: ReadRequest
     schema: Schema
@@ -27,7 +26,7 @@ class ReadResult:
 
 
 class ReadWorker:
-    """Keeps the reader of the segment that is read, and of those that are gone from `cdc_raw`."""
+    """Holds the readers of the present segment and of open segments that left `cdc_raw`."""
 
     def __init__(
         self,
@@ -47,11 +46,11 @@ class ReadWorker:
 
     @property
     def is_busy(self) -> bool:
-        """True while the worker has something to do, or something is to be taken."""
+        """True while the worker is busy or a result waits to be taken."""
         return self._running is not None or self._refreshing is not None
 
     def is_opened(self, name: SegmentName) -> bool:
-        """True when the file of a segment is held open."""
+        """True when the file of a segment is open."""
         return name in self._readers
 
     def start(
@@ -62,7 +61,7 @@ class ReadWorker:
         max_bytes: int,
         given_up: GivenUp = (),
     ) -> None:
-        """Begins a read; what is `given_up` is passed over."""
+        """Begins a read, which skips abandoned tables and columns (`given_up`)."""
         readers, open_reader = self._readers, self._open_reader
         path = self._directory / order.name.log
 
@@ -84,7 +83,7 @@ class ReadWorker:
                 )
             except BaseException as error:
                 if isinstance(error, SegmentKeyError):
-                    # It has the keys that it was opened with.
+                    # The reader keeps the keys from its opening.
                     readers.pop(order.name, None)
                 return ReadResult(order, schema, error=error)
             return ReadResult(order, schema, batch)
@@ -93,12 +92,12 @@ class ReadWorker:
         self._running.add_done_callback(lambda _: self._on_done())
 
     def refresh(self, ask: Callable[[], bool]) -> None:
-        """Lets the worker ask for a newer schema."""
+        """Makes the worker request a newer schema."""
         self._refreshing = self._executor.submit(ask)
         self._refreshing.add_done_callback(lambda _: self._on_done())
 
     def take(self) -> ReadResult | None:
-        """The read that is done, once."""
+        """The finished read, once."""
         if self._refreshing is not None and self._refreshing.done():
             self._refreshing.result()
             self._refreshing = None
@@ -109,10 +108,10 @@ class ReadWorker:
         return result
 
     def close(self, name: SegmentName) -> None:
-        """Lets go of a segment's file. Not while it is read."""
+        """Closes the file of a segment. Not during a read of it."""
         self._readers.pop(name, None)
 
     def abandon(self) -> None:
-        """Lets go of everything, also of a read that goes on: its result is never seen."""
+        """Drops all readers and the result of a running read."""
         self._readers = {}
         self._running = None

@@ -1,4 +1,4 @@
-"""What the pipeline needs of a segment reader and of a schema; `commitlog` gives the real ones."""
+"""The segment reader and the schema as the pipeline needs them; `commitlog` implements them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,11 +41,11 @@ class Blocked(Protocol):
     def reason(self) -> str: ...
     @property
     def unregistered(self) -> Sequence[Unregistered]:
-        """Schemas that it waits for, if it is not for a table or column."""
+        """Schemas without ids, when no table or column is missing."""
 
 
 class Lost(Protocol):
-    """Records that were passed over for want of a table or a column."""
+    """Skipped records whose table or column is abandoned."""
 
     @property
     def start(self) -> int: ...
@@ -58,11 +58,11 @@ class Lost(Protocol):
 
 
 GivenUp = Sequence[tuple[str, str | None]]
-"""Table id and column of what is not waited for."""
+"""Ids of abandoned tables, and columns."""
 
 
 class Batch(EventBatch[int], Protocol):
-    """What one read gave; positions are logical."""
+    """The result of one read; positions are logical."""
 
     @property
     def end_position(self) -> int: ...
@@ -87,7 +87,7 @@ class Batch(EventBatch[int], Protocol):
 
 
 class Reader(Protocol):
-    """One segment, read forward. Keeps its file open."""
+    """One segment, read forward. Its file stays open."""
 
     @property
     def position(self) -> int:
@@ -113,16 +113,16 @@ OpenReader = Callable[[Path, SegmentName, int], Reader]
 
 
 class SchemaSource(Protocol):
-    """Where the pipeline gets the schema from. Any thread may call it."""
+    """The source of the schema. Any thread may call it."""
 
     def current(self) -> Schema | None:
-        """The schema that is known; the same object while nothing changed. None: none yet."""
+        """The present schema; the same object while nothing changed. None: none yet."""
 
     def absorb(self, changes: SchemaChanges) -> None:
-        """Learns what stands in the log, durably."""
+        """Merges a change of schema from the log, durably."""
 
     def refresh(self, reason: str) -> bool:
-        """Looks for a newer one, because `reason`; waits seconds at most. True: it changed."""
+        """Requests a newer schema because of `reason`; waits seconds at most. True: it changed."""
 
     @property
     def last_error(self) -> str | None:
@@ -130,7 +130,7 @@ class SchemaSource(Protocol):
 
     @property
     def fatal(self) -> Exception | None:
-        """Why there will be no other schema any more."""
+        """Why no newer schema will ever come; None while one may."""
 
 
 def open_with(
@@ -138,8 +138,8 @@ def open_with(
     counters: CounterHistory | None = None,
     keystore: KeySource | None = None,
 ) -> OpenReader:
-    """Readers whose events have one format, and one memory of counters. `keystore` has the keys
-    of encrypted segments."""
+    """Readers with one event format and one history of counters. `keystore` has the keys of
+    encrypted segments."""
     keys = keystore or KeySource(None)
 
     def open_reader(path: Path, name: SegmentName, position: int) -> Reader:

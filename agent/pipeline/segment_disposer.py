@@ -200,7 +200,7 @@ class SegmentDisposer:
                 if is_temporary(file.name):
                     file.unlink(missing_ok=True)
 
-    def leave(self, name: SegmentName) -> bool:
+    def dispose(self, name: SegmentName) -> bool:
         """Removes a finished segment from `cdc_raw`; False when it stays for now."""
         log, idx = self._directory / name.log, self._directory / name.idx
         try:
@@ -242,13 +242,13 @@ class SegmentDisposer:
         if len(self._remaining) > 1:
             yield f"{len(self._remaining)} finished segments are in cdc_raw in all."
 
-    def _keep_segment(self, name: SegmentName, sentence: str) -> None:
-        self._remaining[name] = sentence
-        self._repeated.log("leave", sentence, segments=len(self._remaining))
+    def _keep_segment(self, name: SegmentName, message: str) -> None:
+        self._remaining[name] = message
+        self._repeated.log("dispose", message, segments=len(self._remaining))
 
     def _removed(self, name: SegmentName) -> None:
         if self._remaining.pop(name, None) is not None and not self._remaining:
-            self._repeated.resolved("leave", "Finished segments leave cdc_raw again.")
+            self._repeated.resolved("dispose", "Finished segments leave cdc_raw again.")
 
 
 def _cause(error: OSError) -> str:

@@ -94,7 +94,7 @@ class SegmentSource:
         self._snapshot.rollback()
         context.blocked_read.end()
         context.segments = segments_from_offsets(context.offsets.ledger)
-        context.scanner.want()
+        context.scanner.request()
 
     def due_in_s(self) -> float:
         context, now_s = self._context, self._context.clock()

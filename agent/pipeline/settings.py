@@ -1,4 +1,4 @@
-"""What the pipeline is told by its owner."""
+"""The settings of a pipeline."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +15,18 @@ class PipelineSettings:
     window_max_events: int
     window_max_bytes: int
     poll_interval_ms: int
-    """Between looks that nothing asked for."""
+    """Between periodic scans."""
     offset_flush_interval_ms: int
     blocked_timeout_ms: int
-    """How long a record that cannot be read holds its segment."""
+    """How long an unreadable record may block its segment."""
     commit_log_directory: Path | None = None
-    """Where the node may keep its own links of the segments."""
+    """The directory with the node's own links of the segments."""
     deletes_at_bytes: int | None = None
     """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
     waits_when_refused: bool = True
-    """Whether a sink that refuses the agent is tried again, or its error raised."""
+    """Whether the agent retries a sink that refuses it, or raises the error."""
     transform: Transform | None = None
-    """Every event goes through it on its way to the sink."""
+    """Applied to every event before the sink."""
     tracing: Tracing | None = None
     """Makes a span of every batch, and of every segment."""
     batch_max_events: int = 5000
@@ -34,8 +34,8 @@ class PipelineSettings:
 
     @property
     def read_max_events(self) -> int:
-        """Events of one read. A quarter of the window at most, so that reading and delivery go
-        on beside each other, and a read that has begun always fits."""
+        """Events of one read: at most a quarter of the window, so that reads and delivery overlap
+        and a started read always fits."""
         return max(1, min(self.batch_max_events, self.window_max_events // 4))
 
     @property

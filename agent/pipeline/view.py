@@ -1,4 +1,4 @@
-"""What the pipeline shows of itself: a frozen value that any thread may look at."""
+"""The published state of the pipeline: a frozen value for any thread."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from sidecar.status.publisher import DeliveryView
 
 @dataclass(frozen=True, slots=True)
 class BlockedView:
-    """Which segment is held, and why."""
+    """The blocked segment, and why it is blocked."""
 
     segment: str
-    sentence: str
+    message: str
     for_s: float
     cause: Literal["schema", "registry", "file", "environment"] = "file"
-    """What the segment waits for; `environment` without end, the others for a bounded time."""
+    """The missing thing; the agent waits without end for `environment`, else for a bounded time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +37,30 @@ class View:
     lag_s: float = 0.0
     raw_bytes: int = 0
     raw_growth_bytes_per_s: float | None = None
-    """None while nobody can say."""
+    """None while it is not known."""
     read_error: str = ""
-    """Why cdc_raw cannot be looked at; empty where it can."""
+    """Why cdc_raw cannot be read; empty while it can."""
     watch_error: str = ""
-    """Why changes in cdc_raw do not wake the agent; empty where they do."""
+    """Why inotify does not report changes in cdc_raw; empty while it does."""
     refused_files: tuple[str, ...] = ()
-    """What lies in cdc_raw and is no segment."""
+    """Files in cdc_raw that are not segments."""
     irregular_segments: tuple[str, ...] = ()
     """Those of them with the name of a segment or index."""
     save_error: str = ""
     snapshot_save_error: str = ""
-    """Why the progress of copies is not stored; empty where it is."""
+    """Why the progress of snapshots cannot be saved; empty while it can."""
     record_error: str = ""
-    """Why the quarantine takes nothing, so that reading waits."""
+    """Why the quarantine takes no records, so that reading waits."""
     removal_error: str = ""
     """Why finished segments stay in cdc_raw."""
     retry_error: str = ""
-    """Why a quarantined segment cannot be put back."""
+    """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
-    """Of the transfer; None where segments are dealt with at once."""
+    """Of the transfer; None without a remote store."""
 
     @property
     def leave_error(self) -> str:
-        """Why segments and events cannot leave; empty where they can."""
+        """All errors of quarantine, requeue and removal; empty without one."""
         errors = (self.record_error, self.retry_error, self.removal_error)
         return " ".join(each for each in errors if each)

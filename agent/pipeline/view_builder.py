@@ -12,11 +12,11 @@ from agent.quarantine import QuarantineUsage
 from sidecar.status.publisher import delivery_view
 
 _QUARANTINE_INTERVAL_S = 5.0
-"""Between looks at what a person changes there; what the agent changes is shown at once."""
+"""Between scans for changes by the operator; changes by the agent appear at once."""
 
 
 class ViewBuilder:
-    """Used by the pipeline's thread."""
+    """For the pipeline's thread."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
@@ -63,9 +63,10 @@ class ViewBuilder:
         )
 
     def _lag_s(self, lag_bytes: int) -> float:
-        """Age of the last acknowledged write while something waits. Before the first one, and where
-        a client's own time lies in the future: for how long something has waited. That is also the
-        most it can be once all was delivered; the last write before a quiet hour is an hour old."""
+        """Age of the last acknowledged write while something waits. Before the first one, and for a
+        client's timestamp in the future, it is the time for which something has waited. Once
+        everything was delivered it is at most that time: the last write before a quiet hour is an
+        hour old."""
         delivery, now_s = self._context.delivery, self._context.clock()
         last_us = delivery.last_acknowledged_write_ts_us
         if not lag_bytes and not delivery.window.unacknowledged:
@@ -100,7 +101,7 @@ def _blocked_view(blocked_read: BlockedRead, now_s: float) -> BlockedView | None
     if obstacle is None:
         return None
     return BlockedView(
-        obstacle.name.log, obstacle.sentence, now_s - obstacle.since_s, _cause(obstacle)
+        obstacle.name.log, obstacle.message, now_s - obstacle.since_s, _cause(obstacle)
     )
 
 

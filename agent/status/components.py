@@ -60,9 +60,9 @@ def quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, obje
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:
-    sentence = f"finished segments are in {backlog.destination}"
+    message = f"finished segments are in {backlog.destination}"
     if backlog.segments:
-        sentence = (
+        message = (
             f"{backlog.segments} finished segments ({backlog.size_bytes} of {backlog.max_bytes} "
             f"bytes) wait for {backlog.destination}"
         )
@@ -71,4 +71,4 @@ def _transfer(status: Status, backlog: Backlog) -> Component:
         "bytes": backlog.size_bytes,
         "max_bytes": backlog.max_bytes,
     }
-    return component_of(status, "transfer", sentence, details)
+    return component_of(status, "transfer", message, details)

@@ -159,14 +159,14 @@ def _source(facts: Facts) -> Iterator[Condition]:
 
 
 def _blocked(blocked: BlockedView, schema_error: str) -> Condition:
-    reason = blocked.sentence
+    reason = blocked.message
     if blocked.cause == "schema" and schema_error:
         reason = f"{reason} {schema_error}"
     return Condition(
         "segment_blocked",
         State.FAILING,
         "schema_registry" if blocked.cause == "registry" else "cdc_raw",
-        f"{blocked.segment} is held for {blocked.for_s:.0f} s: {reason}",
+        f"{blocked.segment} has been blocked for {blocked.for_s:.0f} s: {reason}",
         _BLOCKED_REMEDIES[blocked.cause],
     )
 

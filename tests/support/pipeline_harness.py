@@ -107,7 +107,7 @@ class Rig:
 
     def look(self) -> None:
         """The watch saw something."""
-        self.pipeline.context.scanner.want()
+        self.pipeline.context.scanner.request()
 
     def tick(self) -> bool:
         """One turn, as if everything that changed had rung."""

@@ -1,2 +1,2 @@
-"""What a turn does, a file a step: look, read, hold, deliver, leave. Each decides what can be done
-now, does it without waiting, and says whether there was something to do."""
+"""The steps of a tick, one file each. A step does what can be done now, without waiting, and
+returns whether there was something to do."""

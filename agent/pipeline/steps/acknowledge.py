@@ -1,4 +1,4 @@
-"""Notes acknowledged positions, and keeps events that the sink rejects."""
+"""Notes acknowledged positions and keeps events that the sink rejects."""
 
 from functools import partial
 

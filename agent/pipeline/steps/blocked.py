@@ -1,12 +1,11 @@
-"""Holds a segment whose next record cannot be read for now, asks for what it lacks, and in the end
-gives up what does not come."""
+"""Waits for what a blocked segment lacks, asks for it, and abandons it after the timeout."""
 
 import logging
 from functools import partial
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import UNREADABLE
-from agent.pipeline.blocked_read import Obstacle, Step
+from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.reader import Blocked
 from agent.quarantine import LostRange
@@ -30,7 +29,7 @@ class BlockedStep:
     def begin_failed(
         self, name: SegmentName, position: int, message: str, schema: Schema, *, is_bounded: bool
     ) -> None:
-        """The file cannot be read; without end where the wait is not bounded."""
+        """The file cannot be read; without end unless the wait is bounded."""
         context = self._context
         obstacle = context.blocked_read.begin_failed(
             name, position, message, schema, context.clock(), is_bounded=is_bounded
@@ -42,7 +41,7 @@ class BlockedStep:
         self._repeated.resolved(self._key, "reading continues", segment=name)
 
     def tick(self) -> bool:
-        """Does what is to be done about the obstacle, if there is one."""
+        """Takes the next action about the obstacle, if there is one."""
         context = self._context
         obstacle = context.blocked_read.obstacle
         if obstacle is None:
@@ -55,7 +54,7 @@ class BlockedStep:
             return False
         answer = context.registrar.registration(obstacle.unregistered)
         match context.blocked_read.step(context.schema.current(), context.clock(), answer):
-            case Step.READ:
+            case Action.READ:
                 context.blocked_read.end()
                 context.change(obstacle.name, is_blocked=False)
                 if obstacle.is_again:
@@ -66,17 +65,17 @@ class BlockedStep:
                             segment=obstacle.name, schema=obstacle.unregistered[-1].record
                         ),
                     )
-            case Step.ASK:
+            case Action.ASK:
                 context.blocked_read.asked(context.clock())
-                context.read_worker.refresh(partial(context.schema.refresh, obstacle.sentence))
-            case Step.REGISTER:
+                context.read_worker.refresh(partial(context.schema.refresh, obstacle.message))
+            case Action.REGISTER:
                 context.blocked_read.asked(context.clock())
                 context.read_worker.refresh(
                     partial(context.registrar.try_register, obstacle.unregistered)
                 )
-            case Step.GIVE_UP:
-                return self._give_up(context.blocked_read.obstacle or obstacle)
-            case Step.WAIT:
+            case Action.ABANDON:
+                return self._abandon(context.blocked_read.obstacle or obstacle)
+            case Action.WAIT:
                 return False
         return True
 
@@ -91,27 +90,27 @@ class BlockedStep:
             "a segment is blocked",
             segment=obstacle.name,
             position=obstacle.position,
-            reason=obstacle.sentence,
+            reason=obstacle.message,
         )
 
-    def _give_up(self, obstacle: Obstacle) -> bool:
+    def _abandon(self, obstacle: Obstacle) -> bool:
         context = self._context
         if not context.can_record:
             return False
         if obstacle.missing is None:
-            lost = LostRange(obstacle.position, None, obstacle.sentence)
+            lost = LostRange(obstacle.position, None, obstacle.message)
             if not context.disposer.record(obstacle.name, (lost,), UNREADABLE):
                 context.record_later()
                 return False
             context.close_reader(obstacle.name)
             context.change(obstacle.name, is_unreadable=True)
-        context.blocked_read.give_up(context.clock())
+        context.blocked_read.abandon(context.clock())
         context.change(obstacle.name, is_blocked=False)
         if not obstacle.is_again:
             logger.warning(
-                "a segment was held for too long; what cannot be read is given up",
+                "a segment was blocked for too long; the agent abandons what it cannot read",
                 extra=fields(
-                    segment=obstacle.name, position=obstacle.position, reason=obstacle.sentence
+                    segment=obstacle.name, position=obstacle.position, reason=obstacle.message
                 ),
             )
         return True

@@ -1,4 +1,4 @@
-"""Lets segments leave `cdc_raw` that are wholly acknowledged, once that is stored."""
+"""Removes fully acknowledged segments from `cdc_raw`, after their end is stored."""
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline.context import PipelineContext
@@ -9,25 +9,25 @@ _RETRY_S = 1.0
 class DisposeStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
-        self._leave_at_s: dict[SegmentName, float] = {}
+        self._next_try_s: dict[SegmentName, float] = {}
 
     def tick(self) -> bool:
         context, now_s = self._context, self._context.clock()
-        names = [n for n in context.segments.drained if now_s >= self._leave_at_s.get(n, now_s)]
+        names = [n for n in context.segments.drained if now_s >= self._next_try_s.get(n, now_s)]
         if not names:
             return False
         context.offsets.finish(names, present=context.segments.by_name.keys())
         if not context.offsets.save(at_once=True):
             return False
-        has_left = False
+        has_removed = False
         for name in names:
-            if context.disposer.leave(name):
-                self._leave_at_s.pop(name, None)
+            if context.disposer.dispose(name):
+                self._next_try_s.pop(name, None)
                 context.close_reader(name)
                 if context.settings.tracing is not None:
                     context.settings.tracing.finished(str(name))
                 context.segments = context.segments.without(name)
-                has_left = True
+                has_removed = True
             else:
-                self._leave_at_s[name] = now_s + _RETRY_S
-        return has_left
+                self._next_try_s[name] = now_s + _RETRY_S
+        return has_removed

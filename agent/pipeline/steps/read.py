@@ -1,7 +1,7 @@
-"""Takes the read that is done, deals with what it met, and begins the next one.
+"""Takes the finished read, handles its result, and begins the next one.
 
-Never two reads at a time: where the next one begins, with which schema, and what it passes over
-follows from what the one before it met.
+Never two reads at a time: the position, the schema and the skipped tables of the next read follow
+from the result of the one before.
 """
 
 import logging
@@ -32,11 +32,11 @@ class ReadStep:
 
     @property
     def is_waiting(self) -> bool:
-        """True when a read is done that cannot be put on record for now."""
+        """True when the losses of a finished read cannot be recorded for now."""
         return self._result is not None
 
     def abandon(self) -> None:
-        """Forgets what was read and is not taken, also a read that goes on."""
+        """Forgets a finished read and a running one."""
         self._context.read_worker.abandon()
         self._result = None
 
@@ -59,12 +59,12 @@ class ReadStep:
             schema,
             settings.read_max_events,
             settings.read_max_bytes,
-            context.blocked_read.given_up(context.clock()),
+            context.blocked_read.abandoned(context.clock()),
         )
         return True
 
     def take(self) -> bool:
-        """Takes the read that is done, once what gave no events in it is on record."""
+        """Takes the finished read, after its losses are recorded."""
         context = self._context
         if self._result is None:
             self._result = context.read_worker.take()
@@ -103,7 +103,7 @@ class ReadStep:
         if batch.skipped.get(_SCHEMA_UNREADABLE):
             reason = "a change of schema in the log cannot be read"
             logger.warning(
-                "a change of schema in the commit log cannot be read; the node is asked for its "
+                "the agent cannot read a schema change in the commit log and asks the node for its "
                 "schema",
                 extra=fields(segment=name, up_to=batch.end_position),
             )
@@ -116,10 +116,10 @@ class ReadStep:
             context.close_reader(name)
 
     def _take_error(self, order: ReadRequest, error: BaseException, schema: Schema) -> None:
-        """The file may come back, a live one may get its header; the rest is on record."""
+        """Blocks the segment when the read may succeed later; other losses are recorded already."""
         context = self._context
         if isinstance(error, FileNotFoundError):
-            context.scanner.want()
+            context.scanner.request()
         if may_pass(order, error):
             self._blocked.begin_failed(
                 order.name,
@@ -133,12 +133,12 @@ class ReadStep:
         context.change(order.name, is_unreadable=True)
 
     def _record_losses(self, result: ReadResult) -> bool:
-        """True when everything of the read that gave no events is on record."""
+        """True when all losses of the read are recorded."""
         disposer, name = self._context.disposer, result.order.name
         return all(disposer.record(name, ranges, reason) for reason, ranges in losses(result))
 
     def _close_others(self, name: SegmentName) -> None:
-        """One file is kept open, and those that are gone: they cannot be opened again."""
+        """Closes other files, except of segments that left `cdc_raw`: those cannot be reopened."""
         for segment in self._context.segments:
             if segment.is_opened and segment.name != name and segment.log is not None:
                 self._context.close_reader(segment.name)

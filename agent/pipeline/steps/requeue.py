@@ -1,4 +1,4 @@
-"""Puts quarantined segments back into `cdc_raw` that somebody asks to have read again."""
+"""Requeues quarantined segments that the operator requests to read again."""
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline.context import PipelineContext
@@ -7,8 +7,8 @@ _INTERVAL_S = 5.0
 
 
 class RequeueStep:
-    """In an order that a crash anywhere leaves to be done again: the progress is forgotten first,
-    then `agent.quarantine.requeue` moves the segment. What `cdc_raw` has of it is ignored."""
+    """A crash at any point leaves the request pending: the agent first forgets the offset, then
+    `agent.quarantine.requeue` moves the segment. Until then scans ignore its files."""
 
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
@@ -46,6 +46,6 @@ class RequeueStep:
         assert context.requeueing is not None
         context.requeueing -= {name}
         context.segments = context.segments.without(name)
-        context.scanner.want()
+        context.scanner.request()
         context.blocked_read.ask_again()
         return True

@@ -1,4 +1,4 @@
-"""Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
+"""Scans `cdc_raw` when that is due, and records segments that vanished unread."""
 
 import logging
 
@@ -29,20 +29,20 @@ class ScanStep:
 
     @property
     def due_in_s(self) -> float | None:
-        """When a look is due for a file that the agent waits for; None when it waits for none."""
+        """When a scan for an awaited file is due; None without one."""
         return self._awaited.due_in_s(self._context.clock())
 
     def tick(self) -> bool:
         context = self._context
         if self.due_in_s == 0.0:
-            context.scanner.want()
-        # Without the requests, half of a segment that a kill left here could pass for one.
+            context.scanner.request()
+        # Without the requests, half of a segment after a kill could pass for a whole one.
         if context.scanner.due_in_s > 0 or context.requeueing is None:
             return False
         began_s = context.clock()
-        is_periodic = not context.scanner.is_wanted
+        is_periodic = not context.scanner.is_requested
         completed = frozenset(s.name for s in context.segments if s.idx.completed)
-        observation = context.scanner.look(completed)
+        observation = context.scanner.scan(completed)
         if observation is None:
             return False
         observation = observation.without(context.requeueing)
@@ -60,7 +60,7 @@ class ScanStep:
             awaited=self._awaited.names,
         )
         context.disposer.forget_others(context.segments.by_name.keys())
-        self._put_losses_on_record()
+        self._record_losses()
         context.scanner.pause_after(context.clock() - began_s)
         return True
 
@@ -76,7 +76,7 @@ class ScanStep:
                 extra=fields(segment=name, at_most_s=PATIENCE_S),
             )
 
-    def _put_losses_on_record(self) -> None:
+    def _record_losses(self) -> None:
         context = self._context
         if self._unseen is not None:
             ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)

@@ -1,4 +1,4 @@
-"""Takes pages of the snapshot into the window, and keeps its progress."""
+"""Adds pages of the snapshot to the window and saves its progress."""
 
 from agent.pipeline.context import PipelineContext
 from commitlog import EventBatch
@@ -7,7 +7,7 @@ from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 
 class SnapshotStep:
     def __init__(self, context: PipelineContext, store: OffsetStore) -> None:
-        """`store` holds the progress of the snapshot that `parts` has."""
+        """`store` holds the progress of the snapshot in `context`."""
         self._context = context
         snapshot = context.snapshot
         self._flusher = (
@@ -34,8 +34,8 @@ class SnapshotStep:
         return "" if self._flusher is None else self._flusher.error
 
     def tick(self) -> bool:
-        """Takes a page when there is room for it beside the next read of the log, so that the
-        log is never kept back by rows that were there before."""
+        """Adds a page when the window has room for it beside the next read of the log, so that the
+        snapshot never delays the log."""
         context, snapshot = self._context, self._context.snapshot
         if snapshot is None or not context.delivery.is_open:
             return False
@@ -50,7 +50,7 @@ class SnapshotStep:
         return True
 
     def save(self) -> None:
-        """Stores progress when that is due; at once what somebody asked for, or is done."""
+        """Saves progress when that is due; at once when a table is requested or complete."""
         flusher, snapshot = self._flusher, self._context.snapshot
         if flusher is not None and snapshot is not None:
             flusher.reached = snapshot.offsets

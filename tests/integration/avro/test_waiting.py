@@ -155,7 +155,7 @@ def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None
     assert place.delivered == []
     hold = place.rig.pipeline.view.blocked
     assert hold is not None
-    assert "the schema registry is away: http://r:8081" in hold.sentence
+    assert "the schema registry is away: http://r:8081" in hold.message
     assert place.rig.pipeline.view.quarantine.segments == 0
     place.registry.mood = lambda subject: None
     place.rig.pass_time(1)
@@ -185,7 +185,7 @@ def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Plac
     place.rig.settle()
     hold = place.rig.pipeline.view.blocked
     assert hold is not None
-    assert "does not take the schema of demo.ks.other-value: 409" in hold.sentence
+    assert "does not take the schema of demo.ks.other-value: 409" in hold.message
     place.rig.pass_time(HOLD_MAX_MS / 1000 - 1)
     assert place.rig.pipeline.view.blocked is not None
     place.rig.pass_time(2)

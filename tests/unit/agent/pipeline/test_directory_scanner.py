@@ -15,7 +15,7 @@ def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=clock)
     try:
         assert scanner.due_in_s == 0.0
-        assert scanner.look(()) is not None
+        assert scanner.scan(()) is not None
         assert scanner.due_in_s == pytest.approx(7.0)
         clock.advance(6.5)
         assert scanner.due_in_s == pytest.approx(0.5)
@@ -28,8 +28,8 @@ def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None
 def test_what_rings_is_looked_at_at_once(tmp_path: Path) -> None:
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
-        scanner.look(())
-        scanner.want()
+        scanner.scan(())
+        scanner.request()
         assert scanner.due_in_s == 0.0
     finally:
         scanner.close()
@@ -42,9 +42,9 @@ def test_the_pause_after_a_long_look_has_an_end(
     """A process that was frozen for a minute during a look continues to look."""
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
-        scanner.look(())
+        scanner.scan(())
         scanner.pause_after(took_s)
-        scanner.want()
+        scanner.request()
         assert scanner.due_in_s == pytest.approx(pause_s)
     finally:
         scanner.close()

@@ -17,7 +17,7 @@ MakeRig = Callable[..., Rig]
 
 
 def held_because(rig: Rig) -> str:
-    return rig.view.blocked.sentence if rig.view.blocked is not None else ""
+    return rig.view.blocked.message if rig.view.blocked is not None else ""
 
 
 def test_a_sink_that_fails_starts_again_from_the_watermark(make_rig: MakeRig) -> None:

@@ -43,7 +43,7 @@ class Place:
 
     def sentence(self) -> str:
         assert self.rig.view.blocked is not None
-        return self.rig.view.blocked.sentence
+        return self.rig.view.blocked.message
 
     def give_key(self) -> None:
         shutil.copyfile(FOLDER / KEYSTORE, self.keystore.with_suffix(".new"))

@@ -28,7 +28,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
         assert rig.phases == ["blocked", "final"]
         assert rig.view.blocked is not None
         assert rig.view.blocked.cause == "environment"
-        assert os.strerror(number) in rig.view.blocked.sentence
+        assert os.strerror(number) in rig.view.blocked.message
     assert log.reads > 5
     assert 0 < rig.pipeline.loop.pause_s <= 1, "waiting does not keep a processor busy"
     rig.kill()
@@ -70,7 +70,7 @@ def test_a_permission_that_comes_back_in_time_loses_nothing(
         rig.pass_time(1)
     assert rig.phases == ["blocked"]
     assert rig.view.blocked is not None
-    assert rig.view.blocked.sentence.startswith(
+    assert rig.view.blocked.message.startswith(
         f"{log.name.log} cannot be read: Permission denied (EACCES)."
     )
     rig.raw.open_error = None

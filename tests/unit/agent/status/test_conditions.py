@@ -67,7 +67,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "segment_blocked",
         State.FAILING,
         "cdc_raw",
-        f"{NAME} is held for 12 s",
+        f"{NAME} has been blocked for 12 s",
     ),
     "link": (
         {"pinned_by_link": (NAME,)},

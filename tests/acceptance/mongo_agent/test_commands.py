@@ -67,7 +67,7 @@ def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "elsewhere")
     done = mongo_agent("check", "--config", path)
     assert done.exit_code == 1
-    assert "fault   position: The stored position is of the cluster elsewhere" in done.output
+    assert "fault   position: The stored offset belongs to the cluster elsewhere" in done.output
 
 
 def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:

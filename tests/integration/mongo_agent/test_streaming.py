@@ -143,7 +143,7 @@ def test_a_foreign_cluster_is_refused(
         with foreign:
             error = foreign.wait_until_ended()
     assert isinstance(error, OffsetStoreError)
-    assert "of the cluster rs0" in str(error)
+    assert "to the cluster rs0" in str(error)
     assert "offset.backing.store.dir" in str(error)
 
 

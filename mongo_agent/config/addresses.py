@@ -1,7 +1,7 @@
-"""Where MongoDB is: `mongodb.hosts` and `mongodb.connection.string`, checked without a connection.
+"""Validation of `mongodb.hosts` and `mongodb.connection.string`, without a connection.
 
-The driver's own reasons are written for programmers, and may quote parts of a password. They are
-replaced where an operator can make the mistake.
+The driver's messages address programmers and may contain parts of a password. The agent replaces
+those for mistakes that operators can make.
 """
 
 import re
@@ -27,27 +27,27 @@ _ESCAPED = (
 
 
 def split_hosts_value(text: str) -> tuple[str, str]:
-    """The name of the replica set, or nothing, and the addresses."""
+    """Split into the replica set name, or an empty string, and the addresses."""
     name, slash, members = text.strip().partition("/")
     return (name, members) if slash else ("", name)
 
 
 def hosts_problem(text: str) -> str | None:
-    """A sentence about a value of `mongodb.hosts` that cannot be used."""
+    """The error of an invalid value of `mongodb.hosts`, or None."""
     if "://" in text:
         scheme = text.strip().partition("://")[0]
-        remedy = f"Set {STRING} to it" if scheme.startswith("mongodb") else "Leave the scheme out"
+        remedy = f"Use {STRING}" if scheme.startswith("mongodb") else "Remove the scheme"
         return f"{HOSTS} has `{scheme}://`; {_FORM}. {remedy}."
     if "?" in text:
-        return f"{HOSTS} has options (`?`); {_FORM}. A {STRING} takes options."
+        return f"{HOSTS} has options (`?`); {_FORM}. Set options in {STRING}."
     if ";" in text or text.count("/") > 1:
         return (
-            f"{HOSTS} names several replica sets; name one, or the mongos of the sharded cluster."
+            f"{HOSTS} names several replica sets. Name one, or the mongos of the sharded cluster."
         )
     name, members = split_hosts_value(text)
     if "/" in text and not _SET_NAME.fullmatch(name):
         hint = " The name of the replica set is its first part." if ":" in name else ""
-        return f"{HOSTS} has `{name}` for the name of a replica set; {_FORM}.{hint}"
+        return f"{HOSTS} has `{name}` as the name of a replica set; {_FORM}.{hint}"
     for part in members.split(","):
         reason = _address_problem(part.strip())
         if reason is not None:
@@ -59,34 +59,34 @@ def _address_problem(part: str) -> str | None:
     if not part:
         return "has an empty part"
     if "@" in part:
-        return "has a login (`@`), which `mongodb.user` and `mongodb.password` take"
+        return "contains a login (`@`), which belongs in `mongodb.user` and `mongodb.password`"
     host, colon, port = part.rpartition(":")
     if not colon or part.endswith("]"):
         host, port = part, "27017"
     if ":" in host and re.fullmatch(r"[0-9A-Fa-f:.]+", host):
-        return f"has `{part}`, and an IPv6 address stands in brackets, `[{host}]:{port}`"
+        return f"has `{part}`; write IPv6 addresses in brackets, `[{host}]:{port}`"
     if re.search(r"[:;]", host.strip("[]")) and not host.startswith("["):
-        return f"has `{part}`, and commas separate addresses"
+        return f"has `{part}`; commas separate addresses"
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= _LARGEST_PORT):
-        hint = ", and a comment needs a line of its own" if "#" in part else ""
-        return f"has the port `{port}`, and ports are 1 to {_LARGEST_PORT}{hint}"
+        hint = "; a comment needs its own line" if "#" in part else ""
+        return f"has the port `{port}`; ports are 1 to {_LARGEST_PORT}{hint}"
     if not _HOST.fullmatch(host):
-        return f"has `{host}`, which is no host name"
+        return f"has `{host}`, which is not a host name"
     return None
 
 
 def string_problem(text: str, *, has_login: bool = False) -> str | None:
-    """A sentence about a connection string that no driver can use. Nothing of its login is quoted.
+    """The error of an invalid connection string, without parts of its login, or None.
 
-    Of `mongodb+srv://` everything is checked but what only DNS knows. With `has_login` properties
-    take the place of its user and password.
+    For `mongodb+srv://` DNS records are not checked. With `has_login` properties replace its user
+    and password.
     """
     reason = _string_reason(text.strip(), has_login)
-    return None if reason is None else f"{STRING} cannot be used: {reason}."
+    return None if reason is None else f"{STRING} is invalid: {reason}."
 
 
 def string_warnings(text: str) -> Iterator[str]:
-    """A sentence for each option that the driver ignores."""
+    """A warning for each option that the driver ignores."""
     try:
         _, ignored = _parsed(text.strip())
     except (ConfigurationError, InvalidURI, ValueError, OSError):
@@ -96,7 +96,7 @@ def string_warnings(text: str) -> Iterator[str]:
 
 
 def string_options(text: str) -> dict[str, object]:
-    """Options of a connection string by the driver's names. Empty for one that cannot be used."""
+    """Options of a connection string by the driver's names; empty for an invalid one."""
     try:
         options, _ = _parsed(text.strip())
     except (ConfigurationError, InvalidURI, ValueError, OSError):
@@ -106,9 +106,9 @@ def string_options(text: str) -> dict[str, object]:
 
 def _string_reason(uri: str, has_login: bool) -> str | None:
     if not uri.startswith((_PLAIN, SRV)):
-        return "it must begin with `mongodb://` or `mongodb+srv://`"
+        return "it must start with `mongodb://` or `mongodb+srv://`"
     if re.search(r"\s", uri.rpartition("@")[2]):
-        return "it has a space; a comment needs a line of its own"
+        return "it contains a space; a comment needs its own line"
     reason = _login_reason(uri, has_login) or _hosts_reason(uri) or _options_reason(uri)
     if reason is not None:
         return reason
@@ -125,11 +125,11 @@ def _string_reason(uri: str, has_login: bool) -> str | None:
 
 
 def _login_reason(uri: str, has_login: bool) -> str | None:
-    """Nothing of the login is in it."""
+    """The error of an invalid login, without parts of it."""
     authority = _authority(uri)
     login, at, _ = authority.rpartition("@")
     rest = uri.partition("://")[2].removeprefix(authority)
-    # Behind a `/` or `?` in a password the rest of it would pass for a path or for options.
+    # A `/` or `?` in a password makes the rest of it look like a path or options.
     if "@" in (rest.partition("?")[0] if at else rest):
         return _ESCAPED
     if not at:
@@ -140,7 +140,7 @@ def _login_reason(uri: str, has_login: bool) -> str | None:
     if not user:
         return "it has a password without a user"
     if not (password or has_login or "authmechanism" in uri.lower()):
-        return "it names a user without a password; add it, or set `mongodb.user` and its password"
+        return "it has a user without a password; add it, or set `mongodb.user` and its password"
     return None
 
 
@@ -151,14 +151,14 @@ def _hosts_reason(uri: str) -> str | None:
     if uri.startswith(SRV):
         host = parts[0]
         if len(parts) > 1:
-            return "with `mongodb+srv://` it must have one host name, which DNS resolves to all"
+            return "with `mongodb+srv://` it must have one host name; DNS returns the members"
         if ":" in host:
-            return "with `mongodb+srv://` it must have no port, which DNS tells"
+            return "with `mongodb+srv://` it must have no port; DNS supplies it"
         if re.fullmatch(r"[\d.]+", host):
-            return f"with `mongodb+srv://` it must have a host name, and `{host}` is an address"
+            return f"with `mongodb+srv://` it must have a host name, but `{host}` is an address"
         return None
     if any(part.startswith("%2F") for part in parts):
-        return "it names a socket of this machine; name `host:port`"
+        return "it names a Unix socket; use `host:port`"
     reasons = (_address_problem(part) for part in parts)
     reason = next(filter(None, reasons), None)
     return None if reason is None else f"it {reason}"
@@ -169,15 +169,15 @@ def _options_reason(uri: str) -> str | None:
     for name, value in _pairs(uri):
         lower = name.lower()
         if not value and lower != "readpreferencetags":
-            return f"its option `{name}` is empty; set it or leave it out"
+            return f"its option `{name}` is empty; set or remove it"
         if lower in seen and lower != "readpreferencetags":
-            return f"its option `{name}` is set twice; keep one of them"
+            return f"its option `{name}` is set twice; remove one of them"
         seen.add(lower)
     return None
 
 
 def _authority(uri: str) -> str:
-    """User, password and hosts, as far as the driver takes them."""
+    """User, password and hosts, as the driver splits them."""
     rest = uri.partition("://")[2]
     return re.split(r"[/?]", rest, maxsplit=1)[0]
 
@@ -187,9 +187,9 @@ def _pairs(uri: str) -> list[tuple[str, str]]:
 
 
 def _parsed(uri: str) -> tuple[dict[str, object], list[str]]:
-    """Options, and the driver's warnings. Names behind `mongodb+srv://` are not looked up."""
+    """Options, and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
-        # The driver knows these options with the names that are looked up alone.
+        # The driver accepts these options only for names that it looks up.
         kept = [(name, value) for name, value in _pairs(uri) if name.lower() not in _SRV_OPTIONS]
         before, mark, _ = uri.partition("?")
         before = _PLAIN + before.removeprefix(SRV)
@@ -205,7 +205,7 @@ def _parsed(uri: str) -> tuple[dict[str, object], list[str]]:
 
 
 def _without_secret(text: str, uri: str) -> str:
-    """A reason without the password, in case a driver repeats it."""
+    """Mask the password in a message of the driver."""
     secret = _authority(uri).rpartition("@")[0].partition(":")[2]
     if not secret:
         return text

@@ -1,4 +1,4 @@
-"""What a client of MongoDB is made with. Secrets are in it and never in its text."""
+"""Settings of MongoDB's client. They contain secrets, which their text omits."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -38,16 +38,18 @@ _SECRETS = ("password", "tlsCertificateKeyFilePassword")
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """`options` are keyword arguments of `pymongo.MongoClient`; `address` is for people."""
+    """`options` are keyword arguments of `pymongo.MongoClient`; `address` is for messages."""
 
     address: str
     options: Mapping[str, Any] = field(repr=False)
     files: tuple[MemoryFile, ...] = field(default=(), repr=False)
-    """What paths among the options lead to."""
+    """Files in memory that options refer to."""
 
     def prompt(self, answer_ms: int) -> dict[str, Any]:
-        """Options of a client that waits at most so long for a server, for a person waits for it;
-        what a connection string says of that stays."""
+        """Options of an interactive command, which waits at most `answer_ms` for a server.
+
+        An explicit timeout in the connection string remains.
+        """
         waits_ms = self.options.get(_SELECTION)
         if waits_ms is None and _SELECTION.lower() in str(self.options["host"]).lower():
             return dict(self.options)
@@ -55,7 +57,7 @@ class ClientSettings:
 
 
 def client_settings(properties: ConnectionProperties) -> ClientSettings:
-    """Of properties without `connection_problems`."""
+    """The settings of properties without `connection_problems`."""
     options: dict[str, Any] = {"appname": _APPLICATION, "server_selector": select_server}
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
@@ -78,13 +80,13 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
 
 
 def client_problem(settings: ClientSettings) -> str | None:
-    """What the driver says against the options as a whole; nothing is connected to."""
+    """The driver's error about the combined options, without a connection."""
     if str(settings.options["host"]).startswith(SRV):
-        # Even an unused client looks such a name up.
+        # Even an unused client resolves the name.
         return None
     try:
         with warnings.catch_warnings():
-            # `string_warnings` reports them by the name of the property.
+            # `string_warnings` reports the warnings by property.
             warnings.simplefilter("ignore")
             client: MongoClient[Any] = MongoClient(**settings.options, connect=False)
     except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
@@ -93,32 +95,32 @@ def client_problem(settings: ClientSettings) -> str | None:
         for secret in filter(None, secrets):
             reason = reason.replace(secret, MASK)
         if isinstance(settings.options["host"], str):
-            return f"{STRING} and the properties `mongodb.*` cannot be used together: {reason}."
-        return f"MongoDB's driver does not take the properties `mongodb.*`: {reason}."
+            return f"{STRING} and the properties `mongodb.*` contradict each other: {reason}."
+        return f"MongoDB's driver rejects the properties `mongodb.*`: {reason}."
     client.close()
     return None
 
 
 def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
-    """What is wrong with the properties of the connection, besides what each is by itself."""
+    """Errors of connection properties that are valid one by one."""
     if properties.hosts is None and properties.connection_string is None:
-        yield f"{HOSTS} or {STRING} must be set: one says where MongoDB is."
+        yield f"{HOSTS} or {STRING} must be set to the address of MongoDB."
     if properties.hosts is not None and properties.connection_string is not None:
-        yield f"{HOSTS} and {STRING} exclude each other: keep one of them."
+        yield f"{HOSTS} and {STRING} exclude each other. Remove one of them."
     if properties.hosts is not None:
         yield from _hosts_problems(properties.hosts, properties.members_auto_discover)
     if properties.connection_string is not None:
         yield from _string_problems(properties)
     if properties.password is not None and properties.user is None:
-        yield "`mongodb.password` is set without `mongodb.user`."
+        yield "`mongodb.password` is set without `mongodb.user`. Set both or neither."
     if properties.user is not None and properties.password is None:
-        yield "`mongodb.user` is set without `mongodb.password`."
+        yield "`mongodb.user` is set without `mongodb.password`. Set both or neither."
     if properties.password is not None and not properties.password.get_secret_value():
-        yield "`mongodb.password` is empty: set it, or leave it and `mongodb.user` out."
+        yield "`mongodb.password` is empty. Set it, or remove it and `mongodb.user`."
     yield from _tls_problems(properties)
     if properties.backoff_initial_delay_ms > properties.backoff_max_delay_ms:
         yield (
-            "`connect.backoff.initial.delay.ms` must not be more than "
+            "`connect.backoff.initial.delay.ms` must not be larger than "
             "`connect.backoff.max.delay.ms`."
         )
 
@@ -131,17 +133,17 @@ def _hosts_problems(text: str, is_discovering: bool) -> Iterator[str]:
     replica_set, members = split_hosts_value(text)
     if not is_discovering and not replica_set:
         yield (
-            "`mongodb.members.auto.discover=false` needs the name of the replica set in "
+            "`mongodb.members.auto.discover=false` requires the name of the replica set in "
             f"{HOSTS}: `rs0/host:port`."
         )
     if not is_discovering and "," in members:
-        yield f"`mongodb.members.auto.discover=false` takes one address in {HOSTS}."
+        yield f"`mongodb.members.auto.discover=false` requires exactly one address in {HOSTS}."
 
 
 def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
     if not properties.members_auto_discover:
         yield (
-            f"`mongodb.members.auto.discover=false` goes with {HOSTS}; a connection string says "
+            f"`mongodb.members.auto.discover=false` requires {HOSTS}; in a connection string use "
             "`directConnection=true`."
         )
     assert properties.connection_string is not None
@@ -150,7 +152,7 @@ def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
     if problem is not None:
         yield problem
     elif string_options(uri).get("loadBalanced"):
-        yield f"{STRING} says {LOAD_BALANCED}"
+        yield f"{STRING} has {LOAD_BALANCED}"
 
 
 def _without_credentials(uri: str) -> str:
@@ -170,13 +172,13 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
     )
     for name, path in (*pem_files, *stores):
         if path is not None and properties.hosts is not None and not properties.ssl_enabled:
-            yield f"`{name}` is only used with `mongodb.ssl.enabled=true`."
+            yield f"`{name}` requires `mongodb.ssl.enabled=true`. Enable TLS or remove it."
     for name, path in pem_files:
         if path is not None:
             yield from _pem_problems(name, path)
     for (pem_name, pem), (name, path) in zip(pem_files, stores, strict=True):
         if pem is not None and path is not None:
-            yield f"`{name}` and `{pem_name}` exclude each other: keep one of them."
+            yield f"`{name}` and `{pem_name}` exclude each other. Remove one of them."
     try:
         _stores(properties)
     except _StoreError as error:
@@ -184,38 +186,46 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
 
 
 class _StoreError(Exception):
-    """A sentence about a store that cannot be used."""
+    """An unusable Java store."""
 
 
 def _stores(properties: ConnectionProperties) -> dict[str, bytes]:
-    """What the driver takes as PEM files, of Java's stores."""
+    """The content of Java stores as the PEM files of the driver's options."""
     found: dict[str, bytes] = {}
     if properties.ssl_truststore is not None:
         name, password = "mongodb.ssl.truststore", properties.ssl_truststore_password
         store = _store(name, properties.ssl_truststore, password)
         if not store.trusted:
-            raise _StoreError(f"`{name}`: {properties.ssl_truststore} trusts no certificate.")
+            raise _StoreError(
+                f"`{name}`: {properties.ssl_truststore} contains no trusted certificate. "
+                "Add the CA certificates."
+            )
         found["tlsCAFile"] = store.trusted
     if properties.ssl_keystore is not None:
         name, password = "mongodb.ssl.keystore", properties.ssl_keystore_password
         store = _store(name, properties.ssl_keystore, password)
         if not store.key:
-            raise _StoreError(f"`{name}`: {properties.ssl_keystore} has no private key.")
+            raise _StoreError(
+                f"`{name}`: {properties.ssl_keystore} contains no private key. Add "
+                "the client certificate with its key."
+            )
         found["tlsCertificateKeyFile"] = store.identity
     return found
 
 
 def _store(name: str, path: Path, password: SecretStr | None) -> "TlsStore":
-    # Imported here: it takes long to load, and few have such stores.
+    # Imported here, because it loads slowly and is rarely needed.
     from sidecar.tls.store import read_store
 
     try:
         return read_store(path, "" if password is None else password.get_secret_value())
     except OSError as error:
-        raise _StoreError(f"`{name}`: {path} cannot be read: {error.strerror}.") from error
+        raise _StoreError(
+            f"`{name}`: {path} cannot be read: {error.strerror}. Check path and permissions."
+        ) from error
     except UnreadableStoreError as error:
         raise _StoreError(
-            f"`{name}`: {path} cannot be read (`{name}.password`): {error}."
+            f"`{name}`: {path} cannot be read: {error}. Check `{name}.password`."
         ) from error
 
 
@@ -223,12 +233,12 @@ def _pem_problems(name: str, path: Path) -> Iterator[str]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        yield f"`{name}`: {path} cannot be read: {error.strerror}."
+        yield f"`{name}`: {path} cannot be read: {error.strerror}. Check path and permissions."
         return
     if _PEM not in content:
         yield (
-            f"`{name}`: {path} is no PEM file. Stores of Java are named by `mongodb.ssl.keystore` "
-            "and `mongodb.ssl.truststore`."
+            f"`{name}`: {path} is not a PEM file. Use `mongodb.ssl.keystore` and "
+            "`mongodb.ssl.truststore` for Java stores."
         )
 
 
@@ -260,7 +270,7 @@ def _tls(properties: ConnectionProperties) -> dict[str, Any]:
 
 
 def _times(properties: ConnectionProperties) -> dict[str, Any]:
-    """Those that are set; without a connection string the defaults too, which would go over it."""
+    """Timeouts that are set, and without a connection string also the defaults."""
     times = {
         "connect_timeout_ms": ("connectTimeoutMS", properties.connect_timeout_ms),
         "socket_timeout_ms": ("socketTimeoutMS", properties.socket_timeout_ms),

@@ -48,22 +48,22 @@ REFUSED = {
     "hosts: port 0": hosts("h:0", "`0`", "1 to 65535", FORM),
     "hosts: name of a port": hosts("h:mongo", "`mongo`", "1 to 65535"),
     "hosts: connection string": hosts("mongodb://h:1", "`mongodb://`", "mongodb.connection.string"),
-    "hosts: scheme": hosts("http://h", "`http://`", "Leave the scheme out"),
+    "hosts: scheme": hosts("http://h", "`http://`", "Remove the scheme"),
     "hosts: options": hosts("h:1/?replicaSet=rs0", "options", "mongodb.connection.string"),
     "hosts: comma": hosts("h:1,", "empty part"),
     "hosts: nothing": hosts("rs0/", "empty part"),
     "hosts: no name": hosts("/h:1", "name of a replica set"),
     "hosts: space in the name": hosts("rs 0/h:1", "`rs 0`", "name of a replica set"),
     "hosts: name behind": hosts("h:1/rs0", "`h:1`", "first part"),
-    "hosts: two sets": hosts("rs0/a:1,rs1/b:1", "several replica sets", "name one"),
+    "hosts: two sets": hosts("rs0/a:1,rs1/b:1", "several replica sets", "Name one"),
     "hosts: spaces": hosts("a:1 b:1", "commas separate addresses"),
     "hosts: login": hosts("u:p@h:1", "mongodb.user"),
     "hosts: IPv6": hosts("::1:27017", "brackets", "[::1]:27017"),
-    "hosts: comment": hosts("h:1 # mine", "comment needs a line of its own"),
-    "hosts: letters": hosts("h*:1", "`h*`", "no host name"),
-    "string: nothing": string("", "begin with `mongodb://` or `mongodb+srv://`"),
-    "string: scheme": string("mongo://h", "begin with `mongodb://` or `mongodb+srv://`"),
-    "string: comment": string("mongodb://h # mine", "comment needs a line of its own"),
+    "hosts: comment": hosts("h:1 # mine", "comment needs its own line"),
+    "hosts: letters": hosts("h*:1", "`h*`", "not a host name"),
+    "string: nothing": string("", "start with `mongodb://` or `mongodb+srv://`"),
+    "string: scheme": string("mongo://h", "start with `mongodb://` or `mongodb+srv://`"),
+    "string: comment": string("mongodb://h # mine", "comment needs its own line"),
     "string: port": string("mongodb://h:x", "`x`", "1 to 65535"),
     "string: at sign": string("mongodb://u:p@ss@h", "`%40`", "mongodb.password"),
     "string: slash": string("mongodb://u:p/w@h", "`%2F`", "mongodb.password"),
@@ -130,7 +130,7 @@ REFUSED = {
     ),
     "signal collection": one("signal.data.collection", "local.signals", "a system collection"),
     "signal setting": Mistake(
-        {**SIGNALS, "signal.consumer.foo": "bar"}, ("signal.consumer.foo", "no setting")
+        {**SIGNALS, "signal.consumer.foo": "bar"}, ("signal.consumer.foo", "not a setting")
     ),
     "signal protocol": Mistake(
         {**SIGNALS, "signal.consumer.security.protocol": "TLS"},
@@ -204,9 +204,9 @@ WARNED = {
     "guardrail": one("guardrail.collections.limit.action", "fail", NO_EFFECT),
     "transaction topic": one("topic.transaction", "tx", NO_EFFECT),
     "heartbeat topic": one("topic.heartbeat.name", "beats", NO_EFFECT),
-    "comment": one("node.id", "lab # mine", "read as `lab # mine`"),
+    "comment": one("node.id", "lab # mine", "part of the value `lab # mine`"),
     "idempotence": Mistake(
-        {**KAFKA, "kafka.producer.enable.idempotence": "false"}, ("enable.idempotence", "repeats")
+        {**KAFKA, "kafka.producer.enable.idempotence": "false"}, ("enable.idempotence", "resends")
     ),
     "topic settings": one("topic.creation.default.partitions", "3", "topic.creation.enable=true"),
 }

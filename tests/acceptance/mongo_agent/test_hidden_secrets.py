@@ -70,7 +70,7 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
         )
         for page in PAGES:
             assert marks(answer(process.url + page)) == [], page
-        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"another one")):
+        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"is wrong")):
             refused = answer(f"{process.url}/signals", token, is_change=True)
             assert sentence in refused
             assert marks(refused) == []

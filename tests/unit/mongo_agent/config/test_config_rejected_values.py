@@ -22,11 +22,11 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"mongodb.hosts": "rs0/a;rs1/b"}, "names several replica sets"),
         (
             {"mongodb.hosts": "a", "mongodb.members.auto.discover": "false"},
-            "needs the name of the replica set",
+            "requires the name of the replica set",
         ),
         (
             {"mongodb.hosts": "rs0/a,b", "mongodb.members.auto.discover": "false"},
-            "takes one address",
+            "requires exactly one address",
         ),
         ({"mongodb.user": "u"}, "is set without `mongodb.password`"),
         ({"mongodb.password": "p"}, "is set without `mongodb.user`"),
@@ -142,11 +142,11 @@ def test_one_sentence_names_the_property_and_what_to_do(
 @pytest.mark.parametrize(
     ("uri", "part"),
     [
-        ("h:27017", "must begin with"),
+        ("h:27017", "must start with"),
         ("mongodb://", "at least one hostname"),
         ("mongodb://h/?nothing=1", "Unknown option"),
         ("mongodb://u:p@ss@h/", "must be escaped"),
-        ("mongodb://h:99999", "the port `99999`, and ports are 1 to 65535"),
+        ("mongodb://h:99999", "the port `99999`; ports are 1 to 65535"),
     ],
 )
 def test_a_connection_string_that_no_driver_takes(tmp_path: Path, uri: str, part: str) -> None:
@@ -174,7 +174,7 @@ def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:
     }
     missing, wrong = problems(tmp_path, settings)
     assert "/none/ca.pem cannot be read" in missing
-    assert "is no PEM file" in wrong
+    assert "is not a PEM file" in wrong
 
 
 def test_options_that_the_driver_refuses_together(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
 
 
 def test_a_load_balancer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="says `loadBalanced=true`, which sends"):
+    with pytest.raises(ConfigError, match="has `loadBalanced=true`, which sends"):
         RunningAgent(tmp_path, "mongodb://127.0.0.1:1/?loadBalanced=true")
 
 

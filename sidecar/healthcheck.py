@@ -1,6 +1,6 @@
-"""`python -m sidecar.healthcheck`: whether the agent in this container lives, as its exit code.
+"""`python -m sidecar.healthcheck`: exit code 0 if the agent in this container is live.
 
-Asks `/live` on the loopback address, at the port in the variable HTTP_PORT (8000).
+Requests `/live` on loopback, at the port in the variable HTTP_PORT (default: 8000).
 """
 
 import os
@@ -8,14 +8,14 @@ import sys
 import urllib.error
 import urllib.request
 
-_PATIENCE_S = 4.0
+_TIMEOUT_S = 4.0
 
 
 def main() -> int:
-    """0 when it lives; else 1, and on stderr why."""
+    """0 when the agent is live; otherwise 1, with the reason on stderr."""
     url = f"http://127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}/live"
     try:
-        with urllib.request.urlopen(url, timeout=_PATIENCE_S):
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S):
             return 0
     except urllib.error.HTTPError as error:
         with error:

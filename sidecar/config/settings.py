@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, field_validator, model_validator
 
 from sidecar.errors import ConfigError
-from sidecar.http.guard import allowed_host_problems
+from sidecar.http.hosts import allowed_host_problems
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties import (
     ByteSize,

@@ -1,4 +1,4 @@
-"""The address that HTTP is served on: whether it is one of this machine."""
+"""The listening socket of the HTTP server, with errors that name the property."""
 
 import errno
 import socket
@@ -15,12 +15,12 @@ def listening_socket(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
     except UnicodeError as error:
         raise ConfigError(
-            f"http.host={host} is no host name: each part between dots has 1 to 63 characters. "
+            f"http.host={host} is not a host name: each part between dots has 1 to 63 characters. "
             f"{_REMEDY}"
         ) from error
     except OSError as error:
         raise ConfigError(
-            f"http.host={host} is no address of this machine: {error.strerror}. {_REMEDY}"
+            f"http.host={host} is not an address of this machine: {error.strerror}. {_REMEDY}"
         ) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -32,7 +32,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def address_problem(host: str) -> str | None:
-    """A sentence when the host is no address of this machine; any free port is tried."""
+    """The problem if the host is not an address of this machine; uses any free port."""
     try:
         listening_socket(host, 0).close()
     except ConfigError as error:
@@ -49,9 +49,11 @@ _REMEDY = (
 def _reason(host: str, port: int, error: OSError) -> str:
     match error.errno:
         case errno.EADDRNOTAVAIL:
-            return f"http.host={host} is no address of this machine: {error.strerror}. {_REMEDY}"
+            return (
+                f"http.host={host} is not an address of this machine: {error.strerror}. {_REMEDY}"
+            )
         case errno.EACCES:
             remedy = "Set http.port to 1024 or more."
         case _:
             remedy = "Set http.port to a free port."
-    return f"HTTP cannot be served on {host}:{port}: {error.strerror}. {remedy}"
+    return f"The agent cannot serve HTTP on {host}:{port}: {error.strerror}. {remedy}"

@@ -1,9 +1,9 @@
-"""The HTTP server's connections: a bounded number, and none can keep a probe from its answer.
+"""Bounds the connections of the HTTP server, so that slow clients cannot block probes.
 
-A client owes a request from the moment it connects, and again after each answer. At the limit a
-new connection is accepted and the one that has owed a request for longest is closed, so clients
-that send half a request, send a body byte by byte or never read an answer only displace each other.
-A connection whose request is complete is never closed this way.
+A client owes a request after it connects and after each answer. At the limit the server accepts a
+new connection and closes the one that has owed a request for longest. So clients that send half a
+request, send a body byte by byte or never read an answer only displace each other. A connection
+with a complete request is never closed this way.
 """
 
 import socket
@@ -18,30 +18,30 @@ from waitress.task import ThreadedTaskDispatcher
 
 CONNECTION_LIMIT = 64
 REQUEST_TIMEOUT_S = 10
-"""Longest time from the first byte of a request to its last one."""
+"""Maximum time from the first to the last byte of a request."""
 ANSWER_TIMEOUT_S = 30
-"""Longest time in which a client must read an answer."""
+"""Maximum time for a client to read an answer."""
 THREADS = 4
 _MAX_REQUEST_BYTES = 65536
 _MEMORY_BYTES = 16 << 20
-"""An answer that waits to be read stays in memory up to here; no answer is as large."""
+"""Maximum size of unread answers in memory; no answer is as large."""
 _CLEANUP_INTERVAL_S = 1
 
 
 class Channel(HTTPChannel):
-    """One connection, which knows for how long its client has owed something."""
+    """One connection, with the time since when its client owes something."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.owes_since_s = time.monotonic()
-        """When the client connected, or completed its last request."""
+        """Time at which the client connected or completed its last request."""
         self.request_since_s: float | None = None
-        """When the first byte came of a request that is not complete."""
+        """Arrival of the first byte of the incomplete request."""
         self.unread_since_s: float | None = None
-        """Since when an answer waits to be read, as `overdue` found it."""
+        """Time since which an answer is unread, set by `overdue`."""
 
     def received(self, data: bytes) -> bool:
-        """Takes bytes of a request."""
+        """Process bytes of a request."""
         known = len(self.requests)
         is_taken = bool(super().received(data))
         now_s = time.monotonic()
@@ -54,7 +54,7 @@ class Channel(HTTPChannel):
 
     @property
     def is_served(self) -> bool:
-        """Whether a complete request waits for its answer, or for a worker."""
+        """Whether a complete request waits for a worker or its answer."""
         return bool(self.requests)
 
     def overdue(self, now_s: float) -> bool:
@@ -76,12 +76,12 @@ class Channel(HTTPChannel):
 
 
 class BoundedServer(TcpWSGIServer):
-    """Accepts at its limit too, and closes the connection that has owed a request for longest."""
+    """At its limit, closes the connection that has owed a request for longest."""
 
     channel_class = Channel
 
     def readable(self) -> bool:
-        """Whether to accept; called once in each turn of the loop."""
+        """Whether to accept; called once per iteration of the loop."""
         now_s = int(time.time())
         if now_s >= self.next_channel_cleanup:
             self.next_channel_cleanup = now_s + self.adj.cleanup_interval
@@ -90,8 +90,8 @@ class BoundedServer(TcpWSGIServer):
         return bool(self.accepting and (has_room or self._idlest() is not None))
 
     def handle_accept(self) -> None:
-        """Accepts first: the descriptor of a closed connection must not be reused in this turn,
-        in which the loop may still have an event for it."""
+        """Accept first: the loop may still have an event for the descriptor of a connection that
+        is closed here, so the new connection must not reuse it."""
         super().handle_accept()
         while len(self._channels) > self.adj.connection_limit:
             idlest = self._idlest()
@@ -100,20 +100,20 @@ class BoundedServer(TcpWSGIServer):
             idlest.handle_close()
 
     def maintenance(self, now: int) -> None:
-        """Closes connections that are idle for long, or overdue."""
+        """Close idle and overdue connections."""
         super().maintenance(now)
         now_s = time.monotonic()
         for channel in tuple(self._channels.values()):
             if channel.overdue(now_s):
                 channel.will_close = True
-                # Wakes the loop, which would else wait until the client reads.
+                # Wake the loop, which would otherwise wait until the client reads.
                 if channel.socket is not None:
                     with suppress(OSError):
                         channel.socket.shutdown(socket.SHUT_RDWR)
 
     @property
     def _channels(self) -> dict[int, Channel]:
-        # The stubs of waitress give one channel for all of them.
+        # The stubs of waitress declare a single channel.
         channels: Any = self.active_channels
         return cast(dict[int, Channel], channels)
 
@@ -125,7 +125,7 @@ class BoundedServer(TcpWSGIServer):
 def bounded_server(
     application: Any, listener: socket.socket, sockets: dict[int, Any]
 ) -> BoundedServer:
-    """A server of a WSGI application at a bound socket; it keeps its own sockets in `sockets`."""
+    """A server for a WSGI application on a bound socket; it registers sockets in `sockets`."""
     settings = Adjustments(
         sockets=[listener],
         threads=THREADS,

@@ -1,16 +1,16 @@
-"""The HTTP view of a running sidecar: a Flask application behind waitress on its own thread.
+"""The HTTP server of an agent: a Flask application, served by waitress on a separate thread.
 
-/ping       pong                                     the process answers
+/ping       pong                        the process answers
 /buildinfo  {"version", "service_name"}
-/live       200 or 503 and a sentence                its main loop moves; else restart it
-/ready      200 or 503 and a sentence                it delivers; else send no new work
+/live       200 or 503 and a message    the main loop makes progress; otherwise restart it
+/ready      200 or 503 and a message    the agent delivers
 /health     200 when ok, 503 when degraded or failing: status, message, conditions, components
-/offsets    stored and reached positions
+/offsets    stored and current positions
 /metrics    Prometheus text
 
-An agent adds pages as blueprints: `sidecar.page`, `sidecar.jolokia.pages`, and its own. Whoever
-reaches the address may look at everything, and do what such pages offer: it is on loopback unless
-`http.host` says otherwise, and a token (`http_token`) keeps changes for those who have it.
+An agent adds pages as blueprints: `sidecar.page`, `sidecar.jolokia.pages`, and its own. Every
+client that reaches the address may read everything, and change what those pages allow. So the
+default of `http.host` is loopback, and a token (`http.token`) can protect changes.
 """
 
 import json
@@ -29,19 +29,20 @@ from werkzeug.exceptions import HTTPException
 from sidecar import metrics
 from sidecar.http.address import listening_socket
 from sidecar.http.connections import THREADS, bounded_server
-from sidecar.http.guard import KnownHosts, guard_requests
+from sidecar.http.guard import guard_requests
+from sidecar.http.hosts import KnownHosts
 from sidecar.http.token import read_token, require_token
 from sidecar.status import Health, State
 
 _CHANGES_AT_ONCE = THREADS - 2
-"""Requests that change something may wait for the pipeline; probes need a thread meanwhile."""
+"""Requests that change something may wait for the pipeline; probes need free threads."""
 _JOIN_S = 10.0
-_PAGES = "GET / is for people, GET /health, /metrics and /offsets are for machines."
+_PAGES = "GET / is the status page; GET /health, /metrics and /offsets are for programs."
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What runs."""
+    """Name and version of the agent."""
 
     service_name: str
     version: str
@@ -55,30 +56,32 @@ class ProbeResult:
     message: str
 
 
-class Status(Protocol):
-    """What the agent tells about itself. Called on the server's threads; must not wait."""
+class StatusSource(Protocol):
+    """The state of the agent. Called on the server's threads; must not block."""
 
     def build(self) -> Build: ...
     def live(self) -> ProbeResult: ...
     def ready(self) -> ProbeResult: ...
     def health(self) -> Health: ...
     def offsets(self) -> Mapping[str, object]:
-        """A value that JSON can say."""
+        """The positions, as a JSON object."""
 
     def metrics(self) -> bytes:
         """Prometheus text."""
 
 
 def create_app(
-    status: Status,
+    status: StatusSource,
     pages: Sequence[Blueprint] = (),
     token_file: Path | None = None,
     hide: Callable[[str], str] = str,
     hosts: KnownHosts | None = None,
 ) -> Flask:
-    """The application alone, for a server or a test client; `pages` are the agent's own.
-    `token_file` None: nothing needs a token. `hide` takes out of JSON what nobody may see. `hosts`
-    are the names by which it may be asked."""
+    """The application without a server; `pages` are the agent's own.
+
+    Without `token_file` nothing needs a token. `hide` removes secrets from JSON. `hosts` are the
+    accepted host names.
+    """
     app = Flask("sidecar", static_folder=None)
     app.json = _BoundedJson(app)
     guard_requests(app, hosts or KnownHosts())
@@ -127,35 +130,35 @@ def create_app(
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
-        said = f"{error.code} {error.name}. {_PAGES}\n"
-        headers = [(name, text) for name, text in error.get_headers() if name != "Content-Type"]
-        return Response(said, status=error.code, headers=headers, mimetype="text/plain")
+        text = f"{error.code} {error.name}. {_PAGES}\n"
+        headers = [(name, value) for name, value in error.get_headers() if name != "Content-Type"]
+        return Response(text, status=error.code, headers=headers, mimetype="text/plain")
 
     return app
 
 
 def _limit_changes(app: Flask) -> None:
-    """Answers 503 to a request that changes something while others wait for the pipeline."""
-    places = threading.BoundedSemaphore(_CHANGES_AT_ONCE)
+    """Reject changes with 503 while too many others wait for the pipeline."""
+    slots = threading.BoundedSemaphore(_CHANGES_AT_ONCE)
 
     @app.before_request
-    def take_a_place() -> Response | None:
+    def acquire_slot() -> Response | None:
         if request.method in ("GET", "HEAD"):
             return None
-        if not places.acquire(blocking=False):
+        if not slots.acquire(blocking=False):
             busy = f"{_CHANGES_AT_ONCE} requests wait for the pipeline. Try again.\n"
             return Response(busy, 503, {"Retry-After": "1"}, mimetype="text/plain")
-        g.has_a_place = True
+        g.has_slot = True
         return None
 
     @app.teardown_request
-    def leave_it(error: BaseException | None) -> None:
-        if g.pop("has_a_place", False):
-            places.release()
+    def release_slot(error: BaseException | None) -> None:
+        if g.pop("has_slot", False):
+            slots.release()
 
 
 class _BoundedJson(DefaultJSONProvider):
-    """Takes a document that is nested too deeply for one that is no JSON."""
+    """Treats a document that is nested too deeply as invalid JSON."""
 
     def loads(self, s: str | bytes, **options: Any) -> Any:
         try:
@@ -165,11 +168,11 @@ class _BoundedJson(DefaultJSONProvider):
 
 
 class HttpServer:
-    """Serves a status from `start` to `close`. Port 0 takes a free one; `port` says which."""
+    """Serves a status from `start` to `close`. Port 0 selects a free one, see `port`."""
 
     def __init__(
         self,
-        status: Status,
+        status: StatusSource,
         host: str,
         port: int,
         pages: Sequence[Blueprint] = (),
@@ -177,8 +180,8 @@ class HttpServer:
         hide: Callable[[str], str] = str,
         allowed_hosts: Sequence[str] = (),
     ) -> None:
-        """Arguments as for `create_app`; `allowed_hosts` as `http.allowed.hosts`. Raises
-        ConfigError for a file that holds no token."""
+        """See `create_app`; `allowed_hosts` is `http.allowed.hosts`. Raises ConfigError for a file
+        without a token."""
         if token_file is not None:
             read_token(token_file)
         self._app = create_app(
@@ -195,27 +198,27 @@ class HttpServer:
         return int(self._server.effective_port)
 
     def start(self) -> None:
-        """Raises ConfigError when the address cannot be used."""
+        """Listen and serve. Raises ConfigError when the address cannot be used."""
         logging.getLogger("waitress").setLevel(logging.ERROR)
         listener = listening_socket(self._host, self._wanted_port)
         self._server = bounded_server(self._app, listener, self._sockets)
         self._thread.start()
 
     def close(self) -> None:
-        """Connections are cut; the thread ends."""
+        """Close all connections and end the thread."""
         if self._server is None:
             return
-        # Workers wake the loop too: they end before what they wake it by is closed.
+        # Workers also wake the loop, so they end before its trigger is closed.
         self._server.task_dispatcher.shutdown()
         pulled = threading.Event()
 
-        # The loop must close its own sockets, it may be waiting on them. It may also be awake and
-        # find this before the pull has written: what the pull writes to stays open until then.
-        def close_behind_the_pull() -> None:
+        # Only the loop may close its sockets: it may be waiting on them. If it is awake, it may run
+        # this before the trigger is written, which needs the trigger to be open.
+        def close_after_pull() -> None:
             pulled.wait(_JOIN_S)
             self._close_sockets()
 
-        self._server.trigger.pull_trigger(close_behind_the_pull)
+        self._server.trigger.pull_trigger(close_after_pull)
         pulled.set()
         self._thread.join(_JOIN_S)
         self._server = None

@@ -16,7 +16,7 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.http.server import Build, Status
+from sidecar.http.server import Build, StatusSource
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 from sidecar.status import Health
@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 def status_pages(
-    status: Status, summary: Callable[[Health], Summary], trouble: RecentWarnings
+    status: StatusSource, summary: Callable[[Health], Summary], trouble: RecentWarnings
 ) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("status_page", __name__)

@@ -1,8 +1,7 @@
 """Expressions as Python's own parser reads them, so that no expression means something else.
 
 The parser and the compiler are private modules of `re` that have not changed since Python 3.11;
-`tests/unit/sidecar/test_regular_expressions.py` compares both engines on the Python release that
-runs it.
+the tests compare both engines on the Python release that runs them.
 """
 
 import re

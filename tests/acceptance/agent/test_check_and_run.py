@@ -188,7 +188,7 @@ ENDS = {
     "empty token": Bad("http_token_unusable", "is empty.", _empty_token, 2),
     "address": Bad(
         "http_address_unusable",
-        "http.host=10.255.255.1 is no address of this machine",
+        "http.host=10.255.255.1 is not an address of this machine",
         _nothing({"http.host": "10.255.255.1"}),
         2,
     ),

@@ -6,13 +6,8 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from sidecar.http.guard import (
-    HEADERS,
-    KnownHosts,
-    RequestFacts,
-    allowed_host_problems,
-    refusal_of,
-)
+from sidecar.http.guard import HEADERS, RequestFacts, rejection_of
+from sidecar.http.hosts import KnownHosts, allowed_host_problems
 from sidecar.http.server import HttpServer, create_app
 from sidecar.jolokia.pages import jmx_pages
 from tests.support.fake_status import HOST, FakeStatus
@@ -56,7 +51,7 @@ def facts(
 def test_addresses_and_own_names_are_answered(host: str | None) -> None:
     """A probe of Kubernetes has the address of the pod as its host."""
     for method in ("GET", "POST"):
-        assert refusal_of(facts(host, method), LOOPBACK) is None
+        assert rejection_of(facts(host, method), LOOPBACK) is None
 
 
 @pytest.mark.parametrize(
@@ -73,7 +68,7 @@ def test_addresses_and_own_names_are_answered(host: str | None) -> None:
 def test_a_rebound_name_is_refused(host: str) -> None:
     for method in ("GET", "POST", "OPTIONS"):
         for hosts in (LOOPBACK, OPEN):
-            refusal = refusal_of(facts(host, method), hosts)
+            refusal = rejection_of(facts(host, method), hosts)
             assert refusal is not None
             assert refusal.status == 421
             assert "http.allowed.hosts" in refusal.message
@@ -81,9 +76,9 @@ def test_a_rebound_name_is_refused(host: str) -> None:
 
 def test_probes_and_metrics_answer_to_every_name_beyond_loopback() -> None:
     for path in ("/ping", "/live", "/ready", "/metrics"):
-        assert refusal_of(facts("cdc.corp.example", path=path), OPEN) is None
-        assert refusal_of(facts("cdc.corp.example", path=path), LOOPBACK) is not None
-        assert refusal_of(facts("cdc.corp.example", "POST", path), OPEN) is not None
+        assert rejection_of(facts("cdc.corp.example", path=path), OPEN) is None
+        assert rejection_of(facts("cdc.corp.example", path=path), LOOPBACK) is not None
+        assert rejection_of(facts("cdc.corp.example", "POST", path), OPEN) is not None
 
 
 def test_names_can_be_added() -> None:
@@ -105,7 +100,7 @@ def test_names_can_be_added() -> None:
     "host", ["a b", "a@b", "a/../b", "[::1", "a:b", "a, b", "a\0", "ä.example"]
 )
 def test_a_host_that_is_none_is_refused(host: str) -> None:
-    refusal = refusal_of(facts(host), LOOPBACK)
+    refusal = rejection_of(facts(host), LOOPBACK)
     assert refusal is not None
     assert refusal.status == 400
 

@@ -82,7 +82,7 @@ def test_an_address_of_another_machine(tmp_path: Path) -> None:
     for found in (check_address(chosen), check_host(chosen)):
         level, code, message = only(found)
         assert (level, code) == (Level.FAULT, "http_address_unusable")
-        assert "http.host=10.255.255.1 is no address of this machine" in message
+        assert "http.host=10.255.255.1 is not an address of this machine" in message
 
 
 def test_an_address_that_another_program_has(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_an_address_that_another_program_has(tmp_path: Path) -> None:
         chosen = properties(tmp_path, http__port=port)
         level, code, message = only(check_address(chosen))
     assert (level, code) == (Level.FAULT, "http_address_taken")
-    assert f"HTTP cannot be served on 127.0.0.1:{port}: Address already in use." in message
+    assert f"The agent cannot serve HTTP on 127.0.0.1:{port}: Address already in use." in message
     assert "another program listens there" in message
 
 

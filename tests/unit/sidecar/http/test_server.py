@@ -60,7 +60,12 @@ def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
         "message": "All is delivered.",
         "conditions": [],
         "components": {
-            "sink": {"status": "ok", "sentence": "It works.", "unacknowledged_events": 3}
+            "sink": {
+                "status": "ok",
+                "message": "It works.",
+                "sentence": "It works.",
+                "unacknowledged_events": 3,
+            }
         },
     }
 
@@ -93,10 +98,15 @@ def test_health_names_every_condition_with_its_remedy(
         "components": {
             "sink": {
                 "status": "failing",
+                "message": "No broker answers. Start it.",
                 "sentence": "No broker answers. Start it.",
                 "unacknowledged_events": 3,
             },
-            "offsets": {"status": "degraded", "sentence": "The disk is full. Make room."},
+            "offsets": {
+                "status": "degraded",
+                "message": "The disk is full. Make room.",
+                "sentence": "The disk is full. Make room.",
+            },
         },
     }
 

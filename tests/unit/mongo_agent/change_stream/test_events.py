@@ -1,0 +1,33 @@
+"""Tokens and times of raw events, decoded."""
+
+import bson
+import pytest
+from bson import Timestamp
+
+from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents
+
+TOKEN = {"_data": "8263D2A4F6000000022B0229296E04"}
+
+
+def test_of_events_by_their_index() -> None:
+    given = ({"_id": TOKEN}, {"_id": {"_data": "82"}, "clusterTime": Timestamp(9, 1)})
+    events = ChangeEvents([bson.encode(each) for each in given])
+    assert [token_at(events, index) for index in (0, -1)] == [TOKEN, {"_data": "82"}]
+    assert [time_at(events, index) for index in (0, -1)] == [
+        ClusterTime(1674749174, 2),
+        ClusterTime(9, 1),
+    ]
+
+
+def test_of_bytes_without_them() -> None:
+    events = ChangeEvents([bson.encode({"n": 1})])
+    with pytest.raises(ValueError, match="an event without `_id`"):
+        token_at(events, 0)
+    with pytest.raises(ValueError, match="an event without a cluster time"):
+        time_at(events, 0)
+
+
+def test_no_events() -> None:
+    assert list(NO_EVENTS) == []

@@ -320,7 +320,7 @@ class MongoService:
     def _copies(self) -> Mapping[str, SnapshotView]:
         if self._pipeline is None:
             return {}
-        return {stream.name: stream.copies for stream in self._pipeline.view.streams}
+        return {stream.name: stream.snapshot for stream in self._pipeline.view.streams}
 
 
 def _times(pipeline: Pipeline) -> Mapping[str, tuple[ClusterTime, ClusterTime]]:

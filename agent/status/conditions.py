@@ -1,4 +1,4 @@
-"""From facts to conditions. Pure; each cause gives one condition, which is gone with its cause."""
+"""Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
 
 from collections.abc import Iterator
 

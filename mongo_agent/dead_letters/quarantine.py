@@ -1,9 +1,9 @@
-"""What could not be delivered is kept with its reason, in lines of JSON.
+"""Dead letters and missed ranges of time with their reasons, in lines of JSON.
 
-    refused.ndjson     messages that the sink never takes, and bytes that give no message
-    gaps.ndjson        ranges of time of which changes are missing
+    refused.ndjson     messages that the sink rejects, and bytes that give no message
+    gaps.ndjson        ranges of time with missing changes
 
-The directory is bounded and nothing in it is deleted. What has no room waits, and all behind it.
+The directory is bounded, and the agent deletes nothing in it. Without room delivery waits.
 """
 
 import base64
@@ -26,7 +26,7 @@ _GAPS = "gaps.ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Bytes that give no message. `place` says which they are: a token, or a collection."""
+    """Bytes that give no message. `place` is their token, or their collection."""
 
     raw: bytes
     place: str
@@ -35,7 +35,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Changes behind `since` may be missing up to the time at which this was noted."""
+    """Changes after `since` may be missing, up to the time of the record."""
 
     since: Mapping[str, str]
     reason: str
@@ -47,13 +47,13 @@ class Usage:
 
     size_bytes: int = 0
     refused_events: int = 0
-    """Messages that the sink never takes, and bytes that give no message."""
+    """Messages that the sink rejects, and bytes that give no message."""
     gaps: int = 0
-    """Ranges of time of which changes are missing."""
+    """Ranges of time with missing changes."""
 
 
 class Quarantine:
-    """The directory, made when it is first needed. For one thread. Its methods raise OSError."""
+    """The directory, made on first use. For one thread. Its methods raise OSError."""
 
     def __init__(self, directory: Path, max_bytes: int, agent_version: str) -> None:
         self.directory = directory
@@ -63,11 +63,11 @@ class Quarantine:
         self._gaps = LineCount(directory / _GAPS)
 
     def usage(self) -> Usage:
-        """Counts what was added since the last call; the directory need not be there."""
+        """The present usage; the directory may be missing."""
         return Usage(self.size_bytes(), self._refused.count(), self._gaps.count())
 
     def size_bytes(self) -> int:
-        """Of what it holds; it need not be there."""
+        """Size of its files; the directory may be missing."""
         return sum(
             path.stat().st_size
             for name in (_REFUSED, _GAPS)
@@ -75,11 +75,11 @@ class Quarantine:
         )
 
     def keep(self, event: DeadLetter) -> bool:
-        """A message that the sink refuses; False when there is no room."""
+        """Keeps a message that the sink rejects; False without room."""
         return self._append(_REFUSED, event_line(event, self._agent_version))
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
-        """Bytes that give no message, as they came; False when there is no room."""
+        """Keeps bytes that give no message; False without room."""
         return self._note(
             _REFUSED,
             raw_base64=base64.b64encode(unreadable.raw).decode(),
@@ -88,7 +88,7 @@ class Quarantine:
         )
 
     def note_gap(self, gap: Gap) -> bool:
-        """Changes that are lost; False when there is no room."""
+        """Records missed changes; False without room."""
         return self._note(_GAPS, since=dict(gap.since), reason=gap.reason)
 
     def _note(self, file_name: str, **facts: object) -> bool:

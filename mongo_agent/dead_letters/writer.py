@@ -1,4 +1,4 @@
-"""Puts what cannot be delivered on record, before anything behind it moves on."""
+"""Records dead letters and missed changes before the position passes them."""
 
 import logging
 import time
@@ -14,12 +14,14 @@ from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
 
-_END = "`event.processing.failure.handling.mode=quarantine` puts such events on record and goes on."
+_END = (
+    "To record such events and continue, set `event.processing.failure.handling.mode=quarantine`."
+)
 
 
 class DeadLetterWriter:
-    """For one thread. What fails is said, shows in `error`, and is tried again by the caller, a
-    second later at the earliest."""
+    """For one thread. A failure is logged and appears in `error`; the caller tries again, at the
+    earliest a second later."""
 
     def __init__(
         self,
@@ -29,8 +31,8 @@ class DeadLetterWriter:
         ends_agent: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """With `ends_agent` nothing is set aside but gaps: the first event that had to be ends the
-        agent. `clock` gives seconds."""
+        """With `ends_agent` the first dead letter ends the agent; missed changes are recorded.
+        `clock` gives seconds."""
         self._quarantine = quarantine
         self._metrics = metrics
         self._ends_agent = ends_agent
@@ -46,34 +48,34 @@ class DeadLetterWriter:
 
     @property
     def due_in_s(self) -> float | None:
-        """When it is worth trying again; None while there is no trouble."""
+        """When the next attempt is due; None without an error."""
         return max(0.0, self._again_at_s - self._clock()) if self.error else None
 
     def usage(self) -> Usage:
-        """What the quarantine holds; what was last seen when it cannot be looked at."""
+        """What the quarantine holds; the last known usage while it cannot be read."""
         with suppress(OSError):
             self._usage = self._quarantine.usage()
         return self._usage
 
     def keep(self, event: DeadLetter) -> bool:
-        """A message that the sink refuses; False when it has to wait. Raises SinkError where the
-        agent is to end by it."""
+        """Keeps a message that the sink rejects; False when it has to wait. Raises SinkError with
+        `ends_agent`."""
         if self._ends_agent:
             raise SinkError(
-                f"A message for the topic {event.topic} is refused: {event.reason}. {_END}"
+                f"The sink rejects a message for the topic {event.topic}: {event.reason}. {_END}"
             )
         if not self._try(lambda: self._quarantine.keep(event)):
             return False
         self._metrics.quarantined.labels(REFUSED_BY_SINK).inc()
         logger.warning(
-            "the sink refused a message; it is kept in the quarantine",
+            "the sink rejected a message; the quarantine keeps it",
             extra=fields(topic=event.topic, reason=event.reason),
         )
         return True
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
-        """Bytes that give no message; False when they have to wait. Raises SidecarError where the
-        agent is to end by them."""
+        """Keeps bytes that give no message; False when they have to wait. Raises SidecarError with
+        `ends_agent`."""
         if self._ends_agent:
             raise SidecarError(
                 f"An event gives no message ({unreadable.place}): {unreadable.reason}. {_END}"
@@ -82,18 +84,18 @@ class DeadLetterWriter:
             return False
         self._metrics.quarantined.labels(UNREADABLE).inc()
         logger.warning(
-            "an event gives no message; its bytes are kept in the quarantine",
+            "an event gives no message; the quarantine keeps its bytes",
             extra=fields(place=unreadable.place, reason=unreadable.reason),
         )
         return True
 
     def note_gap(self, gap: Gap) -> bool:
-        """Changes that are lost; False when that has to wait."""
+        """Records missed changes; False when that has to wait."""
         if not self._try(lambda: self._quarantine.note_gap(gap)):
             return False
         self._metrics.quarantined.labels(GAP).inc()
         logger.error(
-            "changes are missing: the oplog does not go back to the position",
+            "changes are missing: the oplog no longer has the stored position",
             extra=fields(since=dict(gap.since), reason=gap.reason),
         )
         return True

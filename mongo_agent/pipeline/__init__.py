@@ -1,4 +1,4 @@
-"""From change streams and copies to acknowledged messages and stored progress."""
+"""Change streams and snapshots on their way to acknowledged messages and stored offsets."""
 
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings

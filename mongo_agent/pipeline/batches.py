@@ -1,4 +1,4 @@
-"""Messages with the positions behind them: of a reply of the stream, of a copied chunk, our own."""
+"""Batches of messages with the position after them: of a stream, of a snapshot, of the agent."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +16,8 @@ from sidecar.delivery import Message, ProduceArguments
 
 
 class PlacedBatch:
-    """Messages that lie between two positions. Without a place in between, nothing of them is done
-    before all are."""
+    """Messages between two positions. There is no position in between, so they are acknowledged
+    as a whole."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class PlacedBatch:
         behind: StreamOffset,
         events: ChangeEvents = NO_EVENTS,
     ) -> None:
-        """`events` are those of a stream that the messages are of."""
+        """`events` are the events of a stream that gave the messages."""
         self._batch = batch
         self._before = before
         self._behind = behind
@@ -73,7 +73,7 @@ class PlacedBatch:
 def of_read(
     read: StreamBatch, before: StreamOffset, copies: SnapshotProgress, *, moves: bool
 ) -> PlacedBatch:
-    """`copies` is how far copies are when it is placed; `moves` says whether the position does."""
+    """`copies` is the progress of snapshots after it; with `moves` the position advances."""
     stream = read.position if moves else before.stream
     behind = StreamOffset(stream, read.transaction, copies)
     return PlacedBatch(read.batch, before, behind, read.events)
@@ -81,7 +81,7 @@ def of_read(
 
 @dataclass(frozen=True, slots=True)
 class OwnMessages:
-    """Messages that the agent makes itself, such as heartbeats. They move no position."""
+    """Messages of the agent itself, such as heartbeats. They do not advance the position."""
 
     content: tuple[Message, ...]
     position: StreamOffset

@@ -1,6 +1,6 @@
-"""Messages that say that the agent is there, also while nothing changes.
+"""Heartbeats: messages that show that the agent is alive while nothing changes.
 
-Positions move without them: resume tokens come with empty replies too.
+Positions advance without them: empty replies carry resume tokens too.
 """
 
 import time
@@ -29,13 +29,13 @@ class Heartbeat:
 
     @property
     def due_in_s(self) -> float | None:
-        """When the next one is due; None without any."""
+        """When the next heartbeat is due; None without heartbeats."""
         if not self._next_s:
             return None
         return max(0.0, min(self._next_s.values()) - self._clock())
 
     def due(self, stream: str) -> Message | None:
-        """The message that a stream has to send now, once."""
+        """The heartbeat that is due for a stream, once."""
         settings = self._settings
         if not settings.interval_ms:
             return None

@@ -1,4 +1,4 @@
-"""The last message of a stream or of its copies, as text for people."""
+"""The last message of a stream or a snapshot, as text."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from mongo_agent.encoder import MongoBatch
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """`text` is topic and key, `at_s` when it was placed, in seconds since 1970."""
+    """`text` is topic and key; `at_s` is the time in seconds since 1970."""
 
     text: str
     at_s: float
 
 
 class LastMessage:
-    """Notes batches, and looks into the last one only when somebody asks. For one thread."""
+    """Notes batches, and reads the last message only on request. For one thread."""
 
     def __init__(self, *, wall_clock: Callable[[], float] = time.time) -> None:
         """`wall_clock` gives seconds since 1970."""
@@ -26,7 +26,7 @@ class LastMessage:
         self._seen: Seen | None = None
 
     def note(self, batch: MongoBatch) -> None:
-        """A batch is placed; one without messages changes nothing."""
+        """Notes a batch; one without messages changes nothing."""
         if len(batch):
             self._batch, self._at_s = batch, self._wall_clock()
 
@@ -37,14 +37,14 @@ class LastMessage:
             count = len(self._batch)
             ((topic, key, *_),) = self._batch.messages(count - 1, count)
             self._seen = Seen(f"{topic} {key.decode(errors='replace')}", self._at_s)
-            # Not kept longer than its messages are on their way.
+            # The batch must not outlive its messages.
             self._batch = None
         return self._seen
 
 
 def last_transaction(batch: MongoBatch) -> str | None:
-    """The last transaction that messages of a batch are of; None without one, and where events
-    are told nothing of their transactions."""
+    """The last transaction in a batch; None without one, and when messages carry no transaction
+    metadata."""
     if not any(kind == "transaction" for _, kind in batch.counts):
         return None
     for events in range(batch.position_after(len(batch)), -1, -1):

@@ -1,4 +1,4 @@
-"""What the pipeline is told by its owner."""
+"""The settings of a pipeline."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,8 +8,8 @@ from sidecar.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
-    """Every `interval_ms` a message goes to `topic`; 0: never. `encode` gives key and value by a
-    time in milliseconds; None while a schema registry has no ids for them."""
+    """The agent sends a message to `topic` every `interval_ms`; 0: never. `encode` makes key and
+    value from a time in milliseconds; it returns None while their schemas have no ids."""
 
     interval_ms: int = 0
     topic: str = ""
@@ -24,9 +24,9 @@ class PipelineSettings:
     window_max_bytes: int
     offset_flush_interval_ms: int
     is_streamed: bool = True
-    """False: it ends when everything is copied."""
+    """False: the agent ends after the snapshots."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     waits_when_refused: bool = True
-    """Whether a sink that refuses the agent is tried again, or its error raised."""
+    """Whether the agent retries a sink that refuses it, or raises the error."""
     transform: Transform | None = None
-    """Every event goes through it on its way to the sink."""
+    """Applied to every event before the sink."""

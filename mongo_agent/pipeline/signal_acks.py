@@ -1,8 +1,8 @@
-"""Signals on their way through the pipeline: taken, part of the position, stored, answered.
+"""Signals on their way through the pipeline: applied, stored with a position, answered.
 
-    given ──▶ applied to each stream ──▶ in a position that is delivered ──▶ stored ──▶ answer
+    given ──▶ applied to each stream ──▶ in a delivered position ──▶ stored ──▶ answer
 
-An answer that came before what it promises is stored would be a lie after a kill.
+The answer comes after the position is stored: an earlier one could be wrong after a kill.
 """
 
 from collections import deque
@@ -22,15 +22,15 @@ _MOST_UNSTORED = 50
 
 
 class SignalledStream(Protocol):
-    """A stream, as far as signals go."""
+    """A stream that accepts signals."""
 
     def apply(self, signal: Signal) -> SignalResult:
-        """Do what it asks for, and put that into the position."""
+        """Applies a signal and records it in the position."""
 
 
 @dataclass(slots=True)
 class _Given:
-    """`answer` is None before it is applied."""
+    """A signal with its answer, which is None until the signal is applied."""
 
     signal: Signal
     future: Future[SignalResult]
@@ -38,7 +38,7 @@ class _Given:
 
 
 class SignalAcks:
-    """`give` may be called by any thread, everything else by that of the pipeline."""
+    """Any thread may call `give`; the rest is for the pipeline's thread."""
 
     def __init__(self, metrics: MongoMetrics, ring: Callable[[], None]) -> None:
         """`ring` wakes the pipeline."""
@@ -49,11 +49,11 @@ class SignalAcks:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether somebody waits for a position to be stored."""
+        """True while an answer waits for a stored position."""
         return bool(self._unstored)
 
     def give(self, signal: Signal) -> Future[SignalResult]:
-        """What it gives is done once what was asked for is stored, or refused."""
+        """Queues a signal; its future is done when the signal is stored or rejected."""
         if signal.occurrence is None and signal.kafka_offset is None:
             signal = replace(signal, occurrence=uuid4().hex)
         given = _Given(signal, Future())
@@ -62,12 +62,12 @@ class SignalAcks:
         return given.future
 
     def apply(self, streams: Mapping[str, SignalledStream]) -> bool:
-        """Lets streams, where there are any, do what was asked; True when there was something."""
+        """Applies queued signals to the streams, if there are any; True when there was a signal."""
         worked = False
         while streams and self._given and len(self._unstored) < _MOST_UNSTORED:
             given = self._given.popleft()
             answers = [stream.apply(given.signal) for stream in streams.values()]
-            # Each stream has collections of its own, so one that knows what is meant is enough.
+            # Each stream has its own collections, so one that accepts the signal is enough.
             best = next((each for each in answers if each.is_accepted), answers[0])
             if given.answer is None:
                 self._metrics.answered(given.signal, best)
@@ -80,7 +80,7 @@ class SignalAcks:
         return worked
 
     def stored(self, position: AgentOffsets) -> None:
-        """Answers what is in a position that is stored."""
+        """Answers the signals in a stored position."""
         copies = [stream.copies for stream in position.streams.values()]
         while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
             given = self._unstored.popleft()
@@ -88,12 +88,12 @@ class SignalAcks:
             given.future.set_result(given.answer)
 
     def again(self) -> None:
-        """Lanes begin where it is stored: what is not in that is applied once more."""
+        """Streams restart from the stored position: other signals are applied once more."""
         self._given.extendleft(reversed(self._unstored))
         self._unstored.clear()
 
     def cancel(self) -> None:
-        """Nobody answers any more."""
+        """Cancels the signals without an answer."""
         for given in (*self._unstored, *self._given):
             given.future.cancel()
 

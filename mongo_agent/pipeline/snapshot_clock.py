@@ -1,11 +1,11 @@
-"""How long copies have been running, and paused, since the start of the process."""
+"""The time for which snapshots have been running and paused since the start."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotClock:
-    """Seconds; `paused_s` is part of `running_s`. `seen_at_s` is when it was looked at last."""
+    """Seconds; `paused_s` is part of `running_s`. `seen_at_s` is the time of the last update."""
 
     running_s: float = 0.0
     paused_s: float = 0.0
@@ -14,7 +14,7 @@ class SnapshotClock:
     was_paused: bool = False
 
     def seen(self, now_s: float, *, is_running: bool, is_paused: bool) -> "SnapshotClock":
-        """What was so at the last look lasted until now."""
+        """The state of the last update lasted until now."""
         passed_s = 0.0 if self.seen_at_s is None else now_s - self.seen_at_s
         return replace(
             self,

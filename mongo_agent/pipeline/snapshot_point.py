@@ -1,16 +1,16 @@
-"""Where in the stream a copy can be put: behind every change up to a time, before every later one.
+"""The point of a stream for a snapshot: after every change up to a time, before every later one.
 
       placed                                   │ to come
     ──●────●────●(last event)─────────●(token) │ ○(next event)────○──▶  cluster time
                                     ▲
                                   point
 
-A token that no event has, a high-water mark, comes before the events of its own time. So all events
-that are earlier than it are placed, and of its own time none, where the last event is earlier.
+A token without an event, a high-water mark, is before the events of its own time. So all earlier
+events are placed, and none of its own time when the last event is earlier.
 
 While nothing else is written the token stays that of the last event. Then a reply without events
-says that all of its time are placed: they are of one entry of the oplog. Behind a mongos they may
-be of several shards, and only a later time says it.
+proves that all events of its time are placed: they belong to one oplog entry. Through a mongos they
+may belong to several shards, and only a later time proves it.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from mongo_agent.change_stream.tokens import ClusterTime
 
 @dataclass(frozen=True, slots=True)
 class StreamWatermark:
-    """What the output has of a stream: the time of its last event, and of the token behind it.
+    """Progress of the output in a stream: the times of its last event and of the token after it.
 
-    `is_silent`: a reply without events came behind the last event. `is_merged`: the stream is that
-    of several shards.
+    `is_silent`: a reply without events came after the last event. `is_merged`: the stream merges
+    several shards.
     """
 
     last_event: ClusterTime
@@ -39,15 +39,15 @@ class StreamWatermark:
             return self.last_event
         return max(self.token, self.last_event).before
 
-    def behind(self, read: StreamBatch) -> "StreamWatermark":
+    def after(self, read: StreamBatch) -> "StreamWatermark":
         is_silent = not read.events and not len(read.batch)
         last_event = read.last_time or self.last_event
         return StreamWatermark(last_event, read.position.time, is_silent, self.is_merged)
 
 
 def exact_point(placed: StreamWatermark, following: StreamBatch | None) -> ClusterTime | None:
-    """The time at which the output is exactly the state of the collections; None where events of
-    one time may be placed in part. `following` is what will be placed next, if that is there."""
+    """The time at which the output equals the state of the collections; None when events of one
+    time may be placed in part. `following` is the next batch, if it is read already."""
     if following is not None and following.first_time is not None:
         if following.first_time > placed.last_event:
             return following.first_time.before

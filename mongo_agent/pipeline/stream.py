@@ -1,11 +1,11 @@
-"""One stream and the copies of its collections, put in one order.
+"""One stream and the snapshots of its collections, in one order.
 
     reader ──reads──▶┐
-                     ├─▶ stream ──batches, each with the position behind it──▶ delivery
-    copying ─chunks─▶┘
+                     ├─▶ stream ──batches, each with the position after it──▶ delivery
+    snapshotter ─chunks─▶┘
 
-The stream waits while chunks are read at a point of it, and is read ahead meanwhile. Between two
-rounds of chunks it moves on by what is there, so that neither keeps the other back.
+The stream waits while chunks are read at one of its points, and the reader reads ahead. Between
+two rounds of chunks the stream places its batches that are ready, so neither delays the other.
 """
 
 import logging
@@ -34,18 +34,18 @@ from sidecar.logs import fields
 logger = logging.getLogger(__name__)
 
 Add = Callable[[str, DatedBatch[StreamOffset], StreamOffset], None]
-"""Takes the name of a stream, a batch, and the position in front of it."""
+"""Adds a batch; it gets the name of the stream, the batch, and the position before it."""
 FindSignals = Callable[[StreamBatch], Iterable[Signal]]
 
 
 class Stream:
-    """Used by the pipeline's thread alone."""
+    """For the pipeline's thread."""
 
     def __init__(
         self,
         name: str,
         reader: StreamReader,
-        copying: Snapshotter,
+        snapshotter: Snapshotter,
         position: StreamOffset,
         *,
         dead_letters: DeadLetterWriter,
@@ -54,12 +54,12 @@ class Stream:
         is_streamed: bool = True,
         is_merged: bool = False,
     ) -> None:
-        """`position` is where reader and copying begin; `find_signals` looks for signals among
-        events. One that is not streamed stays where it is, so that the stream can begin there.
-        One that `is_merged` is that of several shards."""
+        """`position` is the start of reader and snapshotter; `find_signals` finds signals among
+        events. Without `is_streamed` the position stays, so that a stream can start there later.
+        With `is_merged` the stream merges several shards."""
         self.name = name
         self.reader = reader
-        self.copying = copying
+        self.snapshotter = snapshotter
         self._position = position
         self._placed = _placed_at(position, is_merged=is_merged)
         self._dead_letters = dead_letters
@@ -75,7 +75,7 @@ class Stream:
 
     @property
     def position(self) -> StreamOffset:
-        """Behind all that was placed."""
+        """The position after everything that was placed."""
         return self._position
 
     @property
@@ -84,12 +84,12 @@ class Stream:
 
     @property
     def last_streamed(self) -> Seen | None:
-        """The last message of the stream that was placed since the start."""
+        """The last message of the stream since the start."""
         return self._streamed.seen
 
     @property
     def last_copied(self) -> Seen | None:
-        """The last one of a copy."""
+        """The last message of a snapshot since the start."""
         return self._copied.seen
 
     @property
@@ -99,16 +99,16 @@ class Stream:
 
     @property
     def is_copied(self) -> bool:
-        """Whether nothing is left to copy, and all that was copied is placed."""
+        """True when all snapshots are complete and placed."""
         return self._position.copies.is_idle
 
     def tick(self, add: Add) -> bool:
-        """Places what can be placed next; True when there was something. Raises what ended the
-        stream."""
+        """Places the next chunks or the next batch of the stream; True when there was one. Raises
+        what ended the stream."""
         if self._place_chunks(add):
             self._is_streams_turn = True
             return True
-        if self._chunks or self.copying.holds_stream:
+        if self._chunks or self.snapshotter.holds_stream:
             return False
         following = self.reader.peek()
         if following is None or not self._is_streams_turn:
@@ -121,33 +121,32 @@ class Stream:
         return self._place_read(following, add)
 
     def place_progress(self, add: Add) -> None:
-        """Puts what a signal asked for into the position without waiting for the stream. Chunks
-        that wait for their place have a progress of their own, and the stream's next reply has
-        this one then."""
-        before, copies = self._position, self.copying.progress
+        """Records the effect of a signal in the position without waiting for the stream. While
+        chunks wait to be placed, the next reply of the stream records it."""
+        before, copies = self._position, self.snapshotter.progress
         if self._chunks or copies is before.copies:
             return
         self._position = replace(before, copies=copies)
         add(self.name, OwnMessages((), self._position), before)
 
     def stop(self) -> None:
-        """The stream is not read any more. Does not wait."""
+        """Stops the reader, without waiting for its end."""
         self.reader.stop()
 
     def close(self) -> None:
-        self.copying.close()
+        self.snapshotter.close()
         self.reader.close()
 
     def _begin_round(self, following: StreamBatch | None) -> bool:
-        """Lets chunks be read at the point where the stream stands."""
+        """Begins a round of chunks at the present point of the stream."""
         self._is_streams_turn = True
-        if not self.copying.wants_point:
+        if not self.snapshotter.wants_point:
             return False
         point = exact_point(self._placed, following)
         if point is None:
             return False
-        self.copying.begin(point)
-        return self.copying.holds_stream
+        self.snapshotter.begin(point)
+        return self.snapshotter.holds_stream
 
     def _place_chunks(self, add: Add) -> bool:
         worked = False
@@ -165,22 +164,22 @@ class Stream:
 
     def _next_chunk(self) -> EncodedChunk | None:
         if not self._chunks:
-            self._chunks.extend(self.copying.take())
+            self._chunks.extend(self.snapshotter.take())
         return self._chunks[0] if self._chunks else None
 
     def _place_read(self, read: StreamBatch, add: Add) -> bool:
         if not self._keep_read_losses(read):
             return False
         self.reader.take()
-        # A round has its chance between two reads, but reads that are there go first.
+        # A round may begin between two batches, but batches that are ready go first.
         self._is_streams_turn = self.reader.peek() is not None
-        # What they ask for is in the position behind them: it is not looked for a second time.
+        # The position after the batch has their effect: they are not applied a second time.
         for signal in self._find_signals(read):
-            self._metrics.answered(signal, self.copying.apply(signal))
+            self._metrics.answered(signal, self.snapshotter.apply(signal))
         before = self._position
-        batch = of_read(read, before, self.copying.progress, moves=self._is_streamed)
+        batch = of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
-        self._placed = self._placed.behind(read)
+        self._placed = self._placed.after(read)
         self._streamed.note(read.batch)
         self._last_transaction = last_transaction(read.batch) or self._last_transaction
         self._count(read.batch.counts)
@@ -189,22 +188,22 @@ class Stream:
         if read.left_out:
             self._metrics.skipped_events.labels(TOO_LARGE).inc(read.left_out)
             logger.warning(
-                "events larger than 16 MiB are left out, as cursor.oversize.handling.mode says",
+                "events larger than 16 MiB are skipped (cursor.oversize.handling.mode=skip)",
                 extra=fields(events=read.left_out, up_to=str(read.position.time)),
             )
         add(self.name, batch, before)
-        self.copying.passed(read.events, self._placed.through)
+        self.snapshotter.passed(read.events, self._placed.through)
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:
-        """False when something of it has to be put on record first and cannot be."""
+        """False while a loss or a dead letter cannot be recorded."""
         if read.lost is not None and self._kept == 0:
             gap = Gap(read.lost.since.values(), read.lost.reason)
             if not self._dead_letters.note_gap(gap):
                 return False
             self._kept = 1
             if read.lost.is_resnapshot:
-                self.copying.restart(read.lost.reason)
+                self.snapshotter.restart(read.lost.reason)
         first = 0 if read.lost is None else 1
         for index, refused in enumerate(read.batch.failures, first):
             if index < self._kept:
@@ -233,8 +232,8 @@ class Stream:
 
 
 def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
-    """What the output has where the position is: of a token that no event has, and of a time alone,
-    no event of that very time."""
+    """The progress at a position. A token without an event, or a time alone, precedes all events
+    of that time."""
     stream = position.stream
     if not stream.token or is_high_water_mark(stream.token):
         return StreamWatermark(stream.time.before, stream.time, is_merged=is_merged)
@@ -242,8 +241,8 @@ def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
 
 
 def _place_of(events: ChangeEvents, index: int) -> str:
-    """The token of an event, as far as it can be read."""
+    """The token of an event, if it can be decoded."""
     try:
         return str(token_at(events, index))
     except (ValueError, InvalidBSON):
-        return "an event whose bytes cannot be read"
+        return "an event whose bytes cannot be decoded"

@@ -1,4 +1,4 @@
-"""How a stream and its copies are made by the configuration."""
+"""Makes streams and their snapshots from the configuration."""
 
 import platform
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 
 
 class StreamFactory:
-    """Makes streams: one for each scope of the configuration."""
+    """Makes one stream for each scope of the configuration."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class StreamFactory:
         self._encoder = encoder(config, deployment, schemas.ids)
 
     def positions(self, stored: AgentOffsets) -> AgentOffsets:
-        """Where each stream begins: where it is stored, else at the configured time or now. Raises
-        UnavailableError when the server does not tell the time."""
+        """The start of each stream: its stored position, else the configured time or now. Raises
+        UnavailableError when the server does not report the time."""
         config, begin = self._config, AgentOffsets()
         for name in self._scopes:
             position = stored.streams.get(name)
@@ -65,7 +65,7 @@ class StreamFactory:
         return begin
 
     def open(self, name: str, position: StreamOffset, wake: Callable[[], None]) -> Stream:
-        """A stream that reads."""
+        """Opens a stream and starts its reader."""
         config, properties = self._config, self._config.properties
         source = StreamSource(
             client=self._client,
@@ -87,7 +87,7 @@ class StreamFactory:
             backoff=config.backoff,
             wake=wake,
         )
-        copying = Snapshotter(
+        snapshotter = Snapshotter(
             self._client,
             self._encoder,
             self._namespaces(name),
@@ -102,7 +102,7 @@ class StreamFactory:
         return Stream(
             name,
             reader,
-            copying,
+            snapshotter,
             position,
             dead_letters=self._dead_letters,
             find_signals=SignalCollection(config.signal_collection).signals,
@@ -112,14 +112,14 @@ class StreamFactory:
         )
 
     def heartbeat(self, ts_ms: int) -> tuple[bytes, bytes] | None:
-        """Key and value; None while a schema registry has no ids for them."""
+        """Key and value of a heartbeat; None while their schemas have no ids."""
         properties = self._config.properties
         topic = properties.heartbeat_topic_name
         self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _nobody)
         return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
 
     def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
-        """Whether the documents of a collection can be made messages; asks for what is missing."""
+        """True when a collection's schemas have ids; requests missing ones."""
         if (database, collection) not in self._ready:
             lacking = self._encoder.unregistered(database, collection)
             self._schemas.requests.ask(lacking, wake)
@@ -128,14 +128,14 @@ class StreamFactory:
         return (database, collection) in self._ready
 
     def _namespaces(self, stream: str) -> Namespaces:
-        """What of the captured collections is in the scope of a stream."""
+        """The captured collections in the scope of a stream."""
         scope = self._scopes[stream]
         return self._config.namespaces.within(scope.database, scope.collection)
 
     def _from_now(self) -> StreamOffset:
         time = self._config.properties.capture_start_op_time
         try:
-            # As a stream that is opened without a time: what was there before is not in it.
+            # As a stream that is opened without a time: earlier changes are not in it.
             time = time or current_cluster_time(self._client).after
         except StreamFailedError as error:
             raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
@@ -144,13 +144,13 @@ class StreamFactory:
 
 
 def _nobody() -> None:
-    """Who waits for a heartbeat."""
+    """A heartbeat has no thread to wake."""
 
 
 def encoder(
     config: MongoConfig, deployment: Deployment, ids: SchemaIds | None = None
 ) -> MongoEncoder:
-    """What makes messages as the configuration asks for them. `ids` are those of schemas."""
+    """The encoder of messages by the configuration. `ids` are the ids of Avro schemas."""
     properties = config.properties
     transaction_topic = None
     if properties.provide_transaction_metadata:

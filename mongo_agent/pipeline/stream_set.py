@@ -188,6 +188,6 @@ class _Signalled:
     add: Add
 
     def apply(self, signal: Signal) -> SignalResult:
-        answer = self.stream.copying.apply(signal)
+        answer = self.stream.snapshotter.apply(signal)
         self.stream.place_progress(self.add)
         return answer

@@ -1,4 +1,4 @@
-"""What the pipeline shows of itself: frozen values that any thread may look at."""
+"""The published state of the pipeline: frozen values for any thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from sidecar.status.publisher import DeliveryView
 
 @dataclass(frozen=True, slots=True)
 class StreamView:
-    """One stream and its copies. `position` is behind all that was placed."""
+    """One stream and its snapshots. `position` is after everything that was placed."""
 
     name: str
     state: StreamState
     position: StreamOffset
-    copies: SnapshotView
+    snapshot: SnapshotView
     read_time: ClusterTime
     last_streamed: Seen | None = None
     last_copied: Seen | None = None
     """None before the first one since the start."""
     last_transaction: str | None = None
-    copy_error: str = ""
-    """Why collections could not be read at the last attempt; empty while they can be."""
+    snapshot_error: str = ""
+    """Why collections cannot be read for a snapshot; empty while they can."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _QUARANTINE_INTERVAL_S = 5.0
 
 
 class ViewBuilder:
-    """Used by the pipeline's thread."""
+    """For the pipeline's thread."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class ViewBuilder:
         stream_views = tuple(map(_stream_view, streams))
         self._snapshot_clock = self._snapshot_clock.seen(
             now_s,
-            is_running=any(stream.copies.is_running for stream in stream_views),
-            is_paused=any(stream.copies.is_paused for stream in stream_views),
+            is_running=any(stream.snapshot.is_running for stream in stream_views),
+            is_paused=any(stream.snapshot.is_paused for stream in stream_views),
         )
         return View(
             at_s=now_s,
@@ -78,10 +78,10 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
         metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
     for name, reached in view.reached.streams.items():
         metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
-    metrics.snapshot_running.set(any(stream.copies.is_running for stream in view.streams))
-    metrics.snapshot_paused.set(any(stream.copies.is_paused for stream in view.streams))
+    metrics.snapshot_running.set(any(stream.snapshot.is_running for stream in view.streams))
+    metrics.snapshot_paused.set(any(stream.snapshot.is_paused for stream in view.streams))
     metrics.snapshot_remaining_collections.set(
-        sum(stream.copies.remaining_collections for stream in view.streams)
+        sum(stream.snapshot.remaining_collections for stream in view.streams)
     )
 
 
@@ -90,12 +90,12 @@ def _stream_view(stream: Stream) -> StreamView:
         name=stream.name,
         state=stream.reader.state,
         position=stream.position,
-        copies=stream.copying.view(),
+        snapshot=stream.snapshotter.view(),
         read_time=stream.placed.token,
         last_streamed=stream.last_streamed,
         last_copied=stream.last_copied,
         last_transaction=stream.last_transaction,
-        copy_error=stream.copying.error,
+        snapshot_error=stream.snapshotter.error,
     )
 
 

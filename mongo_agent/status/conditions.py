@@ -1,4 +1,4 @@
-"""From facts to conditions. Pure; each cause gives one condition, which is gone with its cause."""
+"""Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
 
 from collections.abc import Iterator
 
@@ -56,9 +56,9 @@ def stream_component(name: str) -> str:
     return f"stream {name}" if name else "stream"
 
 
-def copy_component(name: str) -> str:
+def snapshot_component(name: str) -> str:
     """The component of the snapshot beside a stream."""
-    return f"copy {name}" if name else "copy"
+    return f"snapshot {name}" if name else "snapshot"
 
 
 def _own(facts: Facts) -> Iterator[Condition]:
@@ -149,7 +149,7 @@ def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
         yield Condition(
             "snapshot_blocked",
             State.DEGRADED,
-            copy_component(stream.name),
+            snapshot_component(stream.name),
             f"Existing documents cannot be read: {stream.snapshot_error}",
             "Start the servers or grant `find` on the collections; the snapshot resumes.",
         )

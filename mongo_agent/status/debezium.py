@@ -1,4 +1,4 @@
-"""The attributes of the two beans of Debezium's connector, from what this agent counts."""
+"""The attributes of the two MBeans of Debezium's connector, from this agent's metrics."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ _NEVER_MS = -1
 
 
 def attributes_of(view: View | None, metrics: MongoMetrics) -> dict[str, dict[str, Any]]:
-    """By the context of the bean; nothing before there is a pipeline."""
+    """Attributes by the context of the MBean; none before there is a pipeline."""
     return {} if view is None else attributes(view, metrics, time.time())
 
 
@@ -51,7 +51,7 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
 
 
 def _last(seen: Iterable[Seen | None], wall_s: float) -> dict[str, Any]:
-    """Of several streams the latest."""
+    """The latest of all streams."""
     last = max(filter(None, seen), key=lambda each: each.at_s, default=None)
     if last is None:
         return {"LastEvent": None, "MilliSecondsSinceLastEvent": _NEVER_MS}
@@ -60,7 +60,7 @@ def _last(seen: Iterable[Seen | None], wall_s: float) -> dict[str, Any]:
 
 
 def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
-    copies = [stream.copies for stream in view.streams]
+    copies = [stream.snapshot for stream in view.streams]
     rows = {each.collection: each.documents for copy in copies for each in copy.collections}
     remaining = sum(copy.remaining_collections for copy in copies)
     is_running = any(copy.is_running for copy in copies)

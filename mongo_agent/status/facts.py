@@ -1,5 +1,4 @@
-"""Everything that an agent's status follows from, at one moment. Frozen; the defaults are those of
-an agent for which all is well."""
+"""The facts that the agent's status follows from. The defaults are those of a healthy agent."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ class StreamFacts:
     is_open: bool = True
     sentence: str = "the stream is read"
     concern: StreamWarning | None = None
-    """Of the oplog, or of a stream that stands still."""
+    """About the oplog, or a stream that does not advance."""
     snapshot_error: str = ""
     """Why no documents can be read for a snapshot."""
 
@@ -27,7 +26,7 @@ class Facts(ServiceFacts):
     """The parts of an agent at one moment."""
 
     start_error: str = ""
-    """Why it does not start; empty while nothing is known of a reason."""
+    """Why the agent cannot start; empty without a known cause."""
     streams: tuple[StreamFacts, ...] = (StreamFacts(),)
     quarantine: Usage = field(default_factory=Usage)
     quarantine_directory: str = "quarantine"

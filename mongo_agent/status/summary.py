@@ -26,7 +26,7 @@ class MongoSummaryParts:
     def stats(self, view: View) -> Iterator[Stat]:
         delivery = view.delivery
         yield Stat("Window", delivery.window_bytes, "bytes", delivery.window_limit_bytes or None)
-        remaining = sum(stream.copies.remaining_collections for stream in view.streams)
+        remaining = sum(stream.snapshot.remaining_collections for stream in view.streams)
         yield Stat("Collections to snapshot", remaining, "count")
 
     def progress_title(self, view: View) -> str:
@@ -36,7 +36,7 @@ class MongoSummaryParts:
         now_s = self._wall_clock()
         for stream in view.streams:
             yield _stream_bar(stream, now_s)
-            yield from map(_snapshot_bar, stream.copies.collections[-MOST_BARS:])
+            yield from map(_snapshot_bar, stream.snapshot.collections[-MOST_BARS:])
 
     def quarantine(self, view: View) -> tuple[str, int]:
         usage = view.quarantine
@@ -47,9 +47,9 @@ class MongoSummaryParts:
 
     def notes(self, view: View) -> Iterator[str]:
         for stream in view.streams:
-            if stream.copies.is_paused:
+            if stream.snapshot.is_paused:
                 yield "Snapshots are paused."
-            if (hidden := len(stream.copies.collections) - MOST_BARS) > 0:
+            if (hidden := len(stream.snapshot.collections) - MOST_BARS) > 0:
                 yield f"The page leaves out {hidden} older snapshots."
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import Pipeline, StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor
-from mongo_agent.status.conditions import copy_component, status_from, stream_component
+from mongo_agent.status.conditions import snapshot_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.page.summary import duration_text
 from sidecar.status import Component, Status, component_of
@@ -17,7 +17,7 @@ SERVICE_NAME = "cdc-sidecar-mongo"
 
 
 class MongoStatus(StatusReporter[View]):
-    """Looks at the pipeline from the server's threads; never waits."""
+    """Reads the pipeline from other threads and never waits."""
 
     def __init__(
         self,
@@ -37,23 +37,23 @@ class MongoStatus(StatusReporter[View]):
         self._start_error = ""
 
     def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:
-        """From now on there is something to tell."""
+        """From now on there is a pipeline to report."""
         self._oplog = oplog
         self._pipeline = pipeline
 
     def wait_for(self, sentence: str) -> None:
-        """What keeps the agent from its start; empty when nothing does any more."""
+        """Notes why the agent cannot start; empty when the cause has ended."""
         self._start_error = sentence
 
     def server_error(self) -> str:
-        """Why the server is not reached at present; empty while it is."""
+        """Why the server does not answer; empty while it does."""
         if self.view is None:
             return self._start_error
         closed = (stream.state.sentence for stream in self.view.streams if not stream.state.is_open)
         return next(closed, "")
 
     def facts(self) -> Facts:
-        """Everything that the status follows from, as it is now."""
+        """The present facts."""
         view = self.view
         if view is None:
             return Facts(start_error=self._start_error, streams=(), **self.service_facts())
@@ -65,7 +65,7 @@ class MongoStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        """What follows from the facts, for the log."""
+        """The conditions that follow from the present facts."""
         return status_from(self.facts())
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:
@@ -73,7 +73,7 @@ class MongoStatus(StatusReporter[View]):
         for stream in streams:
             yield self._stream(status, stream)
         for stream in streams:
-            yield _copies(status, stream)
+            yield _snapshot(status, stream)
 
     def quarantine_details(self, view: View) -> Mapping[str, object]:
         return {
@@ -94,7 +94,7 @@ class MongoStatus(StatusReporter[View]):
 
     def delivered_message(self, view: View) -> str:
         waiting = view.delivery.unacknowledged_events
-        copying = sum(stream.copies.remaining_collections for stream in view.streams)
+        copying = sum(stream.snapshot.remaining_collections for stream in view.streams)
         also = f" Snapshots of {copying} collections are running." if copying else ""
         if not waiting:
             return "All changes that the server has reported are delivered." + also
@@ -117,7 +117,7 @@ class MongoStatus(StatusReporter[View]):
             stream.name,
             stream.state.is_open,
             stream.state.sentence,
-            snapshot_error=stream.copy_error,
+            snapshot_error=stream.snapshot_error,
         )
         if self._oplog is None:
             return facts
@@ -134,14 +134,16 @@ class MongoStatus(StatusReporter[View]):
         return component_of(status, stream_component(stream.name), stream.state.sentence, details)
 
 
-def _copies(status: Status, stream: StreamView) -> Component:
-    copies = stream.copies
-    sentence = "nothing is to be copied"
-    if copies.is_running:
-        sentence = f"{copies.remaining_collections} collections are being copied"
-        if copies.remaining_s is not None:
-            sentence += f", for about {copies.remaining_s:.0f} s more"
-    if copies.is_paused:
-        sentence = "copies are paused; `resume-snapshot` lets them go on"
-    details = {"is_running": copies.is_running, "is_paused": copies.is_paused}
-    return component_of(status, copy_component(stream.name), sentence, details)
+def _snapshot(status: Status, stream: StreamView) -> Component:
+    snapshot = stream.snapshot
+    message = "no snapshot is running"
+    if snapshot.is_running:
+        message = f"{snapshot.remaining_collections} collections wait for their snapshot"
+        if snapshot.remaining_s is not None:
+            message += f", for about {snapshot.remaining_s:.0f} s more"
+    if snapshot.is_paused:
+        message = "snapshots are paused; the signal `resume-snapshot` resumes them"
+    details = {"is_running": snapshot.is_running, "is_paused": snapshot.is_paused}
+    name = snapshot_component(stream.name)
+    component = component_of(status, name, message, details)
+    return replace(component, former_name=name.replace("snapshot", "copy", 1))

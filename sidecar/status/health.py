@@ -18,6 +18,8 @@ class Component:
     message: str
     """What it does, or the message and remedy of each of its conditions."""
     details: Mapping[str, object] = field(default_factory=dict)
+    former_name: str = ""
+    """Its name before 0.2.0, under which `/health` reports it too for one release."""
 
     @property
     def ok(self) -> bool:
@@ -46,7 +48,7 @@ class Health:
             "message": self.message,
             "conditions": [condition_document(each) for each in self.status.conditions],
             "components": {
-                part.name: {
+                name: {
                     "status": part.state.value,
                     "message": part.message,
                     # Renamed in 0.2.0; the old name stays for one release.
@@ -54,6 +56,7 @@ class Health:
                     **part.details,
                 }
                 for part in self.components
+                for name in filter(None, (part.name, part.former_name))
             },
         }
 

@@ -181,7 +181,7 @@ def is_stored(agent: AgentProcess, time: Timestamp) -> bool:
     """Whether all copies and everything up to a time are stored."""
     stored = (agent.ask("/offsets") or {}).get("stored", {})
     second, _, increment = stored.get("cluster.time", "0:0").partition(":")
-    copy = (agent.ask("/health") or {}).get("components", {}).get("copy", {})
+    copy = (agent.ask("/health") or {}).get("components", {}).get("snapshot", {})
     return (int(second), int(increment)) > (time.time, time.inc) and not copy.get(
         "is_running", True
     )

@@ -41,11 +41,11 @@ def test_not_behind_an_event_that_may_have_others_of_its_time() -> None:
 def test_behind_an_event_that_nothing_followed() -> None:
     """An entry of the oplog is never told in part with nothing behind it; but of several shards
     another one may have an event of the same time."""
-    placed = StreamWatermark(at(0), at(0)).behind(read(3, 3))
+    placed = StreamWatermark(at(0), at(0)).after(read(3, 3))
     assert exact_point(placed, None) is None
-    assert exact_point(placed.behind(read(3)), None) == at(3)
-    assert exact_point(placed.behind(read(3)), read(5, 5)) == at(4)
-    merged = StreamWatermark(at(0), at(0), is_merged=True).behind(read(3, 3)).behind(read(3))
+    assert exact_point(placed.after(read(3)), None) == at(3)
+    assert exact_point(placed.after(read(3)), read(5, 5)) == at(4)
+    merged = StreamWatermark(at(0), at(0), is_merged=True).after(read(3, 3)).after(read(3))
     assert exact_point(merged, None) is None
 
 
@@ -69,7 +69,7 @@ def test_no_event_is_on_the_wrong_side(steps: list[tuple[int, bool]], data: st.D
     has_mark = steps[0][1] and (not after or after[0] > before[-1])
     highest = after[0] if after else before[-1] + 4
     token = data.draw(st.integers(before[-1] + 1, highest)) if has_mark else before[-1]
-    placed = StreamWatermark(at(0), at(0)).behind(read(token, *before))
+    placed = StreamWatermark(at(0), at(0)).after(read(token, *before))
     following = read(after[-1], *after) if after != [] and data.draw(st.booleans()) else None
     point = exact_point(placed, following)
     if point is not None:

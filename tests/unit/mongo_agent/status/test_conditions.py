@@ -60,7 +60,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         {"streams": (StreamFacts(snapshot_error="not authorized."),)},
         "snapshot_blocked",
         State.DEGRADED,
-        "copy",
+        "snapshot",
         "not authorized",
     ),
     "offsets": (

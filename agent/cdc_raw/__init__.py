@@ -1,4 +1,4 @@
-"""The directory into which a node links its segments: names, index files, looks, wake-ups."""
+"""`cdc_raw`, where the node links its segments: names, index files, observations, inotify."""
 
 from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, parse_idx, read_idx
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name

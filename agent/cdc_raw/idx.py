@@ -1,9 +1,8 @@
-"""What a `_cdc.idx` file says (format notes §7.3).
+"""Parses `_cdc.idx` files (format notes §7.3).
 
-The node rewrites it by truncation and one write, so a reader can meet an empty file: no news. The
-number beside COMPLETED is the logical end of the segment where the node closed it
-(`CommitLogSegment#sync`), and the length of the file where the node replayed it after a crash
-(`CommitLogReplayer#handleCDCReplayCompletion`).
+The node truncates and rewrites the file, so a reader can find it empty: no update. The number next
+to COMPLETED is the logical end of a segment that the node closed (`CommitLogSegment#sync`), or the
+file length of one that it replayed (`CommitLogReplayer#handleCDCReplayCompletion`).
 """
 
 import os
@@ -24,28 +23,27 @@ _CONTENT = re.compile(rb"([0-9]{1,10})(\n(?:COMPLETED\n?)?)?")
 
 @dataclass(frozen=True, slots=True)
 class Idx:
-    """News of an index: an offset, or that the segment is complete, or none of both."""
+    """An index: an offset, or a completed segment, or no update."""
 
     offset: int | None = None
-    """Logical; sections that end at or before it are durable. None: no news, or COMPLETED."""
+    """Logical; sections that end by then are durable. None without an update, or at COMPLETED."""
     completed: bool = False
     completed_at: int | None = None
-    """The number beside COMPLETED."""
+    """The number next to COMPLETED."""
     unreadable: str | None = None
-    """What stands there instead, for the operator; None where all is well."""
+    """The unreadable content, for the operator; None for a valid index."""
 
     @property
     def has_update(self) -> bool:
-        """True where the node has said that the segment holds CDC data."""
+        """True when the node has reported CDC data in the segment."""
         return self.completed or self.offset is not None
 
     def synced_end(self, file_bytes: int | None) -> int:
-        """The logical position up to which the node has synced the segment, as far as the index
-        proves it; 0 for no proof. `file_bytes` is the length of the segment's file, None when it is
-        not known.
+        """The logical position up to which the index proves that the segment is synced; 0 without
+        proof. `file_bytes` is the file length, None while unknown.
 
-        A number beside COMPLETED that is the file's length proves nothing: a replay wrote it, and
-        the log of a preallocated file ends earlier.
+        A COMPLETED number equal to the file length proves nothing: a replay wrote it, and the log
+        in a preallocated file ends earlier.
         """
         if self.completed_at is not None and file_bytes not in (None, self.completed_at):
             return self.completed_at
@@ -56,8 +54,7 @@ NO_UPDATE = Idx()
 
 
 def parse_idx(content: bytes) -> Idx:
-    """Reads the content of an index file. Never raises: what cannot be understood is no news, and
-    `unreadable` shows it."""
+    """Parses an index file. Never raises: invalid content is no update, shown in `unreadable`."""
     if not content:
         return NO_UPDATE
     found = _CONTENT.fullmatch(content)
@@ -70,8 +67,7 @@ def parse_idx(content: bytes) -> Idx:
 
 
 def read_idx(path: Path) -> Idx:
-    """Raises OSError, also for what is no regular file, such as a symbolic link; it never waits, as
-    reading a pipe would."""
+    """Raises OSError, also for a file that is not regular, such as a symbolic link or a pipe."""
     file = open_regular(path, os.O_RDONLY)
     try:
         return parse_idx(os.read(file, _MAX_IDX_BYTES + 1))
@@ -80,7 +76,7 @@ def read_idx(path: Path) -> Idx:
 
 
 def merge_idx(earlier: Idx, later: Idx) -> Idx:
-    """Both together: an offset never moves back, and COMPLETED stays."""
+    """Combines two readings: an offset never moves back, and COMPLETED stays."""
     if earlier.completed or later.completed:
         completed_at = earlier.completed_at if later.completed_at is None else later.completed_at
         return Idx(completed=True, completed_at=completed_at, unreadable=later.unreadable)

@@ -1,6 +1,6 @@
-"""An observer of watchdog that also reports when the kernel dropped events.
+"""A watchdog observer that also reports dropped events.
 
-Import it only where it is used: the import fails where the C library has no inotify.
+Import it locally: the import fails when the C library has no inotify.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
 
 
 class OverflowObserver(BaseObserver):
-    """`watchdog.observers.inotify.InotifyObserver`, which calls `on_overflow` as well.
+    """`watchdog.observers.inotify.InotifyObserver` with a callback `on_overflow`.
 
-    The call comes from the thread that reads inotify. Raises OSError where the user has no inotify
+    The thread that reads inotify makes the call. Raises OSError when the user has no inotify
     instance left.
     """
 
@@ -35,6 +35,6 @@ class _OverflowReader(InotifyFD):
 
     def handle_event(self, event: InotifyEvent) -> None:
         super().handle_event(event)
-        # watchdog does not hand this event to handlers.
+        # watchdog does not pass this event to handlers.
         if event.is_queue_overflow:
             self._on_overflow()

@@ -1,4 +1,4 @@
-"""Moving a file so that at every moment one whole copy of it is there."""
+"""Moves a file so that a complete copy exists at any time."""
 
 import errno
 import os
@@ -17,13 +17,13 @@ _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLI
 
 
 def move(source: Path, target: Path) -> bool:
-    """Moves `source` to `target`, replacing what is there; the directory of `target` exists.
+    """Moves `source` to `target` durably, replacing it; the directory of `target` exists.
 
-    Durable on return. False when there was no source. Raises OSError, with the source in place;
-    also for a source that is no regular file: a link that somebody planted is not moved along.
+    False without a source. Raises OSError and keeps the source; also for a source that is not a
+    regular file, such as a planted link.
 
-    Where it can the file is linked and unlinked rather than renamed: watchdog holds every event
-    behind a file that moved out of a watched directory back for half a second.
+    Links and unlinks the file instead of a rename where possible: watchdog delays events by half a
+    second after a file moved out of a watched directory.
     """
     temporary = temporary_of(target)
     try:
@@ -32,7 +32,7 @@ def move(source: Path, target: Path) -> bool:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(source), None, str(target)) from error
     temporary.replace(target)
-    # Renaming one link of a file onto another one leaves both.
+    # Renaming one link of a file onto another link leaves both.
     temporary.unlink(missing_ok=True)
     sync_directory(target.parent)
     source.unlink(missing_ok=True)
@@ -40,8 +40,8 @@ def move(source: Path, target: Path) -> bool:
 
 
 def stage(source: Path, temporary: Path) -> bool:
-    """Links or copies `source` to a name that nobody reads, durably but for that name. False when
-    there was no source. Raises OSError, with nothing of `temporary` left."""
+    """Links or copies `source` to a temporary name; syncs only the content. False without a
+    source. Raises OSError and removes `temporary`."""
     temporary.unlink(missing_ok=True)
     try:
         if not _linked(source, temporary):
@@ -51,7 +51,7 @@ def stage(source: Path, temporary: Path) -> bool:
             raise
         return False
     except OSError:
-        # What there is of it would keep a full disk full.
+        # A partial copy would keep a full disk full.
         temporary.unlink(missing_ok=True)
         raise
     return True

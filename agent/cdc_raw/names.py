@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# As many digits as the largest numbers have: int() raises ValueError for more than 4,300 digits,
-# and an object in a store can have that name.
+# At most the digits of the largest number: int() raises ValueError beyond 4,300 digits, and an
+# object in a store can have such a name.
 _LOG = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})\.log")
 _IDX = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})_cdc\.idx")
 _MAX_VERSION = (1 << 31) - 1
@@ -14,7 +14,7 @@ _MAX_ID = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentName:
-    """A segment. Ordered by its id, in which the node counts; the version comes second."""
+    """A segment, ordered by id, then by version."""
 
     id: int
     version: int
@@ -45,13 +45,12 @@ def parse_idx_name(file_name: str) -> SegmentName | None:
 
 
 def temporary_of(path: Path) -> Path:
-    """Where a file is made before it is renamed to `path`. Neither the node nor the agent reads
-    it."""
+    """The name of a file before it is renamed to `path`; neither node nor agent reads it."""
     return path.with_name(f".{path.name}.tmp")
 
 
 def is_temporary(file_name: str) -> bool:
-    """True for the name that `temporary_of` gives a segment or an index."""
+    """True for a name that `temporary_of` returns for a segment or an index."""
     inner = file_name.removeprefix(".").removesuffix(".tmp")
     if file_name != f".{inner}.tmp":
         return False

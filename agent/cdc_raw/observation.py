@@ -1,9 +1,8 @@
-"""One look at `cdc_raw`, as a frozen value.
+"""One observation of `cdc_raw`, as a frozen value.
 
-Files come and go while one looks, so a file that is listed and then gone is simply not seen. What a
-look promises: where an index of segment *n* is seen, the indexes of all older segments are read
-after it. The node syncs its segments in order, so an older segment that has no news then holds
-nothing that could still come before *n*.
+Files appear and disappear during an observation; a file that disappears is not part of it. An
+observation with the index of segment *n* has read the indexes of all older segments later. The node
+syncs segments in order, so an older segment without an update has no changes before those of *n*.
 """
 
 import os
@@ -20,23 +19,23 @@ _COMPLETED = Idx(completed=True)
 
 @dataclass(frozen=True, slots=True)
 class ObservedLog:
-    """A `.log` file as `stat` shows it."""
+    """Attributes of a `.log` file."""
 
     size_bytes: int
     link_count: int
     is_in_commit_log: bool | None = None
-    """Whether the node's commit log directory has the same file; None where that is not known."""
+    """Whether the node's commit-log directory has the same file; None while unknown."""
 
     @property
     def is_released(self) -> bool:
-        """True when the node's commit log no longer has it. An archive may hold another link
+        """True when the node's commit log no longer has it. An archive can have another link
         (`archive_command` of commitlog_archiving.properties)."""
         return self.link_count == 1 or self.is_in_commit_log is False
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedSegment:
-    """A segment of which at least one file was there."""
+    """A segment with at least one file."""
 
     name: SegmentName
     log: ObservedLog | None
@@ -49,31 +48,30 @@ class Observation:
 
     segments: tuple[ObservedSegment, ...] = ()
     refused: tuple[str, ...] = ()
-    """What is no segment and no index: legacy names, foreign files, symbolic links, pipes and so
-    on."""
+    """Names of other files: legacy names, foreign files, symbolic links, pipes."""
     size_bytes: int = 0
-    """Of all segments, as the node counts them against `cdc_total_space`."""
+    """Size of all segments, as counted against `cdc_total_space`."""
 
     @property
     def irregular_segments(self) -> tuple[str, ...]:
-        """Refused files with the name of a segment or index. The node makes regular files only, so
-        another user made them; their events are not read."""
+        """Irregular files with the name of a segment or index. The node creates only regular files,
+        so another user created them; the agent does not read them."""
         return tuple(name for name in self.refused if parse_log_name(name) or parse_idx_name(name))
 
     def without(self, names: Collection[SegmentName]) -> "Observation":
-        """The same without some segments."""
+        """A copy without some segments."""
         if not names:
             return self
         return replace(self, segments=tuple(s for s in self.segments if s.name not in names))
 
     @property
     def newest_log(self) -> SegmentName | None:
-        """The newest segment whose `.log` is there."""
+        """The newest segment with a `.log`."""
         return max((seen.name for seen in self.segments if seen.log is not None), default=None)
 
     @property
     def newest_updated(self) -> SegmentName | None:
-        """The newest segment whose index has news."""
+        """The newest segment with an index update."""
         return max((seen.name for seen in self.segments if seen.idx.has_update), default=None)
 
 
@@ -82,13 +80,13 @@ def observe(
     completed: Collection[SegmentName] = (),
     commit_log: Path | None = None,
 ) -> Observation:
-    """Looks once. Raises OSError when the directory itself cannot be listed.
+    """Observes the directory once. Raises OSError when it cannot be listed.
 
-    `commit_log` is where the node may have its own links. It is believed when it has at least one
-    of the segments: the node never releases all of them.
+    `commit_log` is the node's commit-log directory. It is trusted when it has at least one of the
+    segments, because the node never releases all of them.
 
-    The indexes of `completed` segments are final, so they are not read again: with a backlog of
-    thousands of segments a look stays cheap.
+    The indexes of `completed` segments are final and not read again, which keeps observations of
+    thousands of segments cheap.
     """
     names: set[SegmentName] = set()
     refused: list[str] = []
@@ -99,8 +97,8 @@ def observe(
                 names.add(name)
             elif not is_temporary(entry.name):
                 refused.append(entry.name)
-    looked = [_look(directory, name, completed) for name in sorted(names)]
-    segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)
+    observed = [_observe_segment(directory, name, completed) for name in sorted(names)]
+    segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
     if commit_log is not None:
         segments = _compared(directory, segments, commit_log)
     return Observation(
@@ -111,15 +109,14 @@ def observe(
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """The node makes hard links alone: a symbolic link is somebody else's, and may lead anywhere.
-    Reading a pipe would never end."""
+    """Accepts regular files only: the node creates hard links, never symbolic links or pipes."""
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:
         return False
 
 
-def _look(
+def _observe_segment(
     directory: Path, name: SegmentName, completed: Collection[SegmentName] = ()
 ) -> ObservedSegment | None:
     log = _stat(directory / name.log)
@@ -131,14 +128,14 @@ def _look(
     return ObservedSegment(name=name, log=log, idx=idx or NO_UPDATE)
 
 
-def _looked_again(
-    directory: Path, looked: list[ObservedSegment | None]
+def _reread_older(
+    directory: Path, observed: list[ObservedSegment | None]
 ) -> Iterable[ObservedSegment | None]:
-    """The same, with the indexes older than the newest one with news read once more."""
+    """Reads the indexes older than the newest updated one again."""
     newest_updated = max(
-        (s.name for s in looked if s is not None and s.idx.has_update), default=None
+        (s.name for s in observed if s is not None and s.idx.has_update), default=None
     )
-    for seen in looked:
+    for seen in observed:
         if (
             seen is None
             or seen.idx.completed
@@ -147,14 +144,14 @@ def _looked_again(
         ):
             yield seen
             continue
-        again = _look(directory, seen.name)
+        again = _observe_segment(directory, seen.name)
         yield again and replace(again, idx=merge_idx(seen.idx, again.idx))
 
 
 def _compared(
     directory: Path, segments: tuple[ObservedSegment, ...], commit_log: Path
 ) -> tuple[ObservedSegment, ...]:
-    """The segments with what the commit log directory shows of each that has further links."""
+    """Adds whether the commit-log directory has each segment with further links."""
     found = {
         seen.name: _is_same_file(directory / seen.name.log, commit_log / seen.name.log)
         for seen in segments
@@ -171,7 +168,7 @@ def _compared(
 
 
 def _is_same_file(path: Path, other: Path) -> bool | None:
-    """None where one of them cannot be looked at."""
+    """None where one of them cannot be observed at."""
     try:
         here = path.stat()
     except OSError:

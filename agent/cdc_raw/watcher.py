@@ -1,8 +1,8 @@
-"""Wakes the pipeline when something in `cdc_raw` changes.
+"""Wakes the pipeline when `cdc_raw` changes, by inotify.
 
-An event is a wake-up only: the pipeline then looks at the whole directory. When the kernel drops
-events because its queue is full, the queue may hold only events of unrelated names, so the overflow
-itself wakes the pipeline too. Without inotify the pipeline looks periodically.
+An event only wakes the pipeline, which then scans the whole directory. A queue overflow wakes it
+too, because the queue can be full of unrelated events. Without inotify the pipeline scans
+periodically.
 """
 
 import logging
@@ -22,29 +22,29 @@ from agent.cdc_raw.names import parse_idx_name, parse_log_name
 from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
-# It calls the end of a watch an error.
+# It logs the end of a watch as an error.
 logging.getLogger("watchdog.observers.inotify").setLevel(logging.CRITICAL)
 # It logs each overflow, without the directory. The watcher logs overflows itself.
 logging.getLogger("watchdog.observers.inotify_c").setLevel(logging.ERROR)
 
-# Closed: an idx was written. Created: a link was made or a file moved in. Never "opened" or "closed
-# unwritten": every look would wake the next one.
+# Closed: an index was written. Created: a link or a moved file. Not "opened" or "closed unwritten":
+# each scan would wake the next one.
 _EVENTS: list[type[FileSystemEvent]] = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent]
 
 
 class Watcher:
-    """An inotify watch on one directory that calls `on_change` (from its own thread)."""
+    """Watches one directory and calls `on_change` on its own thread."""
 
     def __init__(self, directory: Path, on_change: Callable[[], None]) -> None:
         self._directory = directory
         self._on_change = on_change
         self._observer: BaseObserver | None = None
         self._watched: tuple[int, int] | None = None
-        self._said = ""
+        self._reason = ""
         self._repeated = RateLimitedLog(logger)
 
     def is_active(self) -> bool:
-        """False: nothing wakes, only periodic looks see changes."""
+        """False when only periodic scans detect changes."""
         return (
             self._observer is not None
             and any(emitter.is_alive() for emitter in self._observer.emitters)
@@ -52,14 +52,13 @@ class Watcher:
         )
 
     @property
-    def trouble(self) -> str:
-        """Why it is not active, in one sentence; empty where it is."""
-        return "" if self.is_active() else self._said
+    def error(self) -> str:
+        """Why the watch is not active; empty while it is."""
+        return "" if self.is_active() else self._reason
 
     def ensure(self) -> None:
-        """Starts the watch, or starts it again where it has ended (the directory was removed or
-        moved, and made again). Never raises: without inotify it says so once and leaves it at
-        that."""
+        """Starts the watch, or restarts it after the directory was replaced. Never raises: without
+        inotify it logs one warning."""
         if self.is_active():
             return
         was_watching = self._observer is not None
@@ -69,18 +68,18 @@ class Watcher:
             handler = _Wake(self._on_change)
             self._observer = _started(self._directory, handler, self._overflowed)
         except (ImportError, OSError) as error:
-            said = (
-                f"Changes in {self._directory} are seen only by looking periodically: "
-                f"inotify cannot be used there ({error})."
+            reason = (
+                f"{self._directory} is scanned only periodically, because inotify is not available "
+                f"({error})."
             )
-            if said != self._said:
-                logger.warning(said)
-            self._said = said
+            if reason != self._reason:
+                logger.warning(reason)
+            self._reason = reason
             return
-        if was_watching or self._said:
+        if was_watching or self._reason:
             logger.info("Watching %s again.", self._directory)
-        self._said = ""
-        # What changed before the watch stood is seen by a look after it.
+        self._reason = ""
+        # A scan detects changes from before the watch started.
         self._on_change()
 
     def stop(self) -> None:
@@ -94,7 +93,7 @@ class Watcher:
         self._repeated.log(
             "overflow",
             f"The kernel dropped inotify events of {self._directory} because their queue was full. "
-            "The agent looks at the whole directory. If this repeats, raise "
+            "The agent scans the whole directory. If this repeats, raise "
             "fs.inotify.max_queued_events with sysctl.",
         )
         self._on_change()
@@ -121,7 +120,7 @@ def _identity(directory: Path) -> tuple[int, int] | None:
 def _started(
     directory: Path, handler: FileSystemEventHandler, on_overflow: Callable[[], None]
 ) -> BaseObserver:
-    # Imported here: where the C library has no inotify the import itself fails.
+    # Imported here: the import fails when the C library has no inotify.
     from agent.cdc_raw.inotify import OverflowObserver
 
     observer = OverflowObserver(on_overflow)

@@ -1,7 +1,7 @@
-"""The node's keystore: the keys that encrypted segments are read with.
+"""The node's keystore, with the keys of encrypted segments.
 
-Cassandra keeps them in a file of Java (`JKSKeyProvider`), JCEKS or PKCS12. A file that lacks a key
-stops nothing but the segments that need it; when it is replaced it is read again.
+Cassandra stores them in a Java keystore (`JKSKeyProvider`), JCEKS or PKCS12. A missing key blocks
+only the segments that need it. The agent reads the file again when it changes.
 """
 
 from agent.keystore.segment_opener import open_segment, with_key_advice

@@ -1,4 +1,4 @@
-"""The few forms of DER that keystores are made of, with types that the library lacks."""
+"""The DER types of keystores, with the type hints that the library lacks."""
 
 from typing import Any, cast
 
@@ -6,7 +6,7 @@ from Cryptodome.Util.asn1 import DerObject, DerObjectId, DerOctetString, DerSequ
 
 
 def sequence(text: bytes) -> list[Any]:
-    """The elements: numbers as they are, everything else as DER. Raises ValueError."""
+    """The elements: integers decoded, all others as DER. Raises ValueError."""
     return list(cast(Any, DerSequence().decode(text)))
 
 
@@ -26,7 +26,7 @@ def object_id(text: bytes) -> str:
 
 
 def tagged(text: bytes) -> bytes:
-    """What stands behind an explicit tag 0."""
+    """The content of an explicit tag 0."""
     return bytes(cast(Any, DerObject(explicit=0).decode(text)).payload)
 
 

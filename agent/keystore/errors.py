@@ -1,14 +1,14 @@
-"""What can be wrong with a keystore's bytes. Its file and where it comes from are added above."""
+"""Errors in the bytes of a keystore. Callers add the file and its origin."""
 
 
 class UnreadableKeystoreError(ValueError):
-    """The bytes are no such keystore, or a password does not open them; the message is a clause."""
+    """Not a keystore, or a wrong password; the message is a clause without a period."""
 
 
 WRONG_PASSWORD = "the password of the keystore is wrong, or the file is damaged"
-"""Java's formats do not tell these apart."""
+"""Java's formats do not distinguish the two."""
 
 
 def wrong_key_password(alias: str) -> str:
-    """The store opens, and a key in it does not."""
+    """The password opens the store, and not this key."""
     return f'the password of the key "{alias}" is wrong, or the file is damaged'

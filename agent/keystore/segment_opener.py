@@ -1,4 +1,4 @@
-"""Segments opened with the keys of a keystore."""
+"""Opens segments, with keys for encrypted ones."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +11,8 @@ from commitlog import SegmentKeyError, SegmentReader
 def open_segment(
     path: Path, name: str, keystore: KeySource, position: int = 0, *, follow_links: bool = True
 ) -> SegmentReader:
-    """A reader; the keystore is looked at for encrypted segments only. Raises as `SegmentReader`,
-    and `SegmentKeyError` with what to do about it."""
+    """Reads the keystore only for encrypted segments. Raises as `SegmentReader`; `SegmentKeyError`
+    includes the remedy."""
     try:
         return SegmentReader(str(path), name=name, position=position, follow_links=follow_links)
     except SegmentKeyError:
@@ -25,7 +25,7 @@ def open_segment(
 
 @contextmanager
 def with_key_advice(keystore: KeySource) -> Iterator[None]:
-    """Adds to a `SegmentKeyError` what the keystore has to do with it."""
+    """Adds the remedy to a `SegmentKeyError`."""
     try:
         yield
     except SegmentKeyError as error:

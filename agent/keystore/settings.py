@@ -1,4 +1,4 @@
-"""Where a keystore is, and how it opens."""
+"""Location and passwords of a keystore."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class KeystoreSettings:
-    """A keystore as properties or the node's `cassandra.yaml` name it."""
+    """A keystore of the properties or of the node's `cassandra.yaml`."""
 
     path: Path
     store_password: str = field(repr=False)
     key_password: str | None = field(repr=False)
-    """Of the keys in it; None: that of the store."""
+    """Password of the keys; None means that of the store."""
     store_type: str | None
-    """`JCEKS` or `PKCS12`; None: what the file is."""
+    """`JCEKS` or `PKCS12`; None means detect it."""
     origin: str
-    """What names it, for people: a property, or a file and the setting in it."""
+    """Where it is configured, for messages: a property, or a file and a setting."""

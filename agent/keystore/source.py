@@ -1,4 +1,4 @@
-"""The keys as they are in the file at any time."""
+"""Reads the keystore, again when its file changes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,29 +12,29 @@ from sidecar.errors import ConfigError
 
 _JKS_MAGIC = bytes.fromhex("feedfeed")
 _NO_KEYSTORE = (
-    "no keystore is named: set commit.log.keystore.path, or cassandra.config to a cassandra.yaml "
-    "whose transparent_data_encryption_options name one"
+    "no keystore is configured: set commit.log.keystore.path, or cassandra.config to a "
+    "cassandra.yaml with transparent_data_encryption_options"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Keystore:
-    """What a keystore holds, or why it cannot be read."""
+    """The keys, or why they cannot be read."""
 
     keys: dict[str, bytes] = field(repr=False)
-    problem: str | None
-    """A clause; None: it was read."""
+    error: str | None
+    """A clause without a period; None after a successful read."""
     origin: str
-    """The file and what names it."""
+    """The file, and where it is configured."""
 
     def has(self, alias: str) -> bool:
-        """Whether it has a key of this alias. Java looks it up in lower case."""
+        """Whether it has a key with this alias; Java looks up lower case."""
         return alias in self.keys or alias.lower() in self.keys
 
     def advice(self, alias: str | None) -> str:
-        """A clause about a key that a segment needs and that is not there, or another one."""
-        if self.problem is not None:
-            return self.problem
+        """The remedy for a missing or wrong key, as a clause without a period."""
+        if self.error is not None:
+            return self.error
         if alias is not None and self.has(alias):
             return f"put the key that the node used into {self.origin}"
         names = ", ".join(sorted(self.keys)) or "no secret key"
@@ -42,15 +42,15 @@ class Keystore:
 
 
 def read_keystore(settings: KeystoreSettings) -> dict[str, bytes]:
-    """The secret keys by alias. Raises `ConfigError`: one sentence with file and origin."""
+    """The secret keys by alias. Raises `ConfigError`."""
     keystore = _read(settings)
-    if keystore.problem is not None:
-        raise ConfigError(f"{keystore.problem}.")
+    if keystore.error is not None:
+        raise ConfigError(f"{keystore.error}.")
     return keystore.keys
 
 
 class KeySource:
-    """Reads the keystore when it is asked for, and again when the file is another one."""
+    """Reads the keystore on demand, and again when the file changes."""
 
     def __init__(self, settings: KeystoreSettings | None) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class KeySource:
         self._keystore: Keystore | None = None
 
     def keystore(self) -> Keystore:
-        """What is there now. Any thread may ask."""
+        """The current keystore. Thread-safe."""
         if self._settings is None:
             return Keystore({}, _NO_KEYSTORE, "")
         with self._lock:
@@ -81,27 +81,27 @@ def _read(settings: KeystoreSettings) -> Keystore:
     origin = f"the keystore {settings.path} ({settings.origin})"
     try:
         return Keystore(_keys(settings), None, origin)
-    except OSError as error:
-        problem = f"{origin} cannot be read: {error.strerror or error}"
-    except UnreadableKeystoreError as error:
-        problem = f"{origin} cannot be read: {error}"
-    return Keystore({}, problem, origin)
+    except OSError as failure:
+        error = f"{origin} cannot be read: {failure.strerror or failure}"
+    except UnreadableKeystoreError as failure:
+        error = f"{origin} cannot be read: {failure}"
+    return Keystore({}, error, origin)
 
 
 def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
     if not settings.path.is_absolute():
         raise UnreadableKeystoreError(
-            "its path is relative to where the node was started; give commit.log.keystore.path"
+            "its path is relative to the node's working directory; set commit.log.keystore.path"
         )
     data = settings.path.read_bytes()
     store_password = settings.store_password
     key_password = settings.key_password or store_password
     if data.startswith(_JKS_MAGIC):
-        raise UnreadableKeystoreError("it is a JKS keystore, and those hold no secret keys")
+        raise UnreadableKeystoreError("it is a JKS keystore, which cannot have secret keys")
     found = "JCEKS" if data.startswith(MAGIC) else "PKCS12"
     wanted = (settings.store_type or found).upper()
-    # Java's JKS reads PKCS12 as well.
+    # Java's JKS also reads PKCS12.
     if wanted not in (found, "JKS"):
-        raise UnreadableKeystoreError(f"it is no {wanted} keystore")
+        raise UnreadableKeystoreError(f"it is not a {wanted} keystore")
     read = read_jceks if found == "JCEKS" else read_pkcs12
     return read(data, store_password, key_password)

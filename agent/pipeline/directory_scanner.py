@@ -52,7 +52,7 @@ class DirectoryScanner:
     @property
     def watch_error(self) -> str:
         """Why changes do not cause scans; empty while they do."""
-        return self._watcher.trouble
+        return self._watcher.error
 
     @property
     def is_requested(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which tables and columns there are: feeders (a node, a file) and the holder in front of them."""
+"""The schema of the node: feeders (node or file), and the holder that merges what they return."""
 
 import socket
 
@@ -16,7 +16,7 @@ _DEFAULT_CLUSTER = "Test Cluster"
 
 
 def create_schema_holder(config: AgentConfig) -> SchemaHolder:
-    """The holder for `schema.file`, else for the node; not started. Raises `ConfigError`."""
+    """A holder for `schema.file` or the node, not started. Raises `ConfigError`."""
     return SchemaHolder(
         _feeder(config),
         SchemaHistory(config.properties.offset_directory),

@@ -1,9 +1,8 @@
-"""What is known of a node's schema, kept beside the progress.
+"""The known schema of a node, stored next to the offsets.
 
-An agent that starts while its node is away goes on with it; a table that was dropped in between,
-or a type that a column had once, is still known: its changes may lie in segments that wait. What
-the log itself said is nowhere else once its segments are gone. The file is only a help, so a
-damaged one is not used and not an error.
+The agent can start with it while the node is unavailable. It has dropped tables and earlier column
+types, whose changes can be in pending segments, and schema changes from segments that no longer
+exist. A damaged file is ignored with a warning.
 """
 
 import gzip
@@ -31,7 +30,7 @@ _DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 
 
 class SchemaHistory:
-    """The schema of one node with its history, as it was saved last."""
+    """The stored schema of one node with its history."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
@@ -39,7 +38,7 @@ class SchemaHistory:
         self._repeated = RateLimitedLog(logger)
 
     def load(self) -> KnownSchema | None:
-        """None when there is no file or it cannot be used."""
+        """None without a usable file."""
         try:
             document = orjson.loads(_unpacked(read_regular(self.path, _MAX_PACKED_BYTES)))
             identity = NodeIdentity(str(document["node_id"]), str(document["cluster_name"]))
@@ -48,19 +47,18 @@ class SchemaHistory:
             return None
         except (*_DAMAGE, SchemaError) as error:
             logger.warning(
-                "the kept schema is not used", extra=fields(file=self.path, reason=str(error))
+                "the stored schema is ignored", extra=fields(file=self.path, reason=str(error))
             )
             return None
         return KnownSchema(schema, identity)
 
     def save(self, known: KnownSchema) -> None:
-        """Keeps it in place of what was there. A file that cannot be written is said, is no error,
-        and is left to `save_again`."""
+        """Replaces the stored schema. A write error is logged; `save_again` retries it."""
         self._unsaved = known
         self.save_again()
 
     def save_again(self) -> None:
-        """Keeps what could not be written before, if there is such."""
+        """Retries a failed save."""
         known = self._unsaved
         if known is None:
             return
@@ -76,25 +74,25 @@ class SchemaHistory:
         except OSError as error:
             self._repeated.log(
                 "save",
-                "the schema cannot be kept for the next start",
+                "the schema cannot be stored for the next start",
                 file=self.path,
                 reason=error.strerror,
             )
             return
         self._unsaved = None
-        self._repeated.resolved("save", "the schema is kept for the next start again")
+        self._repeated.resolved("save", "storing the schema for the next start works again")
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """At most `_MAX_BYTES`: a small file can unpack to any size. Raises zlib.error, EOFError,
-    ValueError."""
+    """Decompresses at most `_MAX_BYTES`, because a small file can expand to any size. Raises
+    zlib.error, EOFError and ValueError."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     content = bytearray()
     while packed and not unpacker.eof:
         content += unpacker.decompress(packed, _STEP_BYTES)
         packed = unpacker.unconsumed_tail
         if len(content) > _MAX_BYTES:
-            raise ValueError(f"it unpacks to more than {_MAX_BYTES >> 20} MiB")
+            raise ValueError(f"it decompresses to more than {_MAX_BYTES >> 20} MiB")
     if not unpacker.eof:
         raise EOFError("its end is missing")
     return bytes(content)

@@ -1,4 +1,4 @@
-"""The schema that the pipeline reads with: merged over time, refreshed in turn and on a miss."""
+"""The schema of the pipeline: merged over time, refreshed periodically and on demand."""
 
 import logging
 import threading
@@ -19,13 +19,13 @@ _FIRST_RETRY_S = 1.0
 _LONGEST_RETRY_S = 10.0
 _CLOSE_S = 5.0
 _FIRST_ANSWER_S = 15.0
-"""For how long a stored schema is not used while the node has neither answered nor failed."""
+"""Time for which a stored schema is not used while the first fetch is pending."""
 MAX_DROPPED_TABLES = 4096
-"""Tables that the feeder does not have any more and that stay known."""
+"""Maximum number of dropped tables that stay known."""
 
 
 class ReplacedNodeError(ConfigError):
-    """Another node, or a node of another cluster, answers where the agent's node was."""
+    """Another node, or a node of another cluster, answers at the agent's address."""
 
     def __init__(self, before: NodeIdentity, now: NodeIdentity, where: str) -> None:
         super().__init__(
@@ -37,11 +37,11 @@ class ReplacedNodeError(ConfigError):
 
 
 class SchemaHolder:
-    """One thread fetches and one reads; any other may ask what is known.
+    """One thread fetches the schema, one reads segments with it; all methods are thread-safe.
 
-    A fetched schema, and what stands in the log, is merged into the one that is held, so a table
-    or a column that was ever seen stays known: segments outlive the schema that they were written
-    with. An object is replaced only when something changed, so callers may compare by identity.
+    Fetched schemas and changes from the log are merged, so that tables and columns stay known:
+    segments outlive the schema that they were written with. The schema object is replaced only
+    when it changes, so callers can compare by identity.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class SchemaHolder:
         refresh_interval_ms: int,
         waits_when_refused: bool = True,
     ) -> None:
-        """A node that refuses the agent before it ever answered is asked again with
-        `waits_when_refused`; without, the refusal is `fatal`."""
+        """`waits_when_refused`: retry when the node rejects the agent at the first fetch. Otherwise
+        the rejection is `fatal`."""
         self._waits_when_refused = waits_when_refused
         self._failures_in_a_row = 0
         self._feeder = feeder
@@ -89,7 +89,7 @@ class SchemaHolder:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread. A fetch that hangs is left to end with the process."""
+        """Ends the thread; a blocked fetch ends with the process."""
         with self._changed:
             self._is_stopping = True
             self._changed.notify_all()
@@ -99,19 +99,18 @@ class SchemaHolder:
             self._feeder.close()
 
     def current(self) -> Schema | None:
-        """The schema that is known, for the reader; None before the first one came."""
+        """The schema for the reader; None before the first one."""
         with self._changed:
             self._handed_out = self._schema
             return self._schema
 
     def latest(self) -> Schema | None:
-        """The same for whoever does not read the log; `refresh` does not count it as handed out."""
+        """The schema for other uses; does not affect the result of `refresh`."""
         with self._changed:
             return self._schema
 
     def absorb(self, changes: SchemaChanges) -> None:
-        """Learns what stands in the log. On return it is kept for the next start, because progress
-        may pass the place where it stands."""
+        """Merges changes from the log and stores them, before the offset passes their position."""
         with self._merging:
             known, identity = self._schema, self._identity
             if known is None or identity is None:
@@ -134,39 +133,39 @@ class SchemaHolder:
 
     @property
     def table_count(self) -> int:
-        """How many tables are known, for whoever only tells of it."""
+        """Number of known tables, for the status."""
         with self._changed:
             return len(self._schema) if self._schema is not None else 0
 
     @property
     def identity(self) -> NodeIdentity | None:
-        """Whose schema it is; None before the first one came."""
+        """The node of the schema; None before the first one."""
         with self._changed:
             return self._identity
 
     @property
     def last_error(self) -> str | None:
-        """One sentence about the last fetch, when that failed."""
+        """Why the last fetch failed; None after a success."""
         with self._changed:
             return self._error
 
     @property
     def fatal(self) -> Exception | None:
-        """The refusal or configuration fault that ended the fetching, if one did."""
+        """The error that ended fetching; None without one."""
         with self._changed:
             return self._fatal
 
     def refresh(self, reason: str) -> bool:
-        """Fetches out of turn, because `reason` shows that the schema is behind.
+        """Fetches at once, because `reason` shows that the schema is outdated.
 
-        Waits for the answer for at most two seconds, and not at all when the last fetch was just
-        before. True when there is a newer schema than the one that `current` gave last.
+        Waits at most two seconds, and not at all just after a fetch. True when the schema is newer
+        than the last result of `current`.
         """
         with self._changed:
             if reason != self._wanted_for:
-                # Whoever waits asks every second.
+                # A waiting caller repeats the request every second.
                 self._wanted_for = reason
-                logger.info("the schema is read out of turn", extra=fields(reason=reason))
+                logger.info("reading the schema on demand", extra=fields(reason=reason))
             self._is_wanted = True
             self._changed.notify_all()
             if not self._has_just_fetched():
@@ -177,10 +176,10 @@ class SchemaHolder:
             return self._schema is not self._handed_out
 
     def wait_until_known(self, timeout_s: float) -> bool:
-        """Waits for a first schema; raises the error that ended the fetching, if one did.
+        """Waits for the first schema; raises the error that ended fetching.
 
-        A stored schema counts once the first fetch has failed, or has taken 15 s: the node may have
-        been replaced since. From the return of True on the node's identity may not change.
+        Accepts a stored schema only after the first fetch has failed or taken 15 s, because the
+        node may have been replaced. After True the identity of the node must not change.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_usable() or self._is_over(), timeout=timeout_s)
@@ -218,7 +217,7 @@ class SchemaHolder:
             error = str(unavailable)
         except Exception as refused:
             error = str(refused)
-            # A node that has answered before and refuses us at present may let us in again.
+            # A node that has answered before may accept the agent again.
             may_wait = isinstance(refused, RefusedError) and self._waits_when_refused
             is_final = isinstance(refused, ReplacedNodeError) or not (
                 self._has_answered or may_wait
@@ -249,7 +248,7 @@ class SchemaHolder:
             self._listener()
 
     def _require_same_node(self, identity: NodeIdentity) -> None:
-        """Raises `ReplacedNodeError`. Events and progress already have the claimed identity."""
+        """Raises `ReplacedNodeError`. Events and offsets already have the claimed identity."""
         with self._changed:
             claimed = self._claimed
         if claimed is None or claimed == identity:
@@ -257,13 +256,13 @@ class SchemaHolder:
         raise ReplacedNodeError(claimed, identity, self._feeder.description)
 
     def _merged(self, fetched: KnownSchema | None) -> Schema | None:
-        """With what was fetched; kept for the next start when that is news."""
+        """Merges a fetched schema, and stores the result if it changed."""
         known = self._schema
         if fetched is None:
             return known
         self._fetched = fetched.schema
         if known is None or fetched.identity != self._identity:
-            # What another node left is of no use.
+            # The schema of another node is useless.
             merged = fetched.schema
         else:
             merged = self._bounded(known.merged(fetched.schema))
@@ -279,7 +278,7 @@ class SchemaHolder:
 
     def _log_outcome(self, error: str | None) -> None:
         if error is None:
-            self._repeated.resolved("schema", "the schema can be read again")
+            self._repeated.resolved("schema", "reading the schema works again")
         elif self._schema is None:
             self._repeated.log("schema", "waiting for the schema", reason=error)
         else:
@@ -287,7 +286,7 @@ class SchemaHolder:
 
     @property
     def _retry_pause_s(self) -> float:
-        """Doubles with each failure in a row."""
+        """Doubles with each consecutive failure."""
         doublings = min(self._failures_in_a_row, 10)
         return min(_LONGEST_RETRY_S, _MISS_INTERVAL_S * float(1 << doublings))
 

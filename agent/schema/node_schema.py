@@ -11,8 +11,8 @@ from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
 
-# Source: Cassandra's SchemaKeyspace. Drop times are asked for as numbers, because those of the
-# system's own columns lie beyond the years that Python has.
+# Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because those of system
+# columns exceed the years of Python.
 _QUERIES: Mapping[str, str] = {
     "tables": "keyspace_name, table_name, id, flags, cdc FROM system_schema.tables",
     "columns": "keyspace_name, table_name, column_name, kind, position, type, clustering_order "
@@ -26,9 +26,9 @@ _ATTEMPTS = 5
 
 
 class NodeSchema:
-    """The schema of all keyspaces, the system's too: their updates are in the log as well.
+    """The schema of all keyspaces, system keyspaces included, since the log has their updates.
 
-    `node_id` and `cluster_name` stand in place of the node's own answers.
+    `node_id` and `cluster_name` override the node's values.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class NodeSchema:
         return f"Cassandra at {self._connection.address}"
 
     def fetch(self) -> KnownSchema:
-        """Raises `UnavailableError` and `RefusedError` as the connection does."""
+        """Raises as `NodeConnection`."""
         facts = self._connection.facts()
         identity = NodeIdentity(
             self._node_id or facts.host_id, self._cluster_name or facts.cluster_name
@@ -57,7 +57,7 @@ class NodeSchema:
         try:
             schema = Schema.from_system_rows(rows, seen_at_us=seen_at_us)
         except SchemaError as error:
-            # A table that is dropped at this moment has rows in some of the tables only.
+            # A table that is being dropped has rows in only some of the tables.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
         return KnownSchema(schema, identity)
 
@@ -68,8 +68,8 @@ class NodeSchema:
 def schema_rows(connection: NodeConnection) -> bytes:
     """The rows of `system_schema` as JSON: `{"tables": [...], "columns": [...], …}`.
 
-    Ids are text and times milliseconds. The five tables are read again when the schema version
-    changed in between, so that they belong together.
+    Ids are text, times are milliseconds. Reads the five tables again if the schema version changed
+    meanwhile, so that they are consistent.
     """
     before = _version(connection)
     for _ in range(_ATTEMPTS):
@@ -85,7 +85,7 @@ def schema_rows(connection: NodeConnection) -> bytes:
             return orjson.dumps(document)
         before = after
     raise UnavailableError(
-        f"The schema of Cassandra at {connection.address} changes faster than it can be read."
+        f"Cassandra at {connection.address}: the schema changed during each of {_ATTEMPTS} reads."
     )
 
 

@@ -10,7 +10,7 @@ _Signature = tuple[int, int, int]
 
 
 class SchemaFile:
-    """Reads `schema.file`; parses it again when it was replaced or rewritten."""
+    """Reads `schema.file`; parses it again after a change."""
 
     def __init__(self, path: Path, identity: NodeIdentity) -> None:
         self._path = path
@@ -23,8 +23,8 @@ class SchemaFile:
         return f"the schema file {self._path}"
 
     def fetch(self) -> KnownSchema:
-        """Raises `ConfigError` while there has been no good file, `UnavailableError` afterwards:
-        somebody may be about to replace it. The message names the file and the line."""
+        """Raises `ConfigError` before the first valid file, and `UnavailableError` after it, since
+        the file may be replaced soon. The message names file and line."""
         try:
             return KnownSchema(self._read(), self._identity)
         except ValueError as error:
@@ -33,7 +33,7 @@ class SchemaFile:
             raise UnavailableError(str(error)) from error
 
     def close(self) -> None:
-        """Holds nothing open."""
+        """Nothing to close."""
 
     def _read(self) -> Schema:
         try:

@@ -1,4 +1,4 @@
-"""What a schema feeder is, and who the node is that it speaks of."""
+"""The protocol of a schema feeder, and the identity of a node."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,7 +8,7 @@ from commitlog import Schema
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Who says it: the node's host id and its cluster's name, as events carry them."""
+    """Host id and cluster name of a node, as events contain them."""
 
     node_id: str
     cluster_name: str
@@ -16,25 +16,24 @@ class NodeIdentity:
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """A schema, and the node whose schema it is."""
+    """A schema and the node that it belongs to."""
 
     schema: Schema
     identity: NodeIdentity
 
 
 class SchemaFeeder(Protocol):
-    """Where schemas come from: a node, or a file."""
+    """Source of schemas: a node, or a file."""
 
     @property
     def description(self) -> str:
-        """What is read, in a few words, for log lines."""
+        """Name of the source, for logs and errors."""
 
     def fetch(self) -> KnownSchema:
-        """The schema as it is at the moment.
+        """The current schema.
 
-        Raises `UnavailableError` when trying again may help, `RefusedError` and `ConfigError`
-        when it cannot.
+        Raises `UnavailableError` when a retry can help, `RefusedError` and `ConfigError` otherwise.
         """
 
     def close(self) -> None:
-        """Lets go of connections; `fetch` is not called any more."""
+        """Closes connections; `fetch` is not called afterwards."""

@@ -1,4 +1,4 @@
-"""The life of segments and the progress in them: pure values and decisions."""
+"""The life cycle of segments and their offsets: pure values and decisions."""
 
 from agent.segments.awaited_files import AwaitedFiles
 from agent.segments.offsets import SegmentOffsets, offsets_from_entries

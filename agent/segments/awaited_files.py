@@ -1,8 +1,7 @@
-"""Segments whose index is in `cdc_raw` before their file.
+"""Segments whose index is in `cdc_raw` before their file. Pure.
 
-The node links the file first, but a copy or a restore of the directory may create the index first,
-and a look may list the directory between the two. Such a segment is not lost: the agent waits for
-the file. Pure.
+The node links the file first, but a restore of the directory can create the index first, and a scan
+can happen between the two. Such a segment is not lost: the agent waits for its file.
 """
 
 from collections.abc import Mapping
@@ -14,25 +13,25 @@ from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
 
 PATIENCE_S = 10.0
-"""How long the agent waits for the file before it reports the segment as lost."""
+"""Time until the agent reports a segment without its file as lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedFiles:
-    """What the agent waits for, as of the last look."""
+    """The awaited segments after the last scan."""
 
     since_s: Mapping[SegmentName, float] = field(default_factory=lambda: MappingProxyType({}))
-    """When the agent saw the index first, by the clock of the looks."""
+    """Time of the first observation of the index."""
     overdue: frozenset[SegmentName] = frozenset()
-    """Segments that the agent no longer waits for, while their index is still alone."""
+    """Segments without a file that the agent no longer waits for."""
 
     @property
     def names(self) -> frozenset[SegmentName]:
-        """Segments that the agent waits for."""
+        """The awaited segments."""
         return frozenset(self.since_s)
 
     def due_in_s(self, now_s: float) -> float | None:
-        """Seconds until the next segment is overdue; None when the agent waits for none."""
+        """Seconds until the next segment is overdue; None without one."""
         if not self.since_s:
             return None
         return max(0.0, min(self.since_s.values()) + PATIENCE_S - now_s)
@@ -40,8 +39,8 @@ class AwaitedFiles:
     def after(
         self, observation: Observation, segments: Segments, ledger: SegmentOffsets, now_s: float
     ) -> "AwaitedFiles":
-        """After a look. `segments` are those before it. A segment whose file the agent has seen or
-        begun to read is not waited for: its file is gone."""
+        """After a scan; `segments` are those before it. A segment whose file the agent has observed
+        or read is not awaited: its file was deleted."""
         alone = {
             seen.name
             for seen in observation.segments

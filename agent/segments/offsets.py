@@ -1,7 +1,7 @@
-"""How far each segment is acknowledged: a position, or COMPLETED. Pure.
+"""The offset of each segment: a position, or COMPLETED. Pure.
 
-This is what the offsets file holds. A finished segment is remembered after it has left `cdc_raw`,
-because a replay after a crash of the node links it again.
+The offsets file has these entries. Completed segments stay in it after they have left `cdc_raw`,
+because the node links them again when it replays its log after a crash.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,35 +14,34 @@ from sidecar.errors import ConfigError, OffsetStoreError
 NODE_ID_KEY = "node.id"
 COMPLETED = "COMPLETED"
 
-# The node keeps at most `commitlog_total_space` of segments that it could replay, 8 GiB or 256
-# segments by default.
+# The node can replay at most `commitlog_total_space`: 8 GiB or 256 segments by default.
 REMEMBERED_SEGMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentOffsets:
-    """Acknowledged progress of the segments of one node."""
+    """Acknowledged offsets of the segments of one node."""
 
     node_id: str
     positions: Mapping[SegmentName, int] = field(default_factory=lambda: MappingProxyType({}))
-    """Logical positions of segments that are begun."""
+    """Logical positions of partly acknowledged segments."""
     completed: frozenset[SegmentName] = frozenset()
 
     def position(self, name: SegmentName) -> int:
-        """Everything before it is acknowledged; 0 for a segment that is not begun or completed."""
+        """The acknowledged position; 0 for a new or completed segment."""
         return self.positions.get(name, 0)
 
     def is_completed(self, name: SegmentName) -> bool:
         return name in self.completed
 
     def advanced(self, name: SegmentName, position: int) -> "SegmentOffsets":
-        """A position never moves back, and a completed segment stays so."""
+        """Moves a position forward; never back, and never of a completed segment."""
         if name in self.completed or position <= self.positions.get(name, 0):
             return self
         return replace(self, positions=MappingProxyType({**self.positions, name: position}))
 
     def finished(self, name: SegmentName) -> "SegmentOffsets":
-        """The segment is acknowledged to its end."""
+        """Marks a segment as COMPLETED."""
         return replace(
             self,
             positions=MappingProxyType({n: p for n, p in self.positions.items() if n != name}),
@@ -50,7 +49,7 @@ class SegmentOffsets:
         )
 
     def forgotten(self, name: SegmentName) -> "SegmentOffsets":
-        """As if the segment had never been seen."""
+        """Removes a segment."""
         if name not in self.completed and name not in self.positions:
             return self
         return replace(
@@ -62,7 +61,7 @@ class SegmentOffsets:
     def trimmed(
         self, present: Collection[SegmentName], limit: int = REMEMBERED_SEGMENTS
     ) -> "SegmentOffsets":
-        """At most `limit` segments that are not `present`, the oldest forgotten first."""
+        """Removes the oldest segments that are not `present`, beyond `limit`."""
         absent = sorted((self.completed | self.positions.keys()) - set(present))
         forgotten = frozenset(absent[: max(0, len(absent) - limit)])
         if not forgotten:
@@ -85,19 +84,18 @@ class SegmentOffsets:
 
 
 def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOffsets:
-    """The ledger of an offsets file; an empty one without entries.
+    """Parses the entries of the offsets file; empty without entries.
 
-    Raises ConfigError when they belong to another node, OffsetStoreError when they are no progress
-    of segments.
+    Raises ConfigError when they belong to another node, OffsetStoreError when they are invalid.
     """
     if not entries:
         return SegmentOffsets(node_id)
     stored = entries.get(NODE_ID_KEY)
     if stored != node_id:
         raise ConfigError(
-            f"The stored progress belongs to the node {stored or '(unnamed)'}, and this is "
+            f"The stored offsets belong to the node {stored or '(unnamed)'}; this node is "
             f"{node_id}. If the node was replaced, run `agent offsets reset --snapshots` with this "
-            "configuration and start the agent again. If both nodes exist, set another "
+            "configuration and restart the agent. If both nodes exist, set another "
             "offset.backing.store.dir for this one."
         )
     positions: dict[SegmentName, int] = {}
@@ -108,9 +106,9 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
         name = parse_log_name(key)
         if name is None or not (value == COMPLETED or (value.isascii() and value.isdigit())):
             raise OffsetStoreError(
-                f"The stored progress has the entry {key}={value}, which is neither a position in "
-                "a segment nor COMPLETED. Put a good copy back, or move the offset files away to "
-                "start from the oldest segment that is there."
+                f"The stored offsets have the entry `{key}={value}`, which is neither a position "
+                "in a segment nor COMPLETED. Restore the offset files from a copy, or move them "
+                "away to start with the oldest segment."
             )
         if value == COMPLETED:
             completed.add(name)

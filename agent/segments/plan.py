@@ -1,8 +1,7 @@
-"""All segments together: which one is read next, and what else is to be done.
+"""All segments together: which one to read next, and which can leave `cdc_raw`. Pure.
 
-One segment is read at a time, the oldest first; a held one holds those behind it, so that the
-writes of a partition keep their order. Pure: a look makes new segments of the old ones, and the
-steps follow from the segments.
+The agent reads one segment at a time, oldest first. A blocked segment blocks all newer ones, so
+that the writes of a partition keep their order.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -24,7 +23,7 @@ from agent.segments.state import (
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Every segment that is in `cdc_raw` or not yet dealt with, oldest first."""
+    """All segments in `cdc_raw`, and missing ones that are not yet recorded, oldest first."""
 
     by_name: Mapping[SegmentName, Segment] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -35,11 +34,11 @@ class Segments:
         return self.by_name.get(name)
 
     def changed(self, name: SegmentName, change: Callable[[Segment], Segment]) -> "Segments":
-        """The same with one segment changed; a segment that is not there is left out."""
+        """A copy with one segment changed; unchanged without that segment."""
         segment = self.by_name.get(name)
         if segment is None:
             return self
-        # The order stays: the name has its place.
+        # Replacing a value keeps the order.
         return Segments(MappingProxyType({**self.by_name, name: change(segment)}))
 
     def without(self, name: SegmentName) -> "Segments":
@@ -48,7 +47,7 @@ class Segments:
 
     @property
     def next_read(self) -> ReadRequest | None:
-        """The read to make now."""
+        """The next read; None while nothing is readable or a segment is blocked."""
         for segment in self:
             if segment.is_blocked or segment.is_awaited:
                 return None
@@ -59,7 +58,7 @@ class Segments:
 
     @property
     def blocked(self) -> Segment | None:
-        """The segment that holds up the others."""
+        """The segment that blocks the others."""
         return next((segment for segment in self if segment.is_blocked), None)
 
     @property
@@ -69,17 +68,17 @@ class Segments:
 
     @property
     def lost(self) -> tuple[Segment, ...]:
-        """Segments whose loss is to be put on record."""
+        """Lost segments that are not yet recorded."""
         return tuple(s for s in self if s.is_lost and not s.is_reported)
 
     @property
     def readable_bytes(self) -> int:
-        """Bytes that are readable and not acknowledged, over all segments."""
+        """Readable, unacknowledged bytes of all segments."""
         return sum(segment.readable_bytes for segment in self)
 
     @property
     def count_by_phase(self) -> dict[Phase, int]:
-        """How many segments stand where; every phase is there."""
+        """Number of segments in each phase; includes every phase."""
         counts = dict.fromkeys(Phase, 0)
         for segment in self:
             counts[segment.phase] += 1
@@ -87,10 +86,10 @@ class Segments:
 
 
 def next_known(name: SegmentName, segments: Segments, ledger: SegmentOffsets) -> SegmentName | None:
-    """The oldest segment after `name` that the agent has seen or read; None when there is none.
+    """The oldest segment after `name` that the agent has observed or read; None without one.
 
-    The node deletes the oldest segments first. When it deleted one that the agent had begun, it may
-    have deleted those up to the next known one before the agent saw them.
+    The node deletes the oldest segments first. When it deleted `name`, it may also have deleted
+    all segments up to the next known one before the agent observed them.
     """
     known = (*segments.by_name, *ledger.positions, *ledger.completed)
     return min((each for each in known if each > name), default=None)
@@ -98,21 +97,21 @@ def next_known(name: SegmentName, segments: Segments, ledger: SegmentOffsets) ->
 
 @dataclass(frozen=True, slots=True)
 class DeletedUnread:
-    """Segments that the node may have deleted before the agent saw them."""
+    """Segments that the node may have deleted before the agent observed them."""
 
     first: SegmentName
     following: SegmentName
-    """The first segment after them, which is there."""
+    """The first existing segment after them."""
 
 
 def find_deleted_unread(
     ledger: SegmentOffsets, observation: Observation, deletes_at_bytes: int | None
 ) -> DeletedUnread | None:
-    """What a node that deletes may have deleted while the agent was stopped; None when nothing.
+    """Segments that the node may have deleted unread while the agent was stopped; None without any.
 
-    `deletes_at_bytes` is the size at which it deletes; None when it rejects writes instead. While
-    the agent is stopped only such deletions make `cdc_raw` smaller by segments with changes, one at
-    a time. So it is still nearly full, and ids are missing after the last known segment.
+    `deletes_at_bytes` is the size at which the node deletes; None when it rejects writes instead.
+    While the agent is stopped, only such deletions remove segments with changes, one at a time. So
+    `cdc_raw` is still nearly full then, and ids are missing after the last known segment.
     """
     known = (*ledger.positions, *ledger.completed)
     if deletes_at_bytes is None or not known:
@@ -123,7 +122,7 @@ def find_deleted_unread(
     if following is None or following.id == last.id + 1:
         return None
     if last in ledger.positions and last not in logs:
-        # Its own loss names the same segments.
+        # The loss of `last` covers the same segments.
         return None
     largest_bytes = max(log.size_bytes for log in logs.values())
     if observation.size_bytes + 2 * largest_bytes < deletes_at_bytes:
@@ -132,8 +131,7 @@ def find_deleted_unread(
 
 
 def segments_from_offsets(ledger: SegmentOffsets) -> Segments:
-    """Segments of which the ledger knows a position, before the first look: those that the look
-    does not show have vanished meanwhile."""
+    """Segments with a stored offset, before the first observation, which shows the missing ones."""
     return _segments(
         {name: _known(name, ledger) for name in ledger.positions if not ledger.is_completed(name)}
     )
@@ -147,19 +145,22 @@ def apply_observation(
     retry: bool = False,
     awaited: Collection[SegmentName] = (),
 ) -> Segments:
-    """The segments after a look. `retry`: reads that ended short of the index are made again.
-    `awaited`: segments whose index is alone and whose file may follow."""
+    """The segments after an observation of `cdc_raw`.
+
+    `retry` repeats reads that ended before the index. `awaited` are segments with an index whose
+    file may follow.
+    """
     newest_log, newest_updated = observation.newest_log, observation.newest_updated
-    shown = {found.name: found for found in observation.segments}
+    observed = {found.name: found for found in observation.segments}
     after: dict[SegmentName, Segment] = {}
-    for name in sorted(shown.keys() | segments.by_name.keys()):
+    for name in sorted(observed.keys() | segments.by_name.keys()):
         segment = segments.by_name.get(name) or _known(name, ledger)
         around = Neighbours(
             has_newer_log=newest_log is not None and newest_log > name,
             has_newer_update=newest_updated is not None and newest_updated > name,
             is_awaited=name in awaited,
         )
-        found = shown.get(name)
+        found = observed.get(name)
         if found is None:
             segment = after_absence(segment, around)
         else:
@@ -185,11 +186,11 @@ def _segments(by_name: dict[SegmentName, Segment]) -> Segments:
 
 
 def pinned_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
-    """Segments that a link elsewhere keeps from becoming final while the node's commit log is not
-    known.
+    """Segments that cannot become final because of a foreign hard link, while the node's commit-log
+    directory is unknown.
 
-    The node completes a segment before a newer one has news. One that is not completed by then was
-    replayed, so the link is none of the node's.
+    The node completes a segment before it updates the index of a newer one. An older segment that
+    is not completed was replayed, so the link is not the node's.
     """
     known = tuple(segments)
     newest = max((each.name for each in known if each.idx.has_update), default=None)

@@ -1,16 +1,16 @@
-"""The life of one segment, as a pure machine (format notes §7).
+"""The life cycle of one segment as a pure state machine (format notes §7).
 
     waiting ─► reading ⇄ idle ─► final ─► drained
                   │ blocked
 
-What a look shows, what a read gave and what the sink acknowledged each make a new `Segment` of the
-old one. Phase and next step follow from the facts in it and are never stored.
+An observation, a read and an acknowledgement each turn a `Segment` into a new one. Phase and next
+read are computed from its facts, never stored.
 
-The node writes segments in order and syncs them in order. So a segment without news, older than one
-with news, holds nothing that could still come: reading goes on behind it, and it is not removed
-before it is final. A segment is final when its index says COMPLETED, or when the node's commit log
-no longer has it and a newer one exists: the node released it, replayed it or never used it. Up to
-version 6 a segment is moved into `cdc_raw` when it is done, without an index: final at sight.
+The node writes and syncs segments in order. So a segment without an index update, older than one
+with an update, has no pending changes: the agent reads newer segments, and keeps this one until it
+is final. A segment is final when its index says COMPLETED, or when the node's commit log no longer
+has it and a newer segment exists: the node released it, replayed it or never used it. Up to version
+6 the node moves finished segments into `cdc_raw` without an index: they are final at once.
 """
 
 from dataclasses import dataclass, replace
@@ -22,80 +22,80 @@ _LAST_VERSION_WITHOUT_IDX = 6
 
 
 class Phase(StrEnum):
-    """Where a segment stands, for people."""
+    """Phase of a segment, for status and metrics."""
 
     WAITING = "waiting"
-    """Nothing can be read yet."""
+    """Nothing is readable yet."""
     READING = "reading"
-    """Something can be read, and more will come."""
+    """Part of it is readable; more will follow."""
     IDLE = "idle"
-    """All that is durable is read; more will come."""
+    """All durable data is read; more will follow."""
     BLOCKED = "blocked"
-    """The next record cannot be read for now."""
+    """The next record cannot be read now."""
     FINAL = "final"
-    """Nothing more will come; not all of it is read and acknowledged."""
+    """Complete, not yet fully read and acknowledged."""
     DRAINED = "drained"
-    """All of it is acknowledged; it can leave `cdc_raw`."""
+    """Fully acknowledged; it can leave `cdc_raw`."""
     VANISHED = "vanished"
-    """Gone from `cdc_raw` before it was read to its end."""
+    """Disappeared from `cdc_raw` before it was fully read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """What the other segments of an observation say about this one."""
+    """Facts about the other segments that matter for this one."""
 
     has_newer_log: bool
     has_newer_update: bool
     is_awaited: bool = False
-    """Its index is alone for a short time, and its file may follow."""
+    """It has an index, and its file may follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """Read on in this segment: to its end (`complete`), or sections that end by `limit`."""
+    """Continue reading a segment: to its end (`complete`), or sections that end by `limit`."""
 
     name: SegmentName
     position: int
     limit: int | None
     complete: bool
     expected_end: int = 0
-    """The log led to here once: where it ends earlier, something is missing."""
+    """The log reached this position once; if it ends earlier, data is missing."""
     completed_at: int = 0
-    """The number beside COMPLETED: of a file of blocks it is the end, logical or physical."""
+    """The number next to COMPLETED: the logical or physical end of a file of blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One segment. Positions are logical; everything before `read_position` is read, everything
-    before `acknowledged_position` is acknowledged or set aside."""
+    """One segment. Positions are logical: data before `read_position` is read, data before
+    `acknowledged_position` is acknowledged or quarantined."""
 
     name: SegmentName
     read_position: int = 0
     acknowledged_position: int = 0
     idx: Idx = NO_UPDATE
     log: ObservedLog | None = None
-    """As last seen; None when the file is not there."""
+    """The last observation; None without the file."""
     synced_end: int = 0
-    """The largest position that an index has named as synced, whatever it names now."""
+    """The largest position that the index has ever reported as synced."""
     is_final: bool = False
     is_finished: bool = False
-    """The ledger says COMPLETED: read and acknowledged, in this run or an earlier one."""
+    """Stored as COMPLETED: read and acknowledged, in this run or an earlier one."""
     is_opened: bool = False
-    """A reader holds the file open, so it can be read after it is gone."""
+    """A reader has the file open, so it stays readable after deletion."""
     is_blocked: bool = False
     is_awaited: bool = False
-    """The agent waits for its file, and reads no newer segment before it."""
+    """The agent waits for its file before it reads newer segments."""
     is_unreadable: bool = False
-    """What comes behind `read_position` cannot be read at all; it is set aside as a gap."""
+    """Data after `read_position` is unreadable and recorded as lost."""
     is_read_to_end: bool = False
     is_lost: bool = False
-    """Gone with something in it that was not read."""
+    """Disappeared with unread data."""
     is_reported: bool = False
-    """The loss is on record."""
+    """The loss is recorded."""
     is_discarded: bool = False
-    """Gone, and there is nothing to do about it: it can be forgotten here."""
+    """Disappeared without a loss, or with a recorded one: it can be dropped."""
     ended_at: int | None = None
-    """The limit with which the last read found nothing more."""
+    """The limit at which the last read found no more data."""
 
     @property
     def phase(self) -> Phase:
@@ -113,7 +113,7 @@ class Segment:
 
     @property
     def has_nothing_to_read(self) -> bool:
-        """True when no read will be made of it any more."""
+        """True when no further read is needed."""
         return self.is_finished or self.is_read_to_end or (self.is_unreadable and self.is_final)
 
     @property
@@ -125,7 +125,7 @@ class Segment:
 
     @property
     def next_read(self) -> ReadRequest | None:
-        """The read that could be made now, or None."""
+        """The next possible read, or None."""
         if self.has_nothing_to_read or self.is_unreadable or self.is_blocked:
             return None
         if self.log is None and not self.is_opened:
@@ -148,7 +148,7 @@ class Segment:
 
     @property
     def readable_bytes(self) -> int:
-        """Bytes that are there and not acknowledged, as far as the files tell; 0 when drained."""
+        """Estimate of the unacknowledged bytes; 0 when drained."""
         if self.has_nothing_to_read:
             end = self.read_position
         elif self.is_final:
@@ -161,9 +161,9 @@ class Segment:
 def after_observation(
     segment: Segment, log: ObservedLog | None, idx: Idx, around: Neighbours
 ) -> Segment:
-    """The segment after a look that showed at least one of its files."""
+    """After an observation of at least one of its files."""
     synced_end = idx.synced_end(None if log is None else log.size_bytes)
-    told = replace(
+    observed = replace(
         segment,
         log=log,
         idx=merge_idx(segment.idx, idx),
@@ -171,20 +171,20 @@ def after_observation(
         is_discarded=False,
         is_awaited=log is None and around.is_awaited,
     )
-    if told.is_awaited:
-        return told
+    if observed.is_awaited:
+        return observed
     if log is None:
-        return _without_log(told, around)
+        return _without_log(observed, around)
     return replace(
-        told,
+        observed,
         is_lost=False,
         is_reported=False,
-        is_final=segment.is_final or _is_final(told, around),
+        is_final=segment.is_final or _is_final(observed, around),
     )
 
 
 def after_absence(segment: Segment, around: Neighbours) -> Segment:
-    """The segment after a look that showed none of its files."""
+    """After an observation without its files."""
     gone = _without_log(replace(segment, log=None, is_awaited=False), around)
     if gone.is_finished or gone.is_reported:
         return replace(gone, is_discarded=True)
@@ -192,7 +192,7 @@ def after_absence(segment: Segment, around: Neighbours) -> Segment:
 
 
 def after_read(segment: Segment, order: ReadRequest, position: int, *, at_end: bool) -> Segment:
-    """After a read up to `position`; `at_end`: it found nothing more within the order."""
+    """After a read up to `position`; `at_end`: the request has no more data."""
     if not at_end:
         return replace(segment, read_position=position)
     return replace(
@@ -201,15 +201,15 @@ def after_read(segment: Segment, order: ReadRequest, position: int, *, at_end: b
 
 
 def with_retry(segment: Segment) -> Segment:
-    """A read that ended short of the index may be made once more: two words of a marker are not
-    written at one moment."""
+    """Allows another read after one that ended before the index: the node does not write the two
+    words of a sync marker atomically."""
     if segment.ended_at is None or segment.read_position >= segment.ended_at:
         return segment
     return replace(segment, ended_at=None)
 
 
 def after_acknowledgement(segment: Segment, position: int) -> Segment:
-    """After everything before `position` is acknowledged or set aside."""
+    """After all data before `position` is acknowledged or quarantined."""
     return replace(segment, acknowledged_position=max(segment.acknowledged_position, position))
 
 
@@ -224,10 +224,10 @@ def _without_log(segment: Segment, around: Neighbours) -> Segment:
     if segment.is_finished or segment.has_nothing_to_read:
         return replace(segment, is_final=True)
     if segment.is_opened:
-        # Newer news says that the node closed this segment before it went: its chain is whole.
+        # An update of a newer index proves that the node closed this segment.
         closed = segment.is_final or segment.idx.completed or around.has_newer_update
         return replace(segment, is_final=closed)
-    # A segment that never had news held no change data: the node removes its link itself.
+    # A segment without any index update had no change data: the node removes its own link.
     had_data = (
         segment.idx.has_update
         or segment.read_position > 0

@@ -95,7 +95,7 @@ def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
         path.write_bytes(path.read_bytes()[:100])
 
     stored = lose(rig, "damaged", overwrite)
-    assert "the kept schema is not used" in rig.log()
+    assert "the stored schema is ignored" in rig.log()
     assert rig.outcome(by_time=False).recorded == 2 * ROWS
     rig.agent.stop()
     (rig.offsets / FILE_NAME).write_bytes(stored)

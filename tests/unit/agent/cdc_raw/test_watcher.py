@@ -53,7 +53,7 @@ def test_rings_when_an_index_is_written_a_link_made_and_a_file_removed(
     watcher.ensure()
     assert bell.wait(), "a look is due once the watch stands"
     assert watcher.is_active()
-    assert watcher.trouble == ""
+    assert watcher.error == ""
 
     bell.quiet()
     (tmp_path / "segment").write_bytes(b"x")
@@ -92,7 +92,7 @@ def test_a_directory_that_comes_late_or_again_is_watched(tmp_path: Path, bell: B
     try:
         watcher.ensure()
         assert not watcher.is_active()
-        assert str(raw) in watcher.trouble
+        assert str(raw) in watcher.error
         for attempt in range(2):
             raw.mkdir()
             bell.quiet()
@@ -139,8 +139,8 @@ def test_without_inotify_it_says_so_once_and_goes_on(
         watcher.ensure()
         watcher.ensure()
         assert not watcher.is_active()
-        assert "inotify watch limit reached" in watcher.trouble
-        assert caplog.text.count("only by looking periodically") == 1
+        assert "inotify watch limit reached" in watcher.error
+        assert caplog.text.count("only periodically") == 1
     watcher.ensure()
     assert watcher.is_active()
     assert bell.wait()

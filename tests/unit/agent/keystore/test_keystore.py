@@ -103,7 +103,11 @@ def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
         (b"a text file\n", "cassandra", "the file is damaged, or no keystore"),
         (RECORDED.read_bytes(), "no-such-word", "the password of the keystore is wrong, or the"),
         (RECORDED.read_bytes()[:-30], "cassandra", "or the file is damaged"),
-        (bytes.fromhex("feedfeed00000002") + bytes(24), "cassandra", "those hold no secret keys"),
+        (
+            bytes.fromhex("feedfeed00000002") + bytes(24),
+            "cassandra",
+            "which cannot have secret keys",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_origin(
@@ -120,9 +124,9 @@ def test_what_cannot_be_read_is_said_with_its_origin(
 
 
 def test_what_the_configuration_says_wrong() -> None:
-    with pytest.raises(ConfigError, match="relative to where the node was started"):
+    with pytest.raises(ConfigError, match="relative to the node's working directory"):
         keys(Path("conf/.keystore"))
-    with pytest.raises(ConfigError, match="it is no PKCS12 keystore"):
+    with pytest.raises(ConfigError, match="it is not a PKCS12 keystore"):
         keys(RECORDED, store_type="PKCS12")
 
 
@@ -146,10 +150,10 @@ def test_passwords_and_keys_are_not_in_the_text_form() -> None:
 def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     store = tmp_path / "store"
     source = KeySource(settings(store))
-    assert "No such file" in (source.keystore().problem or "")
+    assert "No such file" in (source.keystore().error or "")
     shutil.copyfile(RECORDED, store)
     first = source.keystore()
-    assert first.problem is None
+    assert first.error is None
     assert first.has("Testing:1")
     assert source.keystore() is first, "an unchanged file is read once"
     other = make_keystore(tmp_path / "other", alias="other")

@@ -140,7 +140,7 @@ def test_who_asks_again_and_again_is_heard_once(caplog: pytest.LogCaptureFixture
         assert holder.wait_until_known(DEADLINE_S)
         for reason in ("table x is not known", "table x is not known", "table y is not known"):
             holder.refresh(reason)
-    assert caplog.messages.count("the schema is read out of turn") == 2
+    assert caplog.messages.count("reading the schema on demand") == 2
 
 
 def test_a_node_that_is_away_is_waited_for_and_said() -> None:

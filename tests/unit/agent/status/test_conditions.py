@@ -200,7 +200,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "no_table_published",
         State.DEGRADED,
         "schema",
-        "every segment is deleted without an event: shop.orders",
+        "the agent deletes segments without an event: shop.orders",
     ),
     "unmatched": (
         {

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
+from spark_jobs.options import SessionOptions
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -77,7 +78,15 @@ def create_session(
     return session
 
 
-def job_session(session: SparkSession, partitions: int | None) -> SparkSession:
+def create_job_session(name: str, options: SessionOptions) -> SparkSession:
+    """Get or create the session of this process with the options of a job.
+
+    Raises `SetupError` as `create_session` does.
+    """
+    return create_session(name, settings=options.spark_settings(), jars=options.jars_directory)
+
+
+def isolated_session(session: SparkSession, partitions: int | None) -> SparkSession:
     """A new session with its own settings. `partitions` is the number of shuffle partitions."""
     session = session.newSession()
     if partitions is not None:

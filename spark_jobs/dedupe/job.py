@@ -17,7 +17,7 @@ from spark_jobs.dedupe.reporter import Reporter
 from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
 from spark_jobs.progress import follow, stop_on_signals
-from spark_jobs.session import create_session, job_session
+from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source import read_stream
 from spark_jobs.storage import Folder
 
@@ -31,9 +31,7 @@ _SAVE_INTERVAL_MS = 60_000
 
 def main(options: DedupeJobOptions) -> None:
     """Run in a new session and print the summary."""
-    session = create_session(
-        "cdc-dedupe", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session("cdc-dedupe", options)
     try:
         with stop_on_signals() as stop:
             stats = run(session, options, stop=stop)
@@ -49,7 +47,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    session = job_session(session, options.state_partitions)
+    session = isolated_session(session, options.state_partitions)
     owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     progress = _RunProgress(session, options)

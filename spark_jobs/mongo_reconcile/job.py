@@ -14,7 +14,7 @@ from spark_jobs.mongo_reconcile import query
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow, stop_on_signals
-from spark_jobs.session import create_session, job_session
+from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source import read_stream
 
 logger = logging.getLogger(__name__)
@@ -23,9 +23,7 @@ _PREFIX = "cdc_mongo_reconcile_"
 
 def main(options: MongoJobOptions) -> None:
     """Run in a new session and print the summary."""
-    session = create_session(
-        "cdc-mongo-reconcile", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session("cdc-mongo-reconcile", options)
     try:
         with stop_on_signals() as stop:
             records = run(session, options, stop=stop)
@@ -42,7 +40,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    session = job_session(session, options.state_partitions)
+    session = isolated_session(session, options.state_partitions)
     owner = CheckpointOwner("mongo-reconcile", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)

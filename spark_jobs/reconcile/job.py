@@ -18,7 +18,7 @@ from spark_jobs.reconcile.replica_copies import READ
 from spark_jobs.reconcile.selected_tables import SelectedTables, select_tables
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.stats import RunStats, write
-from spark_jobs.session import create_session, job_session
+from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source import events, read_stream
 
 logger = logging.getLogger(__name__)
@@ -57,9 +57,7 @@ def main(options: ReconcileOptions) -> None:
     """Run in a new session and print the summary."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    session = create_session(
-        f"cdc-{JOB}", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session(f"cdc-{JOB}", options)
     try:
         with stop_on_signals() as stop:
             print(run(session, options, stop=stop))
@@ -76,7 +74,7 @@ def run(
     """
     schema = read_schema(options.schema_file)
     tables = select_tables(schema, options.tables, options.counter_tables)
-    session = job_session(session, options.state_partitions)
+    session = isolated_session(session, options.state_partitions)
     fixed = {"output": options.output, "layout": options.layout, "buckets": str(options.buckets)}
     owner = CheckpointOwner(JOB, options.subscription(), fixed)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)

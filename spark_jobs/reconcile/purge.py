@@ -4,14 +4,12 @@ from spark_jobs.options import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import PurgeOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.session import create_session
+from spark_jobs.session import create_job_session
 
 
 def _run(options: PurgeOptions) -> None:
     table = read_schema(options.schema_file).table(options.table)
-    session = create_session(
-        "cdc-purge", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session("cdc-purge", options)
     before_s = options.before_s()
     open_layout(session, options).purge(table.id, before_s)
     print(f"Purged deletions and expired values of {table.full_name} from before {before_s}")

@@ -5,14 +5,12 @@ from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import TruncateOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.truncation_marker import truncate
-from spark_jobs.session import create_session
+from spark_jobs.session import create_job_session
 
 
 def _run(options: TruncateOptions) -> None:
     table = read_schema(options.schema_file).table(options.table)
-    session = create_session(
-        "cdc-truncate", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session("cdc-truncate", options)
     ts_us = options.write_time_us()
     truncate(session, open_layout(session, options), table.id, ts_us)
     print(f"Deleted all writes of {table.full_name} up to write time {ts_us}")

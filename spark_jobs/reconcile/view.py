@@ -5,15 +5,13 @@ from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.typed_view import table_at
-from spark_jobs.session import create_session
+from spark_jobs.session import create_job_session
 
 
 def _run(options: ViewOptions) -> None:
     schema = read_schema(options.schema_file)
     table = schema.table(options.table)
-    session = create_session(
-        "cdc-view", settings=options.spark_settings(), jars=options.jars_directory
-    )
+    session = create_job_session("cdc-view", options)
     now_s = options.second()
     view = table_at(open_layout(session, options), schema, table, now_s)
     writer = view.write.format("delta").mode("overwrite").option("overwriteSchema", "true")

@@ -97,7 +97,7 @@ class MongoService:
             attributes=lambda: attributes_of(self.status.view, self._metrics),
             events=self._metrics.events,
             quarantined=self._metrics.quarantined,
-            pages=[signal_pages(self._send, self._copies)],
+            pages=[signal_pages(self._send, self._snapshots)],
             hide=hiding(config.loaded),
         )
         self._elections = ElectionCounter()
@@ -222,7 +222,7 @@ class MongoService:
                 window_max_events=config.window_max_events,
                 window_max_bytes=config.window_max_bytes,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
-                is_streamed=config.copying.mode != "initial_only",
+                is_streamed=config.snapshot.mode != "initial_only",
                 heartbeat=HeartbeatSettings(
                     properties.heartbeat_interval_ms,
                     properties.heartbeat_topic_name,
@@ -280,7 +280,7 @@ class MongoService:
 
     def _signal_topic(self, position: AgentOffsets) -> SignalTopic:
         config = self._config
-        offsets = (stream.copies.kafka_offset for stream in position.streams.values())
+        offsets = (stream.snapshot.kafka_offset for stream in position.streams.values())
         return SignalTopic(
             config.signal_client,
             config.signal_topic,
@@ -317,7 +317,7 @@ class MongoService:
         """Before there is a pipeline nobody answers."""
         return Future() if self._pipeline is None else self._pipeline.signal(signal)
 
-    def _copies(self) -> Mapping[str, SnapshotView]:
+    def _snapshots(self) -> Mapping[str, SnapshotView]:
         if self._pipeline is None:
             return {}
         return {stream.name: stream.snapshot for stream in self._pipeline.view.streams}

@@ -82,6 +82,6 @@ def _matching(patterns: tuple[str, ...], mode: MatchMode, name: str) -> str | No
 
 
 def _why_not_in_snapshot(config: MongoConfig) -> str:
-    if config.copying.mode == "no_data":
+    if config.snapshot.mode == "no_data":
         return "snapshot.mode=no_data"
     return "not in snapshot.include.collection.list"

@@ -80,7 +80,7 @@ def _row(name: str, offset: StreamOffset) -> tuple[str, ...]:
 
 
 def _copies(offset: StreamOffset) -> str:
-    copies = offset.copies
+    copies = offset.snapshot
     waiting = len(copies.requests) + len(copies.collections)
     if waiting:
         return f"{waiting} pending, {copies.finished_count} finished"
@@ -94,11 +94,11 @@ def _document(position: AgentOffsets) -> Mapping[str, object]:
             "token": dict(offset.stream.token),
             "cluster": offset.stream.cluster,
             "pipeline_fingerprint": offset.stream.fingerprint,
-            "snapshots_pending": len(offset.copies.requests) + len(offset.copies.collections),
-            "snapshots_finished": offset.copies.finished_count,
+            "snapshots_pending": len(offset.snapshot.requests) + len(offset.snapshot.collections),
+            "snapshots_finished": offset.snapshot.finished_count,
             # Names of 0.1.0, for one release.
-            "copies_to_do": len(offset.copies.requests) + len(offset.copies.collections),
-            "copies_done": offset.copies.finished_count,
+            "copies_to_do": len(offset.snapshot.requests) + len(offset.snapshot.collections),
+            "copies_done": offset.snapshot.finished_count,
         }
         for name, offset in position.streams.items()
     }

@@ -48,7 +48,7 @@ class MongoConfig:
     namespaces: Namespaces
     scopes: tuple[Scope, ...]
     stream: StreamOptions
-    copying: SnapshotSettings
+    snapshot: SnapshotSettings
     topic_of: Naming
     backoff: Backoff
     warnings: tuple[str, ...]
@@ -66,9 +66,9 @@ class MongoConfig:
     def is_in_snapshot(self, database: str, collection: str) -> bool:
         """Whether the snapshot of `snapshot.mode` includes a collection."""
         return (
-            self.copying.mode != "no_data"
+            self.snapshot.mode != "no_data"
             and self.namespaces.captures(database, collection)
-            and self.copying.chosen.captures(database, collection)
+            and self.snapshot.chosen.captures(database, collection)
         )
 
     @property
@@ -165,7 +165,7 @@ def load_config(
         namespaces=captured,
         scopes=_scopes(properties),
         stream=_stream_options(properties),
-        copying=snapshot_settings(properties, captured),
+        snapshot=snapshot_settings(properties, captured),
         topic_of=naming(properties),
         backoff=Backoff(
             properties.backoff_initial_delay_ms,

@@ -25,13 +25,13 @@ class StreamOffset:
 
     stream: StreamPosition
     transaction: MongoTransaction | None
-    copies: SnapshotProgress
+    snapshot: SnapshotProgress
 
     def values(self) -> dict[str, str]:
         values = self.stream.values()
         if self.transaction is not None:
             values[_TRANSACTION] = self.transaction.to_json()
-        values[_COPIES] = self.copies.to_json()
+        values[_COPIES] = self.snapshot.to_json()
         return values
 
 

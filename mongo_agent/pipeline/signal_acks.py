@@ -81,7 +81,7 @@ class SignalAcks:
 
     def stored(self, position: AgentOffsets) -> None:
         """Answers the signals in a stored position."""
-        copies = [stream.copies for stream in position.streams.values()]
+        copies = [stream.snapshot for stream in position.streams.values()]
         while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
             given = self._unstored.popleft()
             assert given.answer is not None

@@ -88,7 +88,7 @@ class Stream:
         return self._streamed.seen
 
     @property
-    def last_copied(self) -> Seen | None:
+    def last_snapshotted(self) -> Seen | None:
         """The last message of a snapshot since the start."""
         return self._copied.seen
 
@@ -98,9 +98,9 @@ class Stream:
         return self._last_transaction
 
     @property
-    def is_copied(self) -> bool:
+    def is_snapshot_done(self) -> bool:
         """True when all snapshots are complete and placed."""
-        return self._position.copies.is_idle
+        return self._position.snapshot.is_idle
 
     def tick(self, add: Add) -> bool:
         """Places the next chunks or the next batch of the stream; True when there was one. Raises
@@ -124,9 +124,9 @@ class Stream:
         """Records the effect of a signal in the position without waiting for the stream. While
         chunks wait to be placed, the next reply of the stream records it."""
         before, copies = self._position, self.snapshotter.progress
-        if self._chunks or copies is before.copies:
+        if self._chunks or copies is before.snapshot:
             return
-        self._position = replace(before, copies=copies)
+        self._position = replace(before, snapshot=copies)
         add(self.name, OwnMessages((), self._position), before)
 
     def stop(self) -> None:
@@ -155,7 +155,7 @@ class Stream:
                 break
             self._chunks.popleft()
             before = self._position
-            self._position = replace(before, copies=chunk.progress)
+            self._position = replace(before, snapshot=chunk.progress)
             self._copied.note(chunk.batch)
             self._count(chunk.batch.counts)
             add(self.name, PlacedBatch(chunk.batch, before, self._position), before)

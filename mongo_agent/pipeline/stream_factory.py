@@ -60,8 +60,10 @@ class StreamFactory:
         for name in self._scopes:
             position = stored.streams.get(name)
             position = position or self._from_now()
-            copies = progress_at_start(position.copies, config.copying.mode, self._namespaces(name))
-            begin = begin.moved(name, replace(position, copies=copies))
+            progress = progress_at_start(
+                position.snapshot, config.snapshot.mode, self._namespaces(name)
+            )
+            begin = begin.moved(name, replace(position, snapshot=progress))
         return begin
 
     def open(self, name: str, position: StreamOffset, wake: Callable[[], None]) -> Stream:
@@ -91,8 +93,8 @@ class StreamFactory:
             self._client,
             self._encoder,
             self._namespaces(name),
-            config.copying,
-            position.copies,
+            config.snapshot,
+            position.snapshot,
             wake=wake,
             backoff=config.backoff,
             waits_when_refused=properties.waits_when_refused,
@@ -107,7 +109,7 @@ class StreamFactory:
             dead_letters=self._dead_letters,
             find_signals=SignalCollection(config.signal_collection).signals,
             metrics=self._metrics,
-            is_streamed=config.copying.mode != "initial_only",
+            is_streamed=config.snapshot.mode != "initial_only",
             is_merged=self._deployment.is_sharded,
         )
 

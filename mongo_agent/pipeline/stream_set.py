@@ -78,7 +78,7 @@ class StreamSet:
     def is_finished(self) -> bool:
         if self._is_streamed or not self.streams or not self._delivery.is_idle:
             return False
-        return all(stream.is_copied for stream in self.streams.values())
+        return all(stream.is_snapshot_done for stream in self.streams.values())
 
     @property
     def may_read(self) -> bool:

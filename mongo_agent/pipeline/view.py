@@ -23,7 +23,7 @@ class StreamView:
     snapshot: SnapshotView
     read_time: ClusterTime
     last_streamed: Seen | None = None
-    last_copied: Seen | None = None
+    last_snapshotted: Seen | None = None
     """None before the first one since the start."""
     last_transaction: str | None = None
     snapshot_error: str = ""

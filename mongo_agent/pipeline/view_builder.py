@@ -93,7 +93,7 @@ def _stream_view(stream: Stream) -> StreamView:
         snapshot=stream.snapshotter.view(),
         read_time=stream.placed.token,
         last_streamed=stream.last_streamed,
-        last_copied=stream.last_copied,
+        last_snapshotted=stream.last_snapshotted,
         last_transaction=stream.last_transaction,
         snapshot_error=stream.snapshotter.error,
     )

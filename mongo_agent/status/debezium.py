@@ -66,7 +66,7 @@ def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str,
     is_running = any(copy.is_running for copy in copies)
     is_aborted = any(copy.is_aborted for copy in copies)
     return {
-        **_last((stream.last_copied for stream in view.streams), wall_s),
+        **_last((stream.last_snapshotted for stream in view.streams), wall_s),
         "TotalNumberOfEventsSeen": counts["read"],
         "TotalTableCount": remaining + sum(copy.finished_collections for copy in copies),
         "RemainingTableCount": remaining,

@@ -106,7 +106,7 @@ class Pipeline:
         self._encoder = encoder
         self.output = output or Output()
         self._woken = threading.Event()
-        self.copying = Snapshotter(
+        self.snapshotter = Snapshotter(
             client,
             encoder,
             namespaces,
@@ -136,21 +136,21 @@ class Pipeline:
 
     def __exit__(self, *_: object) -> None:
         self._cursor.close()
-        self.copying.close()
+        self.snapshotter.close()
 
     def step(self) -> None:
         """Place what is there: chunks of a round, else a reply; then begin a round if it can."""
         self._place_chunks()
-        if self.copying.holds_stream:
+        if self.snapshotter.holds_stream:
             self._woken.wait(WAIT_S)
             self._woken.clear()
             return
         if self._next is None:
             self._next = self._read()
-        if self.copying.wants_point:
+        if self.snapshotter.wants_point:
             point = self._point()
             if point is not None:
-                self.copying.begin(point)
+                self.snapshotter.begin(point)
                 return
         self._place_reply()
         self._place_chunks()
@@ -170,7 +170,7 @@ class Pipeline:
                 return
 
     def _is_idle(self) -> bool:
-        if not self.copying.progress.is_idle or self.copying.holds_stream:
+        if not self.snapshotter.progress.is_idle or self.snapshotter.holds_stream:
             return False
         self.read_on()
         self.read_on()
@@ -204,11 +204,11 @@ class Pipeline:
             self._last_event = _time_of(reply.events[-1])
         self._token = reply.token
         self._reached = read_token(reply.token).time
-        self.copying.passed(reply.events, self._reached)
+        self.snapshotter.passed(reply.events, self._reached)
         self._store()
 
     def _place_chunks(self) -> None:
-        for chunk in self.copying.take():
+        for chunk in self.snapshotter.take():
             self._place_chunk(chunk)
 
     def _place_chunk(self, chunk: EncodedChunk) -> None:
@@ -222,7 +222,7 @@ class Pipeline:
             self.output.messages.append((topic, key.decode(), parsed))
 
     def _store(self, progress: SnapshotProgress | None = None) -> None:
-        stored = (progress or self.copying.progress).to_json()
+        stored = (progress or self.snapshotter.progress).to_json()
         self.output.places.append(Place(len(self.output.messages), self._token, stored))
 
 

@@ -30,7 +30,7 @@ def test_all_is_well(tmp_path: Path, hosts: str) -> None:
     assert "The stream of the deployment can be opened." in done.output
     assert "captures 2 of 4 collections and snapshots 2: shop.log, shop.orders." in done.output
     assert "No offset is stored; the agent starts anew." in done.output
-    assert "The oplog reaches back" in done.output
+    assert "The oplog covers" in done.output
     assert "can be read and written." in done.output
 
 

@@ -77,7 +77,7 @@ def test_an_accepted_prefix_keeps_the_position(offsets: Path, said: Said) -> Non
 def test_the_same_prefix_is_accepted_without_a_change(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     code, text = said("offsets", "accept-prefix", topic_prefix="shop")
-    assert (code, "belongs to topic.prefix `shop`." in text) == (0, True)
+    assert (code, "belong to topic.prefix `shop`." in text) == (0, True)
 
 
 def test_a_file_of_0_1_0_gets_its_prefix(offsets: Path, said: Said) -> None:

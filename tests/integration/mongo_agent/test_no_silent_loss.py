@@ -60,10 +60,10 @@ class GivenReader(StreamReader):
 class Rig:
     """A stream with a quarantine, which is all that decides about an event that cannot be sent."""
 
-    def __init__(self, folder: Path, copying: Snapshotter) -> None:
+    def __init__(self, folder: Path, snapshotter: Snapshotter) -> None:
         self.metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
         self.quarantine = Quarantine(folder / "quarantine", ROOM, "1")
-        self.copying = copying
+        self.snapshotter = snapshotter
         self.placed = 0
 
     def dead_letters(self, *, ends_agent: bool = False) -> DeadLetterWriter:
@@ -89,7 +89,7 @@ class Rig:
         stream = Stream(
             "",
             GivenReader(read),
-            self.copying,
+            self.snapshotter,
             StreamOffset(STREAM, None, SnapshotProgress()),
             dead_letters=self.dead_letters(ends_agent=ends_agent),
             find_signals=lambda read: (),
@@ -109,11 +109,11 @@ class Rig:
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
     client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
-    copying = Snapshotter(
+    snapshotter = Snapshotter(
         client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
     )
-    yield Rig(tmp_path, copying)
-    copying.close()
+    yield Rig(tmp_path, snapshotter)
+    snapshotter.close()
     client.close()
 
 

@@ -174,7 +174,7 @@ def remaining(offsets: Path) -> int:
     """Collections whose copy the stored position does not have as done; asked for ones count."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
     (stream,) = parse_offsets(values, values[CLUSTER]).streams.values()
-    return len(stream.copies.collections) + len(stream.copies.requests)
+    return len(stream.snapshot.collections) + len(stream.snapshot.requests)
 
 
 def is_stored(agent: AgentProcess, time: Timestamp) -> bool:

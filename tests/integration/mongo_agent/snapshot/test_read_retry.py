@@ -29,13 +29,13 @@ def filled(client: Client) -> Client:
 
 def ask(pipeline: Pipeline, kind: str, **data: Any) -> str:
     named = {name.replace("_", "-"): value for name, value in data.items()}
-    answer = pipeline.copying.apply(parse_signal({"type": kind, "data": named}, "test"))
+    answer = pipeline.snapshotter.apply(parse_signal({"type": kind, "data": named}, "test"))
     assert answer.is_accepted, answer.message
     return answer.message
 
 
 def outcomes(pipeline: Pipeline) -> dict[str, str]:
-    return {each.namespace: each.outcome.value for each in pipeline.copying.progress.finished}
+    return {each.namespace: each.outcome.value for each in pipeline.snapshotter.progress.finished}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,9 @@ def test_what_could_not_be_read_is_read_again(
 def test_an_election_in_the_middle(filled: Client, replica_set: MongoReplicaSet) -> None:
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2, threads=2)) as pipeline:
         for _ in range(3):
-            pipeline.run(lambda: pipeline.copying.holds_stream or pipeline.copying.progress.is_idle)
+            pipeline.run(
+                lambda: pipeline.snapshotter.holds_stream or pipeline.snapshotter.progress.is_idle
+            )
             replica_set.step_down()
             pipeline.step()
         pipeline.run()
@@ -81,7 +83,9 @@ def test_history_that_expires_while_a_point_is_used(
 ) -> None:
     with Pipeline(filled) as pipeline:
         for _ in range(3):
-            pipeline.run(lambda: pipeline.copying.wants_point or pipeline.copying.progress.is_idle)
+            pipeline.run(
+                lambda: pipeline.snapshotter.wants_point or pipeline.snapshotter.progress.is_idle
+            )
             replica_set.expire_history()
             pipeline.step()
         pipeline.run()
@@ -96,7 +100,7 @@ def test_a_server_that_stays_away_ends_the_copy_with_a_sentence(filled: Client) 
         pytest.raises(UnavailableError, match="Collections could not be read in 16 attempts: "),
     ):
         pipeline.run()
-    assert not pipeline.copying.progress.is_idle
+    assert not pipeline.snapshotter.progress.is_idle
 
 
 def test_wrong_credentials_are_not_tried_again(filled: Client) -> None:
@@ -123,7 +127,7 @@ def test_views_and_time_series_are_passed_over_with_a_sentence(client: Client) -
         "shop.seen": "skipped",
         "shop.prices": "skipped",
     }
-    notes = {each.namespace: each.note for each in pipeline.copying.progress.finished}
+    notes = {each.namespace: each.note for each in pipeline.snapshotter.progress.finished}
     assert "a view" in str(notes["shop.seen"])
     assert "change streams do not report" in str(notes["shop.prices"])
     assert {topic for topic, _, _ in pipeline.output.messages} == {"L.shop.a"}
@@ -134,7 +138,7 @@ def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         ask(pipeline, "pause-snapshot")
-        pipeline.run(lambda: not pipeline.copying.holds_stream)
+        pipeline.run(lambda: not pipeline.snapshotter.holds_stream)
         filled.shop.a.drop()
         pipeline.read_on()
         ask(pipeline, "resume-snapshot")
@@ -202,7 +206,7 @@ def test_a_filter_that_the_server_refuses_ends_this_copy_alone(filled: Client) -
         )
         pipeline.run()
     assert outcomes(pipeline) == {"shop.a": "refused", "shop.b": "copied"}
-    note = pipeline.copying.progress.finished[0].note
+    note = pipeline.snapshotter.progress.finished[0].note
     assert "the server rejects the filter: unknown operator: $near" in str(note)
 
 
@@ -211,19 +215,19 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
     with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         ask(pipeline, "pause-snapshot")
-        pipeline.run(lambda: not pipeline.copying.holds_stream)
+        pipeline.run(lambda: not pipeline.snapshotter.holds_stream)
         paused = len(pipeline.output.copied("L.shop.a"))
         filled.shop.a.insert_one({"_id": 99})
         pipeline.run(lambda: any(key == '{"id":"99"}' for _, key, _ in pipeline.output.messages))
         assert len(pipeline.output.copied("L.shop.a")) == paused
-        assert not pipeline.copying.wants_point
-        assert pipeline.copying.view().is_paused
+        assert not pipeline.snapshotter.wants_point
+        assert pipeline.snapshotter.view().is_paused
         place = pipeline.output.places[-1]
     settings = SnapshotSettings(chunk_size=2)
     # It stays paused over a restart.
     with Pipeline.restarted(filled, pipeline.output, place, settings=settings) as pipeline:
         pipeline.read_on()
-        assert not pipeline.copying.wants_point
+        assert not pipeline.snapshotter.wants_point
         ask(pipeline, "resume-snapshot")
         ask(pipeline, "stop-snapshot", type="incremental", data_collections=["shop.b"])
         pipeline.run()
@@ -233,7 +237,7 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
 
 def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(filled: Client) -> None:
     with Pipeline(filled) as pipeline:
-        pipeline.run(lambda: pipeline.copying.holds_stream)
+        pipeline.run(lambda: pipeline.snapshotter.holds_stream)
         ask(pipeline, "stop-snapshot", type="incremental")
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == []
@@ -244,7 +248,7 @@ def test_everything_again_after_a_gap(filled: Client) -> None:
     with Pipeline(filled) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         before = len(pipeline.output.copied("L.shop.a"))
-        pipeline.copying.restart("history was lost")
+        pipeline.snapshotter.restart("history was lost")
         pipeline.run()
     assert pipeline.output.copied("L.shop.a")[before:] == NUMBERS
 
@@ -286,7 +290,7 @@ def test_nothing_is_read_before_the_delay(filled: Client) -> None:
     with Pipeline(filled, settings=settings, clock=clock) as pipeline:
         for _ in range(20):
             pipeline.step()
-        assert pipeline.copying.progress == INITIAL
+        assert pipeline.snapshotter.progress == INITIAL
         clock.now = 5.0
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == NUMBERS

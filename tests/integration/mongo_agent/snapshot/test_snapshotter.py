@@ -37,7 +37,7 @@ def test_every_document_is_copied_once(client: Client, count: int) -> None:
     with Pipeline(client) as pipeline:
         pipeline.run()
         assert pipeline.output.copied("L.shop.a") == list(range(count))
-        (finished,) = pipeline.copying.progress.finished
+        (finished,) = pipeline.snapshotter.progress.finished
     assert (finished.documents, finished.outcome.value) == (count, "copied")
 
 
@@ -80,7 +80,7 @@ def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> N
     settings = SnapshotSettings(chunk_size=2, threads=threads)
     with Pipeline(client, settings=settings) as pipeline:
         turn = 40
-        while not pipeline.copying.progress.is_idle:
+        while not pipeline.snapshotter.progress.is_idle:
             pipeline.step()
             if turn < 200:
                 write(turn)
@@ -144,7 +144,7 @@ def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
     settings = SnapshotSettings(chunk_size=2, threads=2)
     with Pipeline(client, settings=settings) as pipeline:
         turn = 0
-        while not pipeline.copying.progress.is_idle:
+        while not pipeline.snapshotter.progress.is_idle:
             pipeline.step()
             shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
             turn += 1
@@ -166,7 +166,7 @@ def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
 def test_what_is_read_and_not_taken_is_read_again(client: Client) -> None:
     client.shop.a.insert_many([{"_id": number} for number in range(9)])
     with Pipeline(client) as pipeline:
-        pipeline.run(lambda: pipeline.copying.holds_stream)
+        pipeline.run(lambda: pipeline.snapshotter.holds_stream)
         place = pipeline.output.places[-1]
     with Pipeline.restarted(client, pipeline.output, place) as pipeline:
         pipeline.run()
@@ -181,9 +181,9 @@ def test_what_waits_for_its_schema_stops_no_other(client: Client, sizes: dict[st
     client.shop.z.insert_many([{"_id": number} for number in range(7)])
     waiting = set(sizes)
     with Pipeline(client, is_ready=lambda _, collection: collection not in waiting) as pipeline:
-        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        pipeline.run(until=lambda: pipeline.snapshotter.progress.finished_count == 1)
         assert pipeline.output.copied("L.shop.z") == list(range(7))
-        assert {each.collection for each in pipeline.copying.progress.collections} == waiting
+        assert {each.collection for each in pipeline.snapshotter.progress.collections} == waiting
         waiting.clear()
         pipeline.run()
         for name, size in sizes.items():
@@ -196,13 +196,13 @@ def test_what_is_planned_and_lost_its_schema_stops_no_other(client: Client) -> N
         client.shop[name].insert_many([{"_id": number} for number in range(10)])
     with Pipeline(client) as pipeline:
         pipeline.run(
-            until=lambda: any(each.chunks for each in pipeline.copying.progress.collections)
+            until=lambda: any(each.chunks for each in pipeline.snapshotter.progress.collections)
         )
-        progress = pipeline.copying.progress
+        progress = pipeline.snapshotter.progress
     with Pipeline(
         client, progress=progress, is_ready=lambda _, collection: collection != "a"
     ) as pipeline:
-        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        pipeline.run(until=lambda: pipeline.snapshotter.progress.finished_count == 1)
         assert pipeline.output.copied("L.shop.z") == list(range(10))
         assert pipeline.output.copied("L.shop.a") == []
 
@@ -217,7 +217,7 @@ def test_chunks_that_grew_are_cut(client: Client) -> None:
     with Pipeline(client, progress=planned) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == list(range(40))
-    (finished,) = pipeline.copying.progress.finished
+    (finished,) = pipeline.snapshotter.progress.finished
     # Six documents at most in each.
     assert finished.chunks == 7
 
@@ -229,7 +229,7 @@ def test_chunks_of_large_documents_are_cut(client: Client) -> None:
     with Pipeline(client, settings=settings) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == list(range(20))
-    (finished,) = pipeline.copying.progress.finished
+    (finished,) = pipeline.snapshotter.progress.finished
     assert finished.chunks == 5
 
 

@@ -108,7 +108,7 @@ def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
     for number, last in versions.items():
         seen = [each["n"] for each in states[f'{{"id":"{number}"}}']]
         assert seen == list(range(seen[0], last + 1)), number
-    (finished,) = pipeline.copying.progress.finished
+    (finished,) = pipeline.snapshotter.progress.finished
     assert finished.outcome.value == "copied"
 
 
@@ -117,7 +117,7 @@ def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client)
     client.shop.create_collection("a", capped=True, size=1 << 20)
     client.shop.a.insert_many([{"_id": number} for number in range(9)])
     with Pipeline(client) as pipeline:
-        pipeline.run(lambda: pipeline.copying.progress.collections != ())
+        pipeline.run(lambda: pipeline.snapshotter.progress.collections != ())
         place = pipeline.output.places[-1]
     place.progress = place.progress.replace('"is_plain":true,', "")
     with Pipeline.restarted(client, pipeline.output, place) as pipeline:
@@ -154,5 +154,5 @@ def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
         states = pipeline.output.states("L.shop.a").values()
     found = {str(seen[-1]["_id"]): seen[-1]["n"] for seen in states if seen[-1] is not None}
     assert found == finals
-    (finished,) = pipeline.copying.progress.finished
+    (finished,) = pipeline.snapshotter.progress.finished
     assert finished.outcome.value == "copied"

@@ -64,7 +64,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
     assert config.backoff == Backoff(1000, 120_000, 16)
     assert config.properties.capture_start_op_time is None
     assert config.history_lost_policy == "fail"
-    assert config.copying == SnapshotSettings()
+    assert config.snapshot == SnapshotSettings()
 
 
 def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_comma_inside_of_brackets_does_not_end_a_pattern(tmp_path: Path) -> No
 
 
 def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
-    copying = load(
+    snapshot = load(
         tmp_path,
         {
             "database.include.list": "shop",
@@ -193,10 +193,10 @@ def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
             "snapshot.collection.filter.overrides.shop.orders": '{"_id": {"$gt": '
             '{"$oid": "596e275826f08b2730779e1f"}}}',
         },
-    ).copying
-    assert copying.chosen.captures("shop", "orders")
-    assert not copying.chosen.captures("shop", "customers")
-    found = parse_filter(copying.filters["shop.orders"])
+    ).snapshot
+    assert snapshot.chosen.captures("shop", "orders")
+    assert not snapshot.chosen.captures("shop", "customers")
+    found = parse_filter(snapshot.filters["shop.orders"])
     assert str(found["_id"]["$gt"]) == "596e275826f08b2730779e1f"
 
 

@@ -54,7 +54,7 @@ def test_without_a_commit_what_a_start_adds_is_kept() -> None:
     topic = Topic(both(1, 1))
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     due = replace(
-        at(1), copies=SnapshotProgress().requested(SnapshotRequest(SnapshotReason.INITIAL))
+        at(1), snapshot=SnapshotProgress().requested(SnapshotRequest(SnapshotReason.INITIAL))
     )
     assert stored.after(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
 

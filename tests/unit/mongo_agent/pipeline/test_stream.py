@@ -57,7 +57,7 @@ class GivenReader(StreamReader):
 
 
 @pytest.fixture
-def copying() -> Iterator[Snapshotter]:
+def snapshotter() -> Iterator[Snapshotter]:
     client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
     made = Snapshotter(
         client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
@@ -67,7 +67,9 @@ def copying() -> Iterator[Snapshotter]:
     client.close()
 
 
-def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_path: Path) -> None:
+def test_a_signal_is_in_the_position_behind_its_event(
+    snapshotter: Snapshotter, tmp_path: Path
+) -> None:
     """Else a kill behind the event and in front of the next one would lose it. In front of it, it
     comes again, and is known by then."""
     data = {"data-collections": ["shop.a"]}
@@ -87,7 +89,7 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_
     stream = Stream(
         "",
         GivenReader(read),
-        copying,
+        snapshotter,
         START,
         dead_letters=dead_letters,
         find_signals=signals.signals,
@@ -97,7 +99,7 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_
     assert stream.tick(lambda name, batch, before: placed.append(batch))
     (batch,) = placed
     for messages in (1, 2):
-        copies = batch.position_after(messages).copies
+        copies = batch.position_after(messages).snapshot
         assert [each.names for each in copies.requests] == [("shop.a",)]
     (signal,) = signals.signals(read)
-    assert copying.apply(signal).message == "The agent has already processed this signal."
+    assert snapshotter.apply(signal).message == "The agent has already processed this signal."

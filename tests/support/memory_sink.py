@@ -20,8 +20,8 @@ class MemorySink:
         self.waiting: list[int] = []
         self.dead_letters: list[int] = []
         self.is_open = False
-        self._automatic = automatic
-        self._capacity = capacity
+        self.automatic = automatic
+        self.capacity = capacity
         self._acknowledged: list[range] = []
         self._failed: list[FailedEvent] = []
         self._error: SidecarError | None = None
@@ -35,13 +35,13 @@ class MemorySink:
         if self._away is not None:
             return 0
         stop = len(numbered.batch)
-        if self._capacity is not None:
-            stop = min(stop, start + self._capacity - len(self.waiting))
+        if self.capacity is not None:
+            stop = min(stop, start + self.capacity - len(self.waiting))
         if stop <= start:
             return 0
         numbers = range(numbered.first + start, numbered.first + stop)
         self.messages.extend(zip(numbers, numbered.batch.messages(start, stop), strict=True))
-        if self._automatic:
+        if self.automatic:
             self._acknowledged.append(numbers)
         else:
             self.waiting.extend(numbers)

@@ -98,7 +98,7 @@ class Rig:
         The watch is ended, which the kernel does for a process."""
         self.end()
         self.collect()
-        self.sink = sink or MemorySink(automatic=self.sink._automatic)
+        self.sink = sink or MemorySink(automatic=self.sink.automatic)
         self.start()
 
     def end(self) -> None:

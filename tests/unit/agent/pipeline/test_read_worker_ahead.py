@@ -89,7 +89,7 @@ def test_a_read_that_takes_long_leaves_something_to_send(make_rig: MakeRig, work
     log = rig.raw.completed(1, *[1] * 100)
     settle(rig, worker)
     assert log.reads == 3, "two wait, and one more is read"
-    sink._capacity = None
+    sink.capacity = None
     for sent in (10, 20, 30):
         rig.tick()
         assert len(sink.messages) == sent
@@ -110,7 +110,7 @@ def test_a_hold_with_batches_ahead_of_the_sink(make_rig: MakeRig, worker: Worker
     settle(rig, worker)
     assert rig.phases == ["blocked"]
     assert sink.messages == []
-    sink._capacity = None
+    sink.capacity = None
     rig.settle()
     assert rig.collect() == log.ids()[:15]
     sink.acknowledge()
@@ -130,7 +130,7 @@ def test_a_hold_that_ends_in_vain_with_batches_ahead(make_rig: MakeRig, worker: 
     for _ in range(12):
         rig.clock.advance(1)
         settle(rig, worker)
-    sink._capacity = None
+    sink.capacity = None
     settle(rig, worker)
     known = [event for event in log.ids() if event.split("/")[1] != str(log.records[15].end)]
     assert rig.collect() == known
@@ -224,7 +224,7 @@ def test_a_stop_with_batches_ahead_sends_them_and_reads_no_more(
     rig.tick()
     assert worker.is_asked
     reads = log.reads
-    sink._capacity = None
+    sink.capacity = None
     stop = Stop(20_000)
     stop.request()
     rig.pipeline.run(stop)

@@ -1,0 +1,185 @@
+"""The loop over a source that a test drives."""
+
+from collections import deque
+
+import pytest
+
+from sidecar.delivery.delivery import Delivery, RejectedEvent
+from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.metrics import DeliveryMetrics
+from sidecar.process.lifecycle import Stop
+from sidecar.runtime.loop import Loop
+from sidecar.runtime.wakeup import Wakeup
+from tests.support.batches import POSITION_STEP, ListBatch
+from tests.support.memory_sink import MemorySink
+
+
+class DatedBatch(ListBatch):
+    @property
+    def last_write_ts_us(self) -> int | None:
+        return None
+
+
+class Source:
+    """Reads batches that are given to it, and notes what the loop asks of it."""
+
+    is_finished = False
+    is_reading = False
+    may_read = True
+
+    def __init__(self, *sizes: int) -> None:
+        """`sizes` are those of the batches, in events."""
+        ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
+        self.unread = deque(
+            DatedBatch(POSITION_STEP * (end - size), (1,) * size)
+            for size, end in zip(sizes, ends, strict=True)
+        )
+        self.taken: list[DatedBatch] = []
+        self.reached = 0
+        self.letters: list[str] = []
+        self.calls: list[str] = []
+        self.is_stopping = False
+        self.can_keep = True
+        self.delivery: Delivery[str, int]
+
+    def begin(self) -> None:
+        self.calls.append("begin")
+
+    def prepare(self) -> bool:
+        return False
+
+    def read(self) -> bool:
+        if not self.unread or not self.delivery.is_open:
+            return False
+        batch = self.unread.popleft()
+        self.taken.append(batch)
+        self.delivery.add("source", batch, batch.start)
+        return True
+
+    def note_progress(self) -> bool:
+        moved = self.delivery.progress()
+        for progress in moved:
+            self.reached = progress.position
+        return bool(moved)
+
+    def keep(self, rejected: RejectedEvent[str, int]) -> bool:
+        if self.can_keep:
+            self.letters.append(rejected.reason)
+        return self.can_keep
+
+    def save(self) -> None:
+        self.calls.append("save")
+
+    def save_last(self) -> None:
+        self.calls.append("save_last")
+
+    def dispose(self) -> bool:
+        return False
+
+    def rewind(self) -> None:
+        self.calls.append("rewind")
+        self.unread.extendleft(reversed(self.taken))
+        self.taken = []
+
+    def due_in_s(self) -> float:
+        return 0.5
+
+    def publish(self, *, is_stopping: bool) -> None:
+        self.is_stopping = is_stopping
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class Rig:
+    """A loop with its parts."""
+
+    def __init__(
+        self, source: Source, *, automatic: bool = True, waits_when_refused: bool = True
+    ) -> None:
+        self.now_s = 0.0
+        self.source = source
+        self.sink = MemorySink(automatic=automatic)
+        metrics = DeliveryMetrics("agent", "1")
+        source.delivery = Delivery(self.sink, 100, 10_000, metrics=metrics, clock=self.clock)
+        self.loop = Loop(
+            source,
+            source.delivery,
+            Wakeup(),
+            metrics=metrics,
+            waits_when_refused=waits_when_refused,
+            clock=self.clock,
+        )
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def settle(self) -> None:
+        for _ in range(50):
+            if not self.loop.tick():
+                return
+        raise AssertionError("the loop never rests")
+
+
+def test_everything_that_is_read_is_delivered_and_noted() -> None:
+    rig = Rig(Source(2, 3))
+    rig.settle()
+    assert rig.source.reached == 5 * POSITION_STEP
+    assert "save" in rig.source.calls
+    assert rig.loop.pause_s == 0.5
+    rig.loop.close(1.0)
+    assert rig.source.calls[-2:] == ["save_last", "close"]
+
+
+def test_a_dead_letter_that_cannot_be_kept_holds_the_position() -> None:
+    source = Source(3)
+    rig = Rig(source, automatic=False)
+    rig.settle()
+    source.can_keep = False
+    rig.sink.fail(1, "too large")
+    rig.sink.acknowledge()
+    rig.settle()
+    assert (source.reached, source.letters) == (POSITION_STEP, [])
+    source.can_keep = True
+    rig.settle()
+    assert (source.reached, source.letters) == (3 * POSITION_STEP, ["too large"])
+    rig.loop.close(1.0)
+
+
+def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
+    source = Source(2)
+    rig = Rig(source, automatic=False)
+    rig.settle()
+    rig.sink.raise_next(SinkRestartError("events were lost"))
+    rig.settle()
+    assert "rewind" in source.calls and not source.delivery.is_open
+    rig.now_s += 60.0
+    rig.settle()
+    rig.sink.acknowledge()
+    rig.settle()
+    assert source.reached == 2 * POSITION_STEP
+    rig.loop.close(1.0)
+
+
+def test_a_refusal_ends_the_loop_unless_it_waits() -> None:
+    rig = Rig(Source(1), automatic=False, waits_when_refused=False)
+    rig.settle()
+    rig.now_s += 2.0
+    rig.sink.raise_next(RefusedError("wrong password"))
+    with pytest.raises(RefusedError, match="wrong password"):
+        rig.settle()
+    rig.loop.abandon()
+    assert "save_last" not in rig.source.calls
+
+
+def test_a_stop_drains_and_saves() -> None:
+    source = Source(2)
+    rig = Rig(source)
+    rig.settle()
+    stop = Stop(1000)
+    stop.request()
+    rig.loop.run(stop)
+    stop.close()
+    assert source.is_stopping
+    assert "begin" in source.calls
+    assert source.calls[-2:] == ["save_last", "close"]

@@ -1,0 +1,63 @@
+"""Pauses after failures, and waiting for an answer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.errors import RefusedError, UnavailableError
+from sidecar.process.lifecycle import Stop
+from sidecar.runtime.wait_policy import RetryPause, wait_for
+
+
+@pytest.fixture
+def stop() -> Iterator[Stop]:
+    made = Stop(1000)
+    yield made
+    made.close()
+
+
+def test_pauses_double_up_to_the_longest_and_start_again() -> None:
+    pause = RetryPause(1.0, 5.0)
+    assert [pause.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
+    pause.succeeded()
+    assert pause.present_s == pause.failed() == 1.0
+
+
+def test_a_jittered_pause_is_shorter_by_a_quarter_at_most() -> None:
+    pause = RetryPause(8.0, 8.0)
+    assert all(6.0 <= pause.failed(is_jittered=True) <= 8.0 for _ in range(100))
+
+
+def test_an_answer_is_waited_for(stop: Stop) -> None:
+    failures = [UnavailableError("no broker answers"), RefusedError("wrong password")]
+    errors: list[str] = []
+
+    def ask() -> int:
+        if failures:
+            raise failures.pop(0)
+        return 7
+
+    pause = RetryPause(0.001, 0.001)
+    found = wait_for(ask, stop, pause, on_error=errors.append, waits_when_refused=True)
+    assert (found, errors) == (7, ["no broker answers", "wrong password"])
+
+
+def test_a_refusal_is_raised_unless_the_agent_waits(stop: Stop) -> None:
+    def ask() -> int:
+        raise RefusedError("wrong password")
+
+    pause = RetryPause(0.001, 0.001)
+    with pytest.raises(RefusedError, match="wrong password"):
+        wait_for(ask, stop, pause, on_error=lambda _: None, waits_when_refused=False)
+
+
+def test_a_stop_ends_the_wait(stop: Stop) -> None:
+    def ask() -> int:
+        raise UnavailableError("no broker answers")
+
+    pause = RetryPause(60.0, 60.0)
+
+    def request(_: str) -> None:
+        stop.request()
+
+    assert wait_for(ask, stop, pause, on_error=request, waits_when_refused=True) is None

@@ -321,7 +321,7 @@ def test_a_position_that_the_topic_refuses(broker: KafkaBroker, make_exact: Make
     sink = make_exact(broker.bootstrap, where)
     sink.load()
     sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
-    with pytest.raises(SinkError, match=r"tight-positions .position.topic. refuses the position"):
+    with pytest.raises(SinkError, match=r"tight-positions .position.topic. rejects the position"):
         wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the rejection")
 
 
@@ -374,7 +374,7 @@ def test_a_broker_that_is_not_there_yet(
     sink = make_exact(NOWHERE, records("positions", "shop"))
     with pytest.raises(UnavailableError, match=rf"no Kafka broker of {NOWHERE} has answered"):
         sink.load()
-    with pytest.raises(RuntimeError, match="the position is loaded before anything is sent"):
+    with pytest.raises(RuntimeError, match=r"load\(\) must be called before send"):
         sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
     sink.close(0.1)
     sink.close(0.1)

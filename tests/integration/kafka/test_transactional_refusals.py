@@ -42,7 +42,8 @@ def test_an_event_that_is_refused_is_set_aside_and_the_others_are_committed(
     )
     delivery.until(lambda: bool(delivery.failed), "the rejection")
     delivery.until(
-        lambda: "waits to be kept elsewhere" in delivery.sink.state().message, "its report"
+        lambda: "is not yet recorded as a dead letter" in delivery.sink.state().message,
+        "its report",
     )
     for _ in range(5):
         delivery.step()
@@ -120,6 +121,6 @@ def test_batches_do_not_stay_small_for_one_invalid_event(
     delivery.run()
     assert list(delivery.failed) == [b""]
     grown, refused, *_ = delivery.restarts
-    assert "makes large batches again" in grown
+    assert "uses large batches again" in grown
     assert "rejected a batch of events" in refused
     assert arrived(broker, "tx-grows") == contents([m for m in mutations if m is not without_key])

@@ -1,6 +1,6 @@
-"""At which events of a batch a transaction can end: where a position covers all events before.
+"""Events of a batch after which a transaction can end: where a position covers all events before.
 
-Positions only grow, and one changes with the last event of what it covers.
+Positions only grow, and change after the last event that they cover.
 """
 
 from bisect import bisect_left
@@ -10,7 +10,7 @@ from sidecar.delivery import EventBatch
 
 
 def next_commit_point(batch: EventBatch[Any], events: int) -> int:
-    """The first boundary that is not before so many events."""
+    """The first commit point at or after so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
     before = batch.position_after(events - 1)
@@ -23,7 +23,7 @@ def next_commit_point(batch: EventBatch[Any], events: int) -> int:
 
 
 def last_commit_point(batch: EventBatch[Any], events: int) -> int:
-    """The last boundary that is not behind so many events."""
+    """The last commit point at or before so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
     reached = batch.position_after(events)

@@ -1,4 +1,4 @@
-"""When a transaction is committed."""
+"""When to commit a transaction."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is in a transaction that is not committed, and what has to be sent once more."""
+"""The events of an uncommitted transaction, and those to send again."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -25,14 +25,14 @@ class BatchSlice:
 
     @property
     def size_bytes(self) -> int:
-        """Its share of the batch."""
+        """The size of these events, as a share of the batch."""
         batch = self.numbered.batch
         return batch.size_bytes * len(self) // max(1, len(batch))
 
 
 class TransactionContents:
-    """Pieces in the order in which they were taken: first those that were sent over, then those
-    that are to be `again`. `refused` events count as part of it and are never sent."""
+    """Slices in order: first those in the transaction, then those to send again (`unsent`).
+    Excluded events were rejected: they count as part of the contents and are never sent."""
 
     def __init__(self) -> None:
         self._sent: list[BatchSlice] = []
@@ -43,7 +43,7 @@ class TransactionContents:
 
     @property
     def unsent(self) -> BatchSlice | None:
-        """What has to be sent over before anything else."""
+        """The slice that must be sent before anything else."""
         return self._unsent[0] if self._unsent else None
 
     def exclude(self, number: int) -> None:
@@ -52,14 +52,14 @@ class TransactionContents:
     def without_excluded(
         self, numbers: range, arguments: Sequence[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Each number that is not refused, with its arguments."""
+        """Each number that is not excluded, with its arguments."""
         pairs = zip(numbers, arguments, strict=False)
         if not self._excluded:
             return pairs
         return (pair for pair in pairs if pair[0] not in self._excluded)
 
     def sent(self, piece: BatchSlice) -> None:
-        """These events, the first of `again` if there are any, are in the transaction."""
+        """These events, the first unsent ones if any, are in the transaction."""
         if self._unsent:
             left = replace(self._unsent.popleft(), first=piece.stop)
             if len(left):
@@ -74,12 +74,12 @@ class TransactionContents:
             self._sent.append(piece)
 
     def aborted(self) -> None:
-        """Everything is sent over again."""
+        """Queue everything to be sent again."""
         self._unsent.extendleft(reversed(self._sent))
         self._sent.clear()
 
     def committed(self) -> list[range]:
-        """The numbers that are safe; refused ones are not among them. Nothing is left."""
+        """The committed numbers without the excluded ones; clears the contents."""
         runs = [run for piece in self._sent for run in self._without_excluded(piece.numbers)]
         self._sent.clear()
         self._excluded.clear()

@@ -1,4 +1,4 @@
-"""What the error of a transaction means, and what a person is told of it."""
+"""Errors of transactions: how to recover, and which exception to raise."""
 
 from enum import Enum
 
@@ -25,14 +25,14 @@ FENCED = frozenset(
 
 
 class Recovery(Enum):
-    """What is done about an error of a call."""
+    """How to recover from an error of a call."""
 
     AGAIN = "again"
-    """The same call."""
+    """Repeat the call."""
     ABORT = "abort"
-    """The transaction; what was in it is sent again."""
+    """Abort the transaction and send its events again."""
     NONE = "none"
-    """`final_error` says what the sink raises."""
+    """Not recoverable; the sink raises `final_error`."""
 
 
 def remedy(error: KafkaError) -> Recovery:
@@ -46,11 +46,11 @@ def remedy(error: KafkaError) -> Recovery:
 def final_error(
     error: KafkaError, transactional_id: str, open_for_s: float, timeout_s: float
 ) -> SidecarError:
-    """What to raise. `open_for_s` is the age of the open transaction, 0 without one.
+    """The exception to raise. `open_for_s` is the age of the open transaction, 0 without one.
 
-    Kafka ends a transaction that is open for longer than its timeout, and then says what it says
-    when another instance has taken the transactional id. A client with the same id begins again in
-    the first case, and must not in the second: it would throw out the other one.
+    Kafka reports the same error when a transaction exceeds its timeout and when another instance
+    takes over the transactional id. In the first case the client restarts; in the second it must
+    not, because it would fence the other instance.
     """
     if error.code() in FENCED:
         if open_for_s >= timeout_s:
@@ -60,8 +60,8 @@ def final_error(
             )
         return LockedError(
             f"Another instance with the transactional id {transactional_id} took over. Run one "
-            "agent for each logical name; what this one had not committed is not lost, the other "
-            "one sends it."
+            "agent for each logical name. No event is lost: the other instance sends what this "
+            "one had not committed."
         )
     if error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
         return ConfigError(
@@ -70,13 +70,13 @@ def final_error(
         )
     if error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
         return RefusedError(
-            f"Kafka refuses the transactional id {transactional_id} to this user. Allow it to "
+            f"Kafka denies this user the transactional id {transactional_id}. Allow it to "
             "write and describe this transactional id, or set position.store=file."
         )
     refused = denied_access(error, "The Kafka broker")
     if refused is not None:
         return refused
     if error.fatal():
-        return SinkError(f"The Kafka client gave up: {reason(error)}.")
-    # Whether such a transaction is committed is not known; the stored position will tell.
+        return SinkError(f"The Kafka client failed: {reason(error)}.")
+    # Whether the transaction is committed is unknown; the stored position shows it.
     return SinkRestartError(f"A Kafka transaction failed: {reason(error)}.")

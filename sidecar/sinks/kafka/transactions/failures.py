@@ -1,8 +1,8 @@
-"""Why an open transaction cannot be committed, and what follows from it.
+"""Why an open transaction cannot be committed, and the consequence.
 
-Kafka refuses events one by one, but a refused one spoils its transaction: the client throws away
-all messages that wait behind it, and its calls fail. So an error of a call, or a message that was
-thrown away, is a *doubt* only; the cause may be in a report that is on its way.
+Kafka rejects events one by one, but one rejected event fails its transaction: the client purges all
+later messages, and its calls fail. So a failed call or a purged message only makes the transaction
+suspect; the cause may be in a pending delivery report.
 """
 
 from collections import deque
@@ -28,14 +28,14 @@ from sidecar.sinks.kafka.in_flight import SentEvents
 
 _LAST_ANSWERS_S = 0.5
 _PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
-"""The message is thrown away because its transaction has failed, or is aborted."""
+"""The client purged the message because its transaction failed or was aborted."""
 _GIVEN_UP = frozenset({KafkaError._FATAL, KafkaError._FENCED})
-"""That the client has given up is raised by its next call."""
+"""The next call of the client raises the fatal error."""
 
 
 @dataclass(frozen=True, slots=True)
 class _FailedReport:
-    """`sent` is None for a position."""
+    """A failed report; `sent` is None for a position."""
 
     sent: SentEvents | None
     error: KafkaError
@@ -56,7 +56,7 @@ class TransactionCallback:
 
 
 class TransactionFailures:
-    """Of one sink, from one `open` to the next. What is fatal goes to the client."""
+    """The failures of one sink between `open` and `close`. Fatal errors go to the client."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class TransactionFailures:
         self._clock = clock
         self._restart: SinkRestartError | None = None
         self.awaiting_dead_letter: set[int] = set()
-        """Refused events that nobody has kept elsewhere."""
+        """Rejected events that are not yet dead letters."""
         self.failed: list[FailedEvent] = []
         self.reset()
 
     def reset(self) -> None:
-        """The transaction is over; reports that are late belong to nothing."""
+        """Forget the transaction; its late reports are ignored."""
         self._since_s: float | None = None
         self._doubt: str | None = None
         self._is_explained = False
@@ -91,7 +91,7 @@ class TransactionFailures:
         return self._since_s is not None
 
     def callback(self, sent: SentEvents | None) -> TransactionCallback:
-        """For events, or without them for a position."""
+        """A delivery callback for events, or for a position."""
         return TransactionCallback(sent, self._reports)
 
     def read_reports(self, *, is_open: bool) -> None:
@@ -115,23 +115,23 @@ class TransactionFailures:
         return True
 
     def suspect(self, why: str | None) -> None:
-        """The transaction cannot be committed, perhaps for a cause that is not known yet."""
+        """Note that the transaction cannot be committed; the cause may follow."""
         if self._since_s is None:
             self._since_s = self._clock()
         self._doubt = self._doubt or why
 
     def produce_failed(self, number: int, error: KafkaError) -> None:
-        """The client did not even take the message."""
+        """The client rejected the message itself."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._refuse(number, f"the Kafka client rejects it: {reason(error)}")
         else:
-            self.suspect(f"the client takes no events: {reason(error)}")
+            self.suspect(f"the client does not accept events: {reason(error)}")
 
     def position_rejected(self, error: KafkaError) -> None:
         if error.code() in EVENT_REJECTED or error.code() in MESSAGE_TOO_LARGE:
             self._client.fail(
                 SinkError(
-                    f"The topic {self._position_topic} (position.topic) refuses the position: "
+                    f"The topic {self._position_topic} (position.topic) rejects the position: "
                     f"{reason(error)}. Raise its max.message.bytes, and "
                     f"{PREFIX}max.request.size with it."
                 )
@@ -160,7 +160,7 @@ class TransactionFailures:
 
     def _refuse(self, number: int | None, why: str) -> None:
         if number is None:
-            self._restart_for(f"the client reports on an event that it was not given: {why}")
+            self._restart_for(f"the client reports an event that was not sent: {why}")
             return
         self.suspect(None)
         self._is_explained = True
@@ -169,6 +169,6 @@ class TransactionFailures:
         self.failed.append(FailedEvent(number, why))
 
     def _restart_for(self, why: str) -> None:
-        """The first reason counts."""
+        """Restart the sink; the first reason is reported."""
         self.suspect(None)
         self._restart = self._restart or SinkRestartError(f"Kafka: {why}.")

@@ -1,7 +1,7 @@
-"""The compacted topic that positions lie in, one record a name; all of them in partition 0.
+"""The compacted topic that stores positions, one record per logical name, all in partition 0.
 
-Compaction keeps the last record of a key and may take days to come round, so a topic is read from
-near its end, and only from further back when the key is not found there.
+Compaction keeps the last record of a key but may take days, so the topic is read from near its end,
+and from further back only if the key is not found there.
 """
 
 import time
@@ -16,6 +16,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.errors import ConfigError, OffsetStoreError, SidecarError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords, Positions, read_positions
+from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 
@@ -23,11 +24,12 @@ POSITION_PARTITION = 0
 _FIRST_RECORDS = 1000
 _GROWTH = 32
 _POLL_S = 0.1
+_WAIT_S = 0.1
 _POLICY = "cleanup.policy"
 
 
 def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | None:
-    """How the topic is made where topics are: as others, but compacted and with one partition."""
+    """How the topic is created: as others, but compacted and with one partition."""
     if creation is None:
         return None
     settings = {**creation.settings, _POLICY: "compact"}
@@ -35,19 +37,41 @@ def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | N
 
 
 def positions_of(records: PositionRecords, value: bytes | None) -> Positions:
-    """What a record says; nothing without one. Raises OffsetStoreError."""
+    """The positions in a record; empty without one. Raises OffsetStoreError."""
     try:
         return {} if value is None else read_positions(value)
     except ValueError as error:
         raise OffsetStoreError(
             f"The position of {records.name} in the topic {records.topic} (position.topic) cannot "
-            f"be read: {error}. It is not of this agent: set another position.topic."
+            f"be read: {error}. Another program wrote it: set another position.topic."
         ) from error
 
 
+def load_positions(
+    client: KafkaClient,
+    records: PositionRecords,
+    creation: TopicCreation | None,
+    until_s: float,
+    clock: Callable[[], float],
+) -> Positions:
+    """The stored positions; waits for the topic, or creates it. Raises as `PositionTopic`."""
+    topic = records.topic
+    topics = client.topics(position_topic_creation(creation))
+    while topics.partition_count(topic, _WAIT_S) is None:
+        client.poll(_WAIT_S)
+        if clock() >= until_s:
+            missing = topics.missing.get(topic)
+            why = client.state().message if missing is None else missing.message
+            raise UnavailableError(f"The position cannot be read: {why} (position.topic).")
+    positions = PositionTopic(topic, client.connection(), client.admin, clock=clock)
+    positions.check(max(0.0, until_s - clock()))
+    value = positions.last(records.key, max(0.0, until_s - clock()))
+    return positions_of(records, value)
+
+
 class PositionTopic:
-    """Reads it. Raises UnavailableError when no broker answers in time, RefusedError when it
-    refuses this user, ConfigError for a topic that loses positions."""
+    """Reads the topic. Raises UnavailableError when no broker answers in time, RefusedError when it
+    denies access, ConfigError for a topic that loses positions."""
 
     def __init__(
         self,
@@ -57,16 +81,16 @@ class PositionTopic:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`connection` is how a client reaches the broker; `clock` gives seconds."""
+        """`connection` has the connection settings of a client; `clock` returns seconds."""
         self._topic = topic
         self._connection = connection
         self._admin = admin
         self._clock = clock
 
     def check(self, timeout_s: float) -> None:
-        """That the topic, which exists, is compacted and nothing else."""
+        """Check that the topic, which must exist, is compacted and nothing else."""
         resource = ConfigResource(ResourceType.TOPIC, self._topic)
-        # The client answers only as long as somebody holds it.
+        # The client must stay referenced until it answers.
         admin = self._admin()
         try:
             futures = admin.describe_configs([resource], request_timeout=timeout_s)

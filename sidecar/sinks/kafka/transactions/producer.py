@@ -1,11 +1,10 @@
-"""Begin, commit and abort of a producer, without waiting for the broker.
+"""Begin, commit and abort transactions of a producer without blocking.
 
     JOINING ──► READY ──► OPEN ──► COMMITTING ──► READY
                             └────► ABORTING ────► READY
 
-The calls that wait for the broker do so until its answer or a timeout of the client's own, as
-librdkafka asks for (with another timeout its state may get lost), in a thread each. Until such a
-call has ended nothing can be produced.
+Calls that wait for the broker run in a thread each, with the client's own timeout, as librdkafka
+requires (another timeout may lose its state). Until such a call returns nothing can be produced.
 """
 
 import time
@@ -26,7 +25,7 @@ _OWN_TIMEOUT = -1.0
 
 class Phase(Enum):
     JOINING = "joining"
-    """Whoever had the transactional id before is shut out, and its open transaction aborted."""
+    """Fences the previous owner of the transactional id."""
     READY = "ready"
     OPEN = "open"
     COMMITTING = "committing"
@@ -34,17 +33,17 @@ class Phase(Enum):
 
 
 class CallResult(Enum):
-    """How a call ended."""
+    """The result of a call."""
 
     JOINED = "joined"
     COMMITTED = "committed"
     ABORTED = "aborted"
     FAILED = "failed"
-    """A commit: the transaction is open, and can only be aborted."""
+    """A commit failed: the transaction is still open and can only be aborted."""
 
 
 class TransactionalProducer:
-    """Of one producer. Used by one thread; callbacks of the client may come from another one."""
+    """Used by one thread; callbacks of the client may run in another."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class TransactionalProducer:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Joins. `timeout_s` is `transaction.timeout.ms`; `clock` gives seconds."""
+        """Initialize. `timeout_s` is `transaction.timeout.ms`; `clock` returns seconds."""
         self._producer = producer
         self._id = transactional_id
         self._timeout_s = timeout_s
@@ -62,7 +61,7 @@ class TransactionalProducer:
         self._phase = Phase.JOINING
         self._begun_at_s: float | None = None
         self.failure: KafkaError | None = None
-        """Why the last commit failed."""
+        """The error of the last failed commit."""
         self._start(Phase.JOINING)
 
     @property
@@ -76,11 +75,11 @@ class TransactionalProducer:
 
     @property
     def open_for_s(self) -> float:
-        """The age of the transaction that is not committed or aborted; 0 without one."""
+        """The age of the open transaction; 0 without one."""
         return 0.0 if self._begun_at_s is None else self._clock() - self._begun_at_s
 
     def begin(self) -> None:
-        """Raises what `final_error` says."""
+        """Begin a transaction. Raises `final_error`."""
         assert self._phase is Phase.READY
         try:
             self._producer.begin_transaction()
@@ -98,8 +97,8 @@ class TransactionalProducer:
         self._start(Phase.ABORTING)
 
     def wait(self, timeout_s: float) -> CallResult | None:
-        """How the call ended that waits; None as long as it does. Raises what `final_error` says
-        when nothing can be done about its error."""
+        """The result of the pending call, or None while it runs. Raises `final_error` for an error
+        without recovery."""
         try:
             raised = self._call.exception(timeout_s)
         except NotYet:
@@ -139,7 +138,7 @@ class TransactionalProducer:
             else:
                 call.set_result(None)
 
-        # A daemon: a process that ends does not wait for a broker that is away.
+        # A daemon thread does not block the exit while no broker answers.
         Thread(target=wait, name=f"kafka-{phase.value}", daemon=True).start()
 
     def _raise(self, error: KafkaError) -> NoReturn:

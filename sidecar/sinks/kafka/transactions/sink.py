@@ -1,23 +1,22 @@
 """The Kafka sink that stores the position with the events: exactly once.
 
-    begin │ events … events │ one record in position.topic │ commit ► these events are acknowledged
+    begin │ events … events │ one record in position.topic │ commit ► events are acknowledged
 
-A transaction ends where reading can start again (`boundaries`), when it is due (`CommitRule`). What
-is in it is kept until it is committed. An event that Kafka refuses is the end of its transaction:
-the event is answered as failed, and, once it is kept elsewhere (`dead_letter`), all others are sent
-again in a transaction without it. For any other cause the pipeline sends again from the stored
-position, which `load` gives.
+A transaction ends at a commit point (`commit_points`), when it is due (`CommitRule`). The sink
+keeps its events until the commit. An event that Kafka rejects aborts its transaction: the event is
+reported as failed, and once it is a dead letter (`dead_letter`), the others are sent again in a new
+transaction. After any other error the pipeline resends from the stored position (`load`).
 """
 
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from sidecar.delivery import EventBatch, Numbered
+from sidecar.delivery import Numbered
 from sidecar.errors import (
     SidecarError,
     SinkRestartError,
@@ -42,17 +41,13 @@ from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
 from sidecar.sinks.kafka.transactions.errors import final_error
 from sidecar.sinks.kafka.transactions.failures import TransactionFailures
-from sidecar.sinks.kafka.transactions.position_topic import (
-    POSITION_PARTITION,
-    PositionTopic,
-    position_topic_creation,
-    positions_of,
-)
+from sidecar.sinks.kafka.transactions.position_topic import POSITION_PARTITION, load_positions
 from sidecar.sinks.kafka.transactions.producer import CallResult, Phase, TransactionalProducer
+from sidecar.sinks.kafka.transactions.source_positions import SourcePositions
 
 logger = logging.getLogger(__name__)
 
-# As few as `producer` hands over at once, up to the next boundary.
+# As in the plain sink, up to the next commit point.
 _CHUNK_EVENTS = 250
 _AGAIN_S = 0.1
 _STEP_S = 0.1
@@ -63,9 +58,9 @@ _TIMEOUT = "transaction.timeout.ms"
 
 
 class TransactionalKafkaSink:
-    """Publishes to Kafka in transactions. A broker that is away is waited for; `state` says so.
+    """Publishes to Kafka in transactions. Waits for an unavailable broker; `state` reports it.
 
-    Behind each `open` the position is loaded before anything is sent.
+    After each `open`, `load` must be called before `send`.
     """
 
     def __init__(
@@ -78,8 +73,8 @@ class TransactionalKafkaSink:
         waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
-        user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
+        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_refused` a topic
+        without rights is retried, otherwise it raises. `clock` returns seconds."""
         self._client = KafkaClient(
             settings,
             creation,
@@ -107,19 +102,18 @@ class TransactionalKafkaSink:
         )
         self._acknowledged: list[range] = []
         self._is_flushing = False
-        # By source: with everything that was taken this is reached, and is not stored.
-        self._marks: dict[Any, _Mark] = {}
-        self._storing: dict[Any, _Mark] = {}
-        self._positions: Positions = {}
-        self._positions_after: Positions = {}
+        self._positions = SourcePositions(self._records)
         self._is_at_commit_point = True
         self._opened_at_s = self._stored_at_s = self._clock()
         self._is_loaded = False
         self._is_closing = False
 
     def open(self) -> None:
-        """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
-        does not take, RefusedError when the broker refuses the login. `load` may have done it."""
+        """Connect, waiting up to five seconds for a broker, unless `load` has done so.
+
+        Raises ConfigError for settings that the client rejects, RefusedError when the broker
+        rejects the login.
+        """
         if self._transactions is not None:
             return
         self._reset()
@@ -127,8 +121,8 @@ class TransactionalKafkaSink:
         self._client.wait_for_broker()
 
     def _join(self) -> None:
-        """A new producer, which shuts out whoever had the transactional id: another instance, or
-        the producer before it, whose open transaction is aborted by that."""
+        """Create a producer. It fences the previous owner of the transactional id, another instance
+        or an earlier producer, and aborts its open transaction."""
         producer = self._client.open(
             {
                 **self._batch_size.settings(),
@@ -145,7 +139,7 @@ class TransactionalKafkaSink:
         )
 
     def load(self) -> StoredOffsets:
-        """The stored position, behind the end of the last transaction with this transactional id.
+        """The stored position after the last transaction with this transactional id.
 
         Raises UnavailableError when no broker answers within ten seconds, LockedError,
         ConfigError, RefusedError, OffsetStoreError. Opens the sink when it is not open.
@@ -153,55 +147,45 @@ class TransactionalKafkaSink:
         if self._transactions is None:
             self.open()
         until_s = self._clock() + _LOAD_S
-        topic, sentence = self._records.topic, self._client.state
         while self._transactional.phase is Phase.JOINING:
             self._tick(_STEP_S)
             self._client.probe_if_due()
             if self._clock() >= until_s:
-                raise UnavailableError(f"The position cannot be read: {sentence().message}.")
-        topics = self._client.topics(position_topic_creation(self._creation))
-        while topics.partition_count(topic, _STEP_S) is None:
-            self._client.poll(_STEP_S)
-            if self._clock() >= until_s:
-                missing = topics.missing.get(topic)
-                why = sentence().message if missing is None else missing.message
-                raise UnavailableError(f"The position cannot be read: {why} (position.topic).")
-        positions = PositionTopic(
-            topic, self._client.connection(), self._client.admin, clock=self._clock
+                raise UnavailableError(
+                    f"The position cannot be read: {self._client.state().message}."
+                )
+        self._positions.stored = load_positions(
+            self._client, self._records, self._creation, until_s, self._clock
         )
-        positions.check(self._until(until_s))
-        value = positions.last(self._records.key, self._until(until_s))
-        self._positions = positions_of(self._records, value)
         self._is_loaded = True
-        return StoredOffsets(all_values(self._positions))
+        return StoredOffsets(all_values(self._positions.stored))
 
     def begin_at(self, positions: Mapping[Any, Any]) -> None:
-        """Stores the positions of sources that have none; durable on return, so that a crash in
-        front of the first event does not begin at another time. Raises UnavailableError when that
-        is not done within ten seconds."""
+        """Store the positions of sources without one, durably on return, so that a crash before the
+        first event does not change the start. Raises UnavailableError after ten seconds."""
         begun = {str(source): self._records.values(source, at) for source, at in positions.items()}
         until_s = self._clock() + _LOAD_S
-        while not begun.keys() <= self._positions.keys():
+        while not begun.keys() <= self._positions.stored.keys():
             if self._clock() >= until_s:
                 raise UnavailableError(f"The position is not stored: {self.state().message}.")
             if self._transactional.phase is Phase.READY:
                 self._transactional.begin()
-                self._store_position({**begun, **self._positions})
+                self._store_position({**begun, **self._positions.stored})
             self._tick(_STEP_S)
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
         if not self._is_loaded:
-            raise RuntimeError("the position is loaded before anything is sent")
+            raise RuntimeError("load() must be called before send()")
         until_s = self._clock() + deadline_s
         self._tick(0)
         if self._batch_size.should_grow and self._has_nothing_open:
             self._batch_size.grow()
             raise SinkRestartError(
-                "Nothing was refused for a while: a new producer makes large batches again."
+                "No batch was rejected for a while: a new producer uses large batches again."
             )
         batch = numbered.batch
         if not len(batch):
-            self._marks[numbered.source] = _Mark(batch, 0)
+            self._positions.reach(numbered.source, batch, 0)
             return 0
         taken = start
         while taken < len(batch) and self._accepts_events and self._clock() < until_s:
@@ -213,15 +197,15 @@ class TransactionalKafkaSink:
             taken = reached
             self._is_at_commit_point = taken == goal or last_commit_point(batch, taken) == taken
             if self._is_at_commit_point:
-                self._marks[numbered.source] = _Mark(batch, taken)
+                self._positions.reach(numbered.source, batch, taken)
         return taken - start
 
     def poll(self, timeout_s: float) -> DeliveryResult:
         self._tick(timeout_s)
-        outcome = self._take_outcome()
-        if not outcome.acknowledged:
+        result = self._take_result()
+        if not result.acknowledged:
             self._client.probe_if_due()
-        return outcome
+        return result
 
     def dead_letter(self, number: int) -> None:
         self._failures.awaiting_dead_letter.discard(number)
@@ -238,16 +222,18 @@ class TransactionalKafkaSink:
         ):
             return SinkState(
                 False,
-                f"Kafka at {self._client.servers} has not admitted the transactional id "
-                f"{self._records.transactional_id} for {waits_s:.0f} s; are enough replicas of "
-                "__transaction_state in sync?",
+                f"Kafka at {self._client.servers} has not accepted the transactional id "
+                f"{self._records.transactional_id} for {waits_s:.0f} s. Check that enough replicas "
+                "of __transaction_state are in sync.",
             )
         if self._failures.awaiting_dead_letter:
-            return SinkState(False, "an event that Kafka refuses waits to be kept elsewhere")
+            return SinkState(
+                False, "an event that Kafka rejected is not yet recorded as a dead letter"
+            )
         return state
 
     def close(self, deadline_s: float) -> DeliveryResult:
-        """Commits what ends at a boundary and aborts what does not."""
+        """Commit a transaction that ends at a commit point; abort any other."""
         if self._transactions is None:
             return DeliveryResult()
         until_s = self._clock() + deadline_s
@@ -258,11 +244,11 @@ class TransactionalKafkaSink:
             while self._has_work and self._clock() < until_s:
                 self._tick(min(_STEP_S, self._until(until_s)))
         except SidecarError as error:
-            logger.warning("the sink did not close cleanly", extra=fields(reason=str(error)))
-        # A call that waits has the producer until it ends. Whether it commits, `load` will tell.
+            logger.warning("sink did not close cleanly", extra=fields(reason=str(error)))
+        # A pending commit keeps the producer; `load` shows whether it succeeded.
         self._client.release()
         self._transactions = None
-        return self._take_outcome()
+        return self._take_result()
 
     @property
     def _transactional(self) -> TransactionalProducer:
@@ -272,7 +258,7 @@ class TransactionalKafkaSink:
 
     @property
     def _has_nothing_open(self) -> bool:
-        """Whether all that was taken is committed."""
+        """Whether every accepted event is committed."""
         is_open = self._contents.unsent is not None or self._failures.awaiting_dead_letter
         return self._transactional.phase is Phase.READY and not is_open
 
@@ -290,12 +276,12 @@ class TransactionalKafkaSink:
 
     @property
     def _has_work(self) -> bool:
-        """Whether there is anything that a close waits for."""
+        """Whether `close` has to wait."""
         match self._transactional.phase:
             case Phase.JOINING:
                 return False
             case Phase.READY:
-                is_left = self._contents.unsent is not None or bool(self._marks)
+                is_left = self._contents.unsent is not None or self._positions.has_moved
                 return (
                     is_left and self._is_at_commit_point and not self._failures.awaiting_dead_letter
                 )
@@ -304,7 +290,7 @@ class TransactionalKafkaSink:
 
     @property
     def _due_in_s(self) -> float:
-        """When the next commit is due, seconds."""
+        """Seconds until the next commit is due."""
         if self._is_closing:
             return 0.0
         return self._rule.due_in_s(
@@ -312,11 +298,11 @@ class TransactionalKafkaSink:
             self._contents.size_bytes,
             self._transactional.open_for_s,
             self._clock() - self._stored_at_s,
-            bool(self._marks),
+            self._positions.has_moved,
         )
 
     def _tick(self, timeout_s: float) -> None:
-        """Waits for something up to `timeout_s` seconds, and does what follows from it."""
+        """Wait up to `timeout_s` seconds for a result, and advance the transaction."""
         self._client.producer()
         transactions = self._transactional
         ended = None
@@ -342,32 +328,29 @@ class TransactionalKafkaSink:
                 self._client.liveness.acknowledged(waiting=0)
                 self._stored_at_s = self._clock()
                 self._is_flushing = False
-                self._positions = self._positions_after
-                for source, mark in self._storing.items():
-                    if self._marks.get(source) is mark:
-                        del self._marks[source]
+                self._positions.committed()
             case CallResult.ABORTED:
-                # At the end; its events are sent by the next one that loads the position.
-                self._marks.clear()
+                # Only at shutdown: the next start resends the events.
+                self._positions.discard_reached()
             case CallResult.FAILED:
                 failure = self._transactional.failure
                 assert failure is not None
                 self._failures.suspect(f"a transaction failed: {reason(failure)}")
 
     def _advance(self, transactions: TransactionalProducer) -> None:
-        """The next step, if there is one that has not to wait."""
+        """The next step that does not have to wait."""
         if transactions.phase is Phase.OPEN:
             if self._failures.is_failing:
                 self._abandon_transaction(transactions)
             elif self._contents.unsent is not None:
                 self._resend()
             elif self._is_flushing:
-                # A commit of a transaction that has failed would wait for messages on their way
-                # until its timeout, so it is not called before all are answered.
+                # The commit of a failed transaction would wait for messages in flight until its
+                # timeout, so it is called after all are reported.
                 if not len(self._client.producer()):
                     transactions.commit()
             elif self._is_at_commit_point and not self._due_in_s:
-                self._store_position(self._reached())
+                self._store_position(self._positions.current())
         elif (
             transactions.phase is Phase.READY
             and self._is_loaded
@@ -375,15 +358,15 @@ class TransactionalKafkaSink:
         ):
             if self._contents.unsent is not None:
                 self._resend()
-            elif self._marks and not self._due_in_s:
+            elif self._positions.has_moved and not self._due_in_s:
                 self._store_position_alone(transactions)
 
     def _abandon_transaction(self, transactions: TransactionalProducer) -> None:
-        """Out of a transaction that cannot be committed, once the messages that are on their way
-        are answered: one of them may have the cause.
+        """Leave a failed transaction once its messages in flight are reported: one of them may have
+        the cause.
 
-        `abort_transaction` waits for such as the client holds back behind a refused one, and may do
-        so until its timeout. A new producer does not.
+        `abort_transaction` waits for messages that the client retains after a rejected one, up to
+        its timeout. A new producer does not.
         """
         if self._is_closing:
             transactions.abort()
@@ -393,7 +376,7 @@ class TransactionalKafkaSink:
         self._contents.aborted()
         self._failures.reset()
         self._is_flushing = False
-        # The broker answered with the refusals: its silence from here on is no sign of anything.
+        # The broker has just answered, so its silence from now on is no sign of a failure.
         self._client.liveness.events_aborted()
         producer = self._client.release()
         assert producer is not None
@@ -401,24 +384,16 @@ class TransactionalKafkaSink:
         self._join()
 
     def _store_position_alone(self, transactions: TransactionalProducer) -> None:
-        """A position without events, if it is another one than the stored."""
-        reached = self._reached()
-        if reached == self._positions:
-            self._marks.clear()
+        """Store a position without events, if it differs from the stored one."""
+        reached = self._positions.current()
+        if reached == self._positions.stored:
+            self._positions.discard_reached()
             return
         transactions.begin()
         self._store_position(reached)
 
-    def _reached(self) -> Positions:
-        """Of all sources, with everything that was taken."""
-        reached = {
-            str(source): self._records.values(source, mark.batch.position_after(mark.events))
-            for source, mark in self._marks.items()
-        }
-        return {**self._positions, **reached}
-
     def _store_position(self, positions: Positions) -> None:
-        """The last record of a transaction."""
+        """Add the position, the last record of a transaction."""
         try:
             self._client.producer().produce(
                 self._records.topic,
@@ -432,7 +407,7 @@ class TransactionalKafkaSink:
         except KafkaException as raised:
             self._failures.position_rejected(raised.args[0])
             return
-        self._storing, self._positions_after = dict(self._marks), positions
+        self._positions.begin_commit(positions)
         self._is_flushing = True
 
     def _resend(self) -> None:
@@ -443,8 +418,8 @@ class TransactionalKafkaSink:
                 break
 
     def _send_slice(self, piece: BatchSlice, until_s: float) -> int:
-        """Gives the first event that is not in the transaction; a missing topic, or a client that
-        is full, makes it earlier than the end."""
+        """Send events; returns the first one that is not in the transaction. A missing topic or a
+        full client queue ends the slice early."""
         numbered, first, stop = piece.numbered, piece.first, piece.stop
 
         def partitions(topic: str) -> int | None:
@@ -468,32 +443,24 @@ class TransactionalKafkaSink:
                     stop = number - numbered.first
                     break
         except KafkaException as raised:
-            # All of them count as taken: this transaction cannot be committed.
+            # All count as accepted: this transaction cannot be committed anyway.
             self._failures.produce_failed(number, raised.args[0])
         self._contents.sent(replace(piece, stop=stop))
         self._client.liveness.events_sent()
         return stop
 
     def _fatal_error(self, error: KafkaError) -> SidecarError:
-        """The client itself has no way on."""
+        """The exception for a fatal client error."""
         open_for_s = 0.0 if self._transactions is None else self._transactions.open_for_s
         return final_error(
             error, self._records.transactional_id, open_for_s, int(self._timeout_ms) / 1000
         )
 
-    def _take_outcome(self) -> DeliveryResult:
-        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failures.failed))
+    def _take_result(self) -> DeliveryResult:
+        result = DeliveryResult(tuple(self._acknowledged), tuple(self._failures.failed))
         self._acknowledged.clear()
         self._failures.failed.clear()
-        return outcome
+        return result
 
     def _until(self, until_s: float) -> float:
         return max(0.0, until_s - self._clock())
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    """A position: that behind so many events of a batch."""
-
-    batch: EventBatch[Any]
-    events: int

@@ -47,7 +47,7 @@ def test_remedies(error: KafkaError, expected: Recovery) -> None:
             "set position.store=file",
         ),
         (KafkaError(KafkaError._AUTHENTICATION, "no"), 0, RefusedError, "rejected the login"),
-        (KafkaError(KafkaError._FATAL, "bug", fatal=True), 0, SinkError, "gave up: bug"),
+        (KafkaError(KafkaError._FATAL, "bug", fatal=True), 0, SinkError, "client failed: bug"),
         (KafkaError(KafkaError._STATE, "odd"), 0, SinkRestartError, "a Kafka transaction failed"),
     ],
 )

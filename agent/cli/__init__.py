@@ -1,4 +1,4 @@
-"""The command line: `agent run`, `config`, `check`, `offsets`, `dump`."""
+"""The command line of the agent, a module for each command."""
 
 from agent.cli.entry import main
 

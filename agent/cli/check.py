@@ -1,4 +1,4 @@
-"""`agent check`: everything around the agent, a line for each finding."""
+"""`agent check`: checks the environment of the agent."""
 
 import click
 
@@ -12,12 +12,12 @@ from sidecar.cli.invocation import Invocation, configuration_options
 @configuration_options
 @click.pass_obj
 def check(invocation: Invocation[AgentConfig], as_json: bool) -> None:
-    """Check everything that `agent run` needs, and print what to do about each fault.
+    """Check everything that `agent run` needs, and print a remedy for each fault.
 
-    Changes nothing and may run beside the agent. Exit code 1 when there is a fault, 2 when the
-    configuration cannot be used.
+    Changes nothing, and can run while the agent runs. Exit code 1: there is a fault; 2: the
+    configuration is invalid.
     """
-    # Imported here: the clients of the broker and the node take long to load.
+    # Imported here: the clients of broker and node take long to load.
     from agent.check.checks import CHECKS
     from agent.check.probe import command_probe
 

@@ -1,4 +1,4 @@
-"""`agent dump`: what is in segments: events, the canonical dump, or the structure."""
+"""`agent dump`: prints segments as events, canonical dump, or structure."""
 
 import os
 import sys
@@ -36,18 +36,18 @@ _COUNTER_HISTORY_BYTES = 64 << 20
 
 @dataclass
 class Findings:
-    """What was met on the way; any problem makes the exit code 1."""
+    """Results over all segments; any problem sets the exit code to 1."""
 
     problems: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     counters: CounterHistory = field(default_factory=lambda: CounterHistory(_COUNTER_HISTORY_BYTES))
 
-    def report(self, sentence: str) -> None:
+    def report(self, message: str) -> None:
         self.problems += 1
-        print(sentence, file=sys.stderr)
+        print(message, file=sys.stderr)
 
 
-@click.command("dump", short_help="Print what is in segments.")
+@click.command("dump", short_help="Print the content of segments.")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SEGMENT…"
 )
@@ -55,29 +55,34 @@ class Findings:
     "--schema",
     "schema_path",
     type=click.Path(path_type=Path),
-    help="What DESCRIBE SCHEMA WITH INTERNALS prints; --structure and --tree go without too.",
+    help="Output of DESCRIBE SCHEMA WITH INTERNALS; optional with --structure and --tree.",
 )
-@click.option("--mutations", "form", flag_value="mutations", help="The canonical dump.")
+@click.option("--mutations", "form", flag_value="mutations", help="Print the canonical dump.")
 @click.option(
     "--structure",
     "form",
     flag_value="structure",
-    help="Header, sections, records, gaps, and what mutations consist of, with their places.",
+    help="Print header, sections, records, gaps and mutations with positions, as JSON.",
 )
-@click.option("--tree", "form", flag_value="tree", help="The same for people.")
-@click.option("--idx-limit", is_flag=True, help="Read no further than the _cdc.idx beside it says.")
+@click.option("--tree", "form", flag_value="tree", help="Print the structure as a tree.")
+@click.option("--idx-limit", is_flag=True, help="Stop at the position in the _cdc.idx file.")
 @click.option(
-    "--table", "tables", multiple=True, help="Only keyspace.table matching this; repeatable."
+    "--table",
+    "tables",
+    multiple=True,
+    help="Only tables whose keyspace.table matches this expression; repeatable.",
 )
-@click.option("--topic-prefix", default="dump", show_default=True, help="First part of the topics.")
+@click.option(
+    "--topic-prefix", default="dump", show_default=True, help="First part of topic names."
+)
 @click.option("--op-style", type=click.Choice(["native", "envelope"]), default="native")
 @click.option(
     "--counter-events",
     type=click.Choice(["skip", "shards"]),
     default="skip",
-    help="What becomes of counter tables, as property counter.events says it.",
+    help="Events of counter tables; see property counter.events.",
 )
-@click.option("--cells/--no-cells", default=True, help="With or without the `cells` member.")
+@click.option("--cells/--no-cells", default=True, help="Include or omit `cells`.")
 @keystore_options
 def dump(
     paths: Sequence[Path],
@@ -91,17 +96,20 @@ def dump(
     cells: bool,
     keystore: KeySource,
 ) -> None:
-    """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
+    """Print the content of SEGMENT… (files or directories, .log or .log.gz) as lines of JSON.
 
-    Events of all tables, also those without cdc; docs/reference/dump-format.md has the other forms.
-    Problems go to stderr with segment and position, and make the exit code 1.
+    Prints events of all tables, with or without cdc. For the other forms see
+    docs/reference/dump-format.md.
+    Problems are printed to stderr with segment and position, and set the exit code to 1.
     """
     if schema_path is None and form not in ("structure", "tree"):
-        raise click.UsageError("--schema is missing: only --structure and --tree go without.")
+        raise click.UsageError("--schema is required, except with --structure and --tree.")
     schema = None if schema_path is None else read_schema(schema_path)
     segments = find_segments(paths)
     if form is not None and tables:
-        raise click.UsageError(f"--table chooses events; with --{form} all is shown.")
+        raise click.UsageError(
+            f"--table selects events and has no effect with --{form}. Remove one of them."
+        )
     event_format = None
     if form is None:
         event_format = EventFormat(
@@ -132,19 +140,19 @@ def dump(
                 advance(segment)
         output.flush()
     except BrokenPipeError:
-        # The reader (`head`, say) has seen enough; nothing is to be flushed into the closed pipe.
+        # The reader closed the pipe, such as `head`: nothing more can be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     if findings.skipped:
         counted = ", ".join(
             f"{count} {reason}" for reason, count in sorted(findings.skipped.items())
         )
-        print(f"Partition updates without a line: {counted}.", file=sys.stderr)
+        print(f"Skipped partition updates: {counted}.", file=sys.stderr)
     sys.exit(1 if findings.problems else 0)
 
 
 def read_schema(path: Path) -> Schema:
-    """Raises `ConfigError` with the line."""
+    """Raises `ConfigError`, with the line of an error."""
     try:
         schema = Schema.from_cql(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -170,17 +178,16 @@ def dump_segment(
     *,
     idx_limit: bool,
 ) -> Schema | None:
-    """Writes one segment in a form; None: events. Gives the schema with what the segment itself
-    says of it."""
+    """Writes one segment; form None means events. Returns the schema with the segment's changes."""
     limit: int | None = None
     complete = True
     if idx_limit:
         idx = segment.idx()
         if not idx.completed:
-            # Without news nothing of the segment is known to be durable.
+            # Without an update no data of the segment is known to be durable.
             limit, complete = idx.offset or 0, False
     try:
-        with segment.unpacked() as path, with_key_advice(keystore):
+        with segment.decompressed() as path, with_key_advice(keystore):
             reader = open_segment(path, segment.name.log, keystore)
             if schema is None or form in ("structure", "tree"):
                 target = None if form == "tree" else output
@@ -217,13 +224,13 @@ def _write_mutations(
         elif not lines:
             break
     for gap in reader.gaps:
-        findings.report(gap_sentence(gap))
+        findings.report(gap_message(gap))
     skipped = Counter(reader.skipped)
     unknown = skipped.pop(_UNKNOWN_TABLE, 0)
     if unknown:
         findings.report(
             f"{reader.descriptor.segment}: {unknown} updates of tables that the schema lacks are "
-            "left out, with what follows them in their mutations"
+            "skipped, with the rest of their mutations"
         )
     findings.skipped += skipped
     return schema
@@ -253,11 +260,11 @@ def _write_events(
         output.write(batch.ndjson(0, len(batch)))
         findings.skipped += Counter(batch.skipped)
         for gap in batch.gaps:
-            findings.report(gap_sentence(gap))
+            findings.report(gap_message(gap))
         for lost in batch.lost:
             findings.report(
-                f"{batch.segment}: positions {lost.start} to {lost.end}: records that are not read "
-                f"whole: {lost.records}: {lost.reason}"
+                f"{batch.segment}: positions {lost.start} to {lost.end}: records not fully read: "
+                f"{lost.records}: {lost.reason}"
             )
         if batch.schema_changes is not None:
             schema = schema.with_changes(batch.schema_changes)
@@ -267,14 +274,14 @@ def _write_events(
             return schema
 
 
-def gap_sentence(gap: Gap) -> str:
+def gap_message(gap: Gap) -> str:
     """`CommitLog-7-1.log: positions 120 to 340: checksum of the record does not match`."""
     end = "the end" if gap.end is None else str(gap.end)
-    return f"{gap.segment}: positions {gap.start} to {end} are not read: {gap.cause}"
+    return f"{gap.segment}: positions {gap.start} to {end} cannot be read: {gap.cause}"
 
 
 class _Advance:
-    """Moves the bar by one segment, or does nothing where there is no terminal."""
+    """Advances the progress bar by one segment; does nothing without a terminal."""
 
     def __init__(self, progress: Progress | None, segments: Sequence[SegmentFile]) -> None:
         self._progress = progress
@@ -289,7 +296,7 @@ class _Advance:
 def _progress(segments: Sequence[SegmentFile]) -> Iterator[_Advance]:
     console = Console(stderr=True)
     if not console.is_terminal or sys.stdout.isatty():
-        # On one terminal the lines themselves show that it goes on.
+        # The printed lines show the progress.
         yield _Advance(None, segments)
         return
     columns = (

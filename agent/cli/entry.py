@@ -32,9 +32,9 @@ config = config_group(configuration_document, "docs/reference/configuration.md")
 def agent(context: click.Context) -> None:
     """Change data capture for the Apache Cassandra node on this machine.
 
-    `agent --config cdc.properties` runs until it is asked to stop (SIGTERM). Exit codes: 0 stopped
-    on request, 2 configuration, 3 another instance works on the same directories, 4 a component
-    refused us, 1 anything else.
+    `agent --config cdc.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2 invalid
+    configuration, 3 another instance uses the same directories, 4 a component rejected the agent,
+    1 any other error.
     """
     begin(context, run)
 
@@ -45,6 +45,6 @@ agent.add_command(deprecated_command(quarantine, "agent segments", "agent quaran
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command line and ends the process with its exit code."""
+    """Runs a command line and exits with its code."""
     invocation = Invocation("agent", load_config, start_problems)
     run_command_line(agent, invocation, arguments, expected=(CommitLogError,))

@@ -1,4 +1,4 @@
-"""The keystore on a command line that reads segments without a configuration."""
+"""Keystore options of commands that read segments without a configuration."""
 
 import functools
 import os
@@ -17,25 +17,25 @@ KEY_PASSWORD_VARIABLE = "KEYSTORE_KEY_PASSWORD"
 
 
 def keystore_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `keystore`, a `KeySource`, by three options."""
+    """Adds three options, and passes the result as `keystore`, a `KeySource`."""
 
     @click.option(
         "--keystore",
         "keystore_path",
         type=click.Path(path_type=Path),
-        help="The node's keystore, for encrypted segments; its password is in the variable "
-        f"{PASSWORD_VARIABLE}, or in --keystore-password-file. Keys with another password: "
+        help="The node's keystore, for encrypted segments. Password: environment variable "
+        f"{PASSWORD_VARIABLE}, or --keystore-password-file. Password of the keys, if different: "
         f"{KEY_PASSWORD_VARIABLE}.",
     )
     @click.option(
         "--keystore-password-file",
         type=click.Path(path_type=Path),
-        help="A file with the password of the keystore.",
+        help="File with the password of the keystore.",
     )
     @click.option(
         "--cassandra-config",
         type=click.Path(path_type=Path),
-        help="The node's cassandra.yaml, which says where its keystore is.",
+        help="The node's cassandra.yaml, which names its keystore.",
     )
     @functools.wraps(command)
     def with_keystore(

@@ -1,4 +1,4 @@
-"""`agent run`: the agent itself."""
+"""`agent run`: runs the agent."""
 
 import sys
 
@@ -10,11 +10,11 @@ from sidecar.cli.running import run_service
 from sidecar.process.lifecycle import Service
 
 
-@click.command("run", short_help="Run until asked to stop (the default).")
+@click.command("run", short_help="Run the agent (default command).")
 @configuration_options
 @click.pass_obj
 def run(invocation: Invocation[AgentConfig]) -> None:
-    """Publish the node's changes until SIGTERM or SIGINT asks for a stop."""
+    """Publish the node's changes until SIGTERM or SIGINT."""
     config = invocation.usable_config()
     code = run_service(
         config,
@@ -27,7 +27,7 @@ def run(invocation: Invocation[AgentConfig]) -> None:
 
 
 def _create_service(config: AgentConfig) -> Service:
-    # Imported here, so that the other commands need not load the broker's and the node's clients.
+    # Imported here, so that other commands do not load the clients of broker and node.
     from agent.service import create_service
 
     return create_service(config)

@@ -1,4 +1,4 @@
-"""The segment files that a command line names: folders, `.log` and `.log.gz`."""
+"""Segment files of a command line: directories, `.log` and `.log.gz`."""
 
 import gzip
 import shutil
@@ -15,49 +15,49 @@ from sidecar.errors import ConfigError
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """One segment on disk; `name` is what the node called it."""
+    """One segment on disk, with the name that the node gave it."""
 
     path: Path
     name: SegmentName
 
     @property
-    def is_packed(self) -> bool:
+    def is_compressed(self) -> bool:
         return self.path.suffix == ".gz"
 
     def idx(self) -> Idx:
-        """What the index file beside it says; no news when there is none. Raises OSError."""
+        """The index file of the segment; no update without one. Raises OSError."""
         try:
             return read_idx(self.path.with_name(self.name.idx))
         except FileNotFoundError:
             return NO_UPDATE
 
     @contextmanager
-    def unpacked(self) -> Iterator[Path]:
-        """A path to the plain bytes; a packed file is unpacked into a temporary one."""
-        if not self.is_packed:
+    def decompressed(self) -> Iterator[Path]:
+        """Path of the decompressed file, temporary for `.gz`."""
+        if not self.is_compressed:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="agent-dump-") as folder:
             target = Path(folder) / self.name.log
             try:
-                with gzip.open(self.path) as packed, target.open("wb") as plain:
-                    shutil.copyfileobj(packed, plain)
+                with gzip.open(self.path) as compressed, target.open("wb") as plain:
+                    shutil.copyfileobj(compressed, plain)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise OSError(0, f"not a whole gzip file ({error})", str(self.path)) from error
+                raise OSError(0, f"not a complete gzip file ({error})", str(self.path)) from error
             yield target
 
 
 def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
-    """The named files in the order given; the segments of a folder in the order of their ids.
+    """The files in the given order; the segments of a directory in the order of their ids.
 
-    Raises `ConfigError` for what is no segment.
+    Raises `ConfigError` for a path that is not a segment.
     """
     found: list[SegmentFile] = []
     for path in paths:
         try:
             path.stat()
         except FileNotFoundError as error:
-            raise ConfigError(f"{path}: no such file or folder. Check the path.") from error
+            raise ConfigError(f"{path}: no such file or directory. Check the path.") from error
         except OSError as error:
             raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
         if path.is_dir():
@@ -67,16 +67,18 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
                 raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
             inside = [segment for file in files if (segment := _segment(file)) is not None]
             if not inside:
-                raise ConfigError(f"{path} holds no segment (CommitLog-<version>-<id>.log).")
+                raise ConfigError(
+                    f"{path}: the directory has no segment (CommitLog-<version>-<id>.log)."
+                )
             found += sorted(inside, key=lambda segment: segment.name)
             continue
         segment = _segment(path)
         if segment is None:
             raise ConfigError(
-                f"{path} is not named like a segment (CommitLog-<version>-<id>.log or .log.gz)."
+                f"{path}: not a segment name. Use CommitLog-<version>-<id>.log or .log.gz."
             )
         if not path.is_file():
-            raise ConfigError(f"{path} is no regular file.")
+            raise ConfigError(f"{path}: not a regular file.")
         found.append(segment)
     return found
 

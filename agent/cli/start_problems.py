@@ -1,4 +1,4 @@
-"""What is wrong with a configuration before anything is connected to: `config check` and `run`."""
+"""Errors of a configuration that need no connection, for `config check` and `run`."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ from sidecar.offsets import PropertiesStore
 
 
 def start_problems(config: AgentConfig) -> list[str]:
-    """A sentence for each directory, state file, schema file and address that cannot be used."""
+    """One message for each unusable directory, state file, schema file and address."""
     problems = directory_problems(config)
     if not problems:
         problems += _state_problems(config)
@@ -23,7 +23,7 @@ def start_problems(config: AgentConfig) -> list[str]:
 
 
 def _state_problems(config: AgentConfig) -> list[str]:
-    """State of other topics or of a later release. Damage is left to the start, which recovers."""
+    """State of another topic.prefix or a later release. The start itself recovers from damage."""
     properties = config.properties
     for file in (OFFSET_FILE, SNAPSHOT_FILE):
         try:
@@ -35,7 +35,7 @@ def _state_problems(config: AgentConfig) -> list[str]:
 
 
 def _schema_problems(config: AgentConfig) -> list[str]:
-    # Imported here: the parser takes long to load, and few name such a file.
+    # Imported here: the parser takes long to load, and `schema.file` is rare.
     from agent.schema import NodeIdentity
     from agent.schema.schema_file import SchemaFile
 

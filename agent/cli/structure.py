@@ -1,4 +1,4 @@
-"""The structure of a segment on a command line: lines of JSON, or a tree for a person."""
+"""Prints the structure of a segment: lines of JSON, or a tree."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -17,12 +17,12 @@ Json = dict[str, Any]
 _BATCH_BYTES = 4 << 20
 _PIPE_WIDTH = 200
 _GAP = b'{"t":"gap",'
-# No string of JSON can hold this: quotes are escaped there.
+# No JSON string contains this, because quotes are escaped.
 _UNDECODED = b'"undecoded":{"at":'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Report = Callable[[str], None]
-"""Is told of a problem in one sentence."""
+"""Reports one problem."""
 
 
 def write_structure(
@@ -33,7 +33,7 @@ def write_structure(
     output: BinaryIO | None,
     report: Report,
 ) -> None:
-    """Writes lines of JSON to `output`; None: a tree to stdout."""
+    """Writes lines of JSON to `output`, or a tree to stdout when it is None."""
     name = reader.descriptor.segment
     undecoded = 0
     tree = TreePrinter() if output is None else None
@@ -45,11 +45,14 @@ def write_structure(
         if line.startswith(_GAP):
             gap = orjson.loads(line)
             end = "the end" if gap["end"] is None else gap["end"]
-            report(f"{name}: positions {gap['start']} to {end} are not read: {gap['cause']}")
+            report(f"{name}: positions {gap['start']} to {end} cannot be read: {gap['cause']}")
         undecoded += _UNDECODED in line
     if undecoded and schema is not None:
-        # Without a schema that is all one asked for.
-        print(f"{name}: {undecoded} mutations are shown in part: see `undecoded`.", file=sys.stderr)
+        # Without a schema this is expected.
+        print(
+            f"{name}: {undecoded} mutations are only partly decoded; see `undecoded`.",
+            file=sys.stderr,
+        )
 
 
 def _lines(
@@ -68,7 +71,7 @@ class TreePrinter:
             self._console = Console(width=_PIPE_WIDTH)
 
     def show(self, line: Json) -> None:
-        """One line, as an object."""
+        """Prints one line."""
         match line["t"]:
             case "header":
                 self._print(_header(line), "bold")
@@ -109,7 +112,7 @@ def _end(line: Json) -> str:
     written = f", {tail['written_bytes']} bytes of it written" if tail["written_bytes"] else ""
     return (
         f"end at {line['position']}: {line['sections']} sections, {line['records']} records, "
-        f"{line['gaps']} gaps; behind the chain: {behind}{written}"
+        f"{line['gaps']} gaps; after the last section: {behind}{written}"
     )
 
 
@@ -199,7 +202,7 @@ def _expiry(live: Json) -> str:
 
 
 def _time(microseconds: int) -> str:
-    """As text where a calendar has it; statements may carry any number."""
+    """ISO text when in the range of datetime; statements can have any number."""
     try:
         return (_EPOCH + timedelta(microseconds=microseconds)).isoformat().replace("+00:00", "Z")
     except OverflowError:

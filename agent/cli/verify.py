@@ -1,4 +1,4 @@
-"""`agent verify`: whether segments are whole, by every checksum in them; no schema is needed."""
+"""`agent verify`: verifies all checksums of segments; needs no schema."""
 
 import os
 import sys
@@ -37,8 +37,8 @@ _PIPE_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """A logical range that cannot be read; `end` is None where it goes to the end."""
+class DamagedRange:
+    """A logical range that cannot be read; `end` is None at the end of the segment."""
 
     start: int
     end: int | None
@@ -47,22 +47,22 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check of one segment says."""
+    """The result for one segment."""
 
     segment: SegmentFile
     state: State
     idx: Idx
     file_bytes: int = 0
     descriptor: Descriptor | None = None
-    seen: Verification | None = None
-    gaps: tuple[Lost, ...] = ()
+    verification: Verification | None = None
+    gaps: tuple[DamagedRange, ...] = ()
     error: str | None = None
-    """Why it was not read at all: an unreadable header, or what this release cannot read."""
+    """Why it was not read: an unreadable header, or an unsupported feature."""
     status: Status = field(default="clean")
 
     @property
     def framing(self) -> str | None:
-        """How sections are stored: `plain`, the compressor, or `encrypted`."""
+        """Framing of sections: `plain`, the compressor, or `encrypted`."""
         if self.descriptor is None:
             return None
         if self.descriptor.encrypted:
@@ -70,7 +70,7 @@ class Report:
         return (self.descriptor.compression or "plain").rpartition(".")[2]
 
 
-@click.command("verify", short_help="Check segments, checksum by checksum.")
+@click.command("verify", short_help="Verify the checksums of segments.")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SEGMENT…"
 )
@@ -78,19 +78,21 @@ class Report:
     "--live/--final",
     "is_live",
     default=None,
-    help="Whether the node may still be writing. Without: live when the _cdc.idx beside the "
-    "segment has an offset and no COMPLETED.",
+    help="Whether the node may still write the segment. Default: live when its _cdc.idx has an "
+    "offset and no COMPLETED.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each segment.")
+@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each segment.")
 @keystore_options
 def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore: KeySource) -> None:
-    """Check every checksum of SEGMENT… (files or folders, .log or .log.gz): header, markers, sizes
-    and payloads of records; of compressed and encrypted ones every block.
+    """Verify all checksums of SEGMENT… (files or directories, .log or .log.gz).
 
-    Where the index of a live segment claims more than can be read, that is damage; what does not
-    fit behind its last section is not there yet. Bytes behind the chain are never part of the log.
+    These are header, sync markers, record sizes and payloads, and every block of compressed and
+    encrypted segments.
 
-    Exit codes: 0 all are clean, 5 a segment is damaged, 1 one could not be checked.
+    A live segment is damaged when its index reports more data than is readable. Bytes after the
+    last section are not part of the log.
+
+    Exit codes: 0 all segments are clean, 5 a segment is damaged, 1 a segment could not be checked.
     """
     segments = find_segments(paths)
     reports: list[Report] = []
@@ -107,7 +109,7 @@ def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore:
 
 
 def exit_code(reports: Sequence[Report]) -> int:
-    """Damage is told before what could not be checked."""
+    """Damage takes precedence over unchecked segments."""
     statuses = {report.status for report in reports}
     if statuses & {"damaged", "unreadable"}:
         return EXIT_DAMAGED
@@ -121,13 +123,13 @@ def check(
     *,
     is_live: bool | None = None,
 ) -> Report:
-    """Reads one segment to its end; `advance` is told bytes. Raises OSError."""
-    # The index first: what it says was on disk before the segment is looked at.
+    """Reads one segment to its end; `advance` receives bytes. Raises OSError."""
+    # The index first: its data was durable before the segment is read.
     idx = segment.idx()
     if is_live is None:
         is_live = idx.offset is not None
     state: State = "live" if is_live else "final"
-    with segment.unpacked() as path:
+    with segment.decompressed() as path:
         file_bytes = path.stat().st_size
         descriptor = None
         try:
@@ -146,24 +148,24 @@ def check(
                     advance(min(seen.position, file_bytes) - position)
                     position = min(seen.position, file_bytes)
         except CommitLogError as error:
-            # Nobody has synced a live segment whose header is cut short.
+            # A live segment with a truncated header was never synced.
             status: Status = "unreadable" if isinstance(error, CorruptSegmentError) else "unchecked"
             advance(file_bytes)
             return Report(
                 segment, state, idx, file_bytes, descriptor, error=str(error), status=status
             )
         advance(file_bytes - position)
-    gaps = [Lost(gap.start, gap.end, gap.cause) for gap in seen.gaps]
+    gaps = [DamagedRange(gap.start, gap.end, gap.cause) for gap in seen.gaps]
     if is_live and idx.offset is not None and seen.position < idx.offset:
-        cause = f"the index says that everything up to {idx.offset} is there, and it is not"
-        gaps.append(Lost(seen.position, idx.offset, cause))
+        cause = f"the index reports data up to {idx.offset}, which is missing"
+        gaps.append(DamagedRange(seen.position, idx.offset, cause))
     status = "damaged" if gaps else "clean"
     return Report(segment, state, idx, file_bytes, descriptor, seen, tuple(gaps), status=status)
 
 
 def document(report: Report) -> dict[str, object]:
     """The report as JSON."""
-    descriptor, seen, idx = report.descriptor, report.seen, report.idx
+    descriptor, seen, idx = report.descriptor, report.verification, report.idx
     return {
         "segment": report.segment.name.log,
         "path": os.fspath(report.segment.path),
@@ -193,9 +195,9 @@ def _print(reports: Sequence[Report]) -> None:
     table = Table("segment", "version", "framing", "state", "status")
     for heading in ("sections", "records", "payload bytes", "file bytes", "gaps"):
         table.add_column(heading, justify="right")
-    table.add_column("behind the chain")
+    table.add_column("after the log")
     for report in reports:
-        seen, colour = report.seen, "green" if report.status == "clean" else "red"
+        seen, colour = report.verification, "green" if report.status == "clean" else "red"
         table.add_row(
             report.segment.name.log,
             str(report.descriptor.version) if report.descriptor else "",
@@ -234,8 +236,8 @@ def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[int], None]
     if not console.is_terminal:
         yield lambda _bytes: None
         return
-    # A packed file tells its size only when it is unpacked.
-    total = sum(segment.path.stat().st_size for segment in segments if not segment.is_packed)
+    # The size of a compressed file is known only after decompression.
+    total = sum(segment.path.stat().st_size for segment in segments if not segment.is_compressed)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -243,6 +245,6 @@ def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[int], None]
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        is_known = not any(segment.is_packed for segment in segments)
+        is_known = not any(segment.is_compressed for segment in segments)
         task = progress.add_task("checking", total=total if is_known else None)
         yield lambda count: progress.advance(task, count)

@@ -112,9 +112,12 @@ def test_what_is_no_segment_or_schema_ends_with_a_sentence(site: Site, tmp_path:
     cases = [
         ((path, "--schema", tmp_path / "none.cql"), "none.cql"),
         ((path, "--schema", broken), "line"),
-        ((site.schema, "--schema", site.schema), "not named like a segment"),
-        ((site.cdc_raw / "CommitLog-7-9.log", "--schema", site.schema), "no such file or folder"),
-        ((site.offsets, "--schema", site.schema), "holds no segment"),
+        ((site.schema, "--schema", site.schema), "not a segment name"),
+        (
+            (site.cdc_raw / "CommitLog-7-9.log", "--schema", site.schema),
+            "no such file or directory",
+        ),
+        ((site.offsets, "--schema", site.schema), "the directory has no segment"),
     ]
     for arguments, part in cases:
         done = agent("dump", *arguments)
@@ -157,7 +160,7 @@ def test_a_tree_for_people(site: Site) -> None:
     path = write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, table_id=OTHER_ID)]])
     done = agent("dump", path, "--tree", "--schema", site.schema)
     assert done.exit_code == 0
-    assert "1 mutations are shown in part" in done.errors
+    assert "1 mutations are only partly decoded" in done.errors
     text = done.output
     assert text.startswith(f"{path.name}: version 7, id 1, plain")
     for words in ("ks.t", 'k = "a"', "row c = 1, inserted 2015-09-22", 'v = "a"', "section 0"):

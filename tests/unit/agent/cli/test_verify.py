@@ -106,8 +106,11 @@ def test_every_flipped_bit_of_the_chain_is_found(site: Site, length: int) -> Non
         (segment,) = find_segments([path])
         report = check(segment, lambda _: None, KeySource(None))
         if report.status == "clean":
-            assert report.seen is not None
-            assert (report.seen.records, report.seen.unwritten_bytes > 0) == (2, True), bit
+            assert report.verification is not None
+            assert (report.verification.records, report.verification.unwritten_bytes > 0) == (
+                2,
+                True,
+            ), bit
 
 
 def test_a_live_segment_is_checked_as_far_as_it_goes(site: Site) -> None:
@@ -159,10 +162,10 @@ def test_recordings_are_clean_and_counted() -> None:
         for segment in find_segments([path for path, _ in scenario.segments()]):
             report = check(segment, lambda _: None, keystore, is_live=False)
             assert report.status == "clean", scenario
-            assert report.seen is not None
+            assert report.verification is not None
             lines = [pos for name, pos in positions if name == segment.name.log]
-            assert report.seen.records >= len(lines)
-            assert report.seen.position >= max(lines, default=0)
+            assert report.verification.records >= len(lines)
+            assert report.verification.position >= max(lines, default=0)
 
 
 def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
@@ -170,10 +173,10 @@ def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
     assert copies
     for segment in find_segments(copies):
         report = check(segment, lambda _: None, KeySource(None))
-        assert report.seen is not None
+        assert report.verification is not None
         if segment.idx().offset is not None:
             assert report.state == "live"
-            assert report.seen.position >= (segment.idx().offset or 0)
+            assert report.verification.position >= (segment.idx().offset or 0)
         assert report.gaps == (), segment.path
 
 

@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
-CRATES := $(addprefix commitlog/,capsule core encoding events python rows) mongo_agent/encoder
+CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples

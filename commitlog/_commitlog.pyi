@@ -1,10 +1,11 @@
-"""The whole surface of the extension module. Positions are logical (format notes §2.3)."""
+"""The surface of the extension module. Positions are logical (format notes §2.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Literal, final
 
 from commitlog._commitlog_avro import SchemaIds, Unregistered
+from commitlog._commitlog_schema import RowBatch, RowDecoder, Schema, SchemaChanges, Table
 
 __all__ = [
     "Blocked",
@@ -13,7 +14,7 @@ __all__ = [
     "EventBatch",
     "EventFormat",
     "Gap",
-    "Lost",
+    "LostRecords",
     "RowBatch",
     "RowDecoder",
     "Scan",
@@ -40,61 +41,8 @@ _Delivered = Callable[..., None]
 _ProduceArguments = tuple[str, bytes, bytes, int, _Delivered, None, int, _Headers]
 
 @final
-class Table:
-    """A table as far as Python needs it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def keyspace(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> Literal["table", "view"]: ...
-    @property
-    def cdc(self) -> bool: ...
-    @property
-    def counter(self) -> bool: ...
-
-@final
-class SchemaChanges:
-    """Changes of schema that stand in the log, in its order. Immutable."""
-
-    def __len__(self) -> int: ...
-    @property
-    def keyspaces(self) -> list[str]:
-        """The keyspace of each."""
-
-@final
-class Schema:
-    """All tables that are known, by id, with every version of their columns. Immutable.
-
-    `seen_at_us` is when a text or rows were true, in microseconds; the later schema counts."""
-
-    @staticmethod
-    def from_cql(text: str, *, seen_at_us: int = 0) -> Schema:
-        """What `DESCRIBE … WITH INTERNALS` prints. Raises SchemaError with the line."""
-    @staticmethod
-    def from_system_rows(rows: bytes, *, seen_at_us: int = 0) -> Schema:
-        """JSON of the rows of `system_schema`. Raises SchemaError."""
-    @staticmethod
-    def from_stored(stored: bytes) -> Schema:
-        """What `to_stored` gave. Raises SchemaError."""
-    def to_stored(self) -> bytes:
-        """Everything that is known, as JSON."""
-    def merged(self, newer: Schema) -> Schema:
-        """What both know. Of two that were seen at one time `newer` counts as the newer one."""
-    def with_changes(self, changes: SchemaChanges) -> Schema:
-        """This one after what stands in the log."""
-    def bounded(self, alive: Schema, limit: int) -> Schema:
-        """This one with at most `limit` tables that `alive` does not have."""
-    def tables(self) -> list[Table]: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __len__(self) -> int: ...
-
-@final
 class EventFormat:
-    """How events look and which tables are published. Immutable."""
+    """The encoding of events and the selection of tables. Immutable."""
 
     def __new__(
         cls,
@@ -122,36 +70,41 @@ class EventFormat:
         schema_ids: SchemaIds | None = None,
         tombstones: bool = False,
     ) -> EventFormat:
-        """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
-        `all_tables` publishes tables without `cdc = true` too (for `agent dump`).
-        `counter_events`: counter tables are skipped, or give events with their shards.
-        `exclude_columns` are keyspace, table and column of what `after` and `cells` leave out;
-        columns of a key never are. `names`: what becomes of names that Avro does not take. `key`
-        and `value` in Avro begin with the ids that `schema_ids` has; a table without them blocks.
-        `json_with_schema` and `string` are what Connect's `JsonConverter` and `StringConverter`
-        write; with `…_decimals` exact varints are numbers in JSON. `tombstones`: a message with
-        the same key and id and without a value follows each deletion of a row or a partition.
-        Raises ValueError for a pattern that is none."""
+        """Raise ValueError if a pattern is not a regular expression.
+
+        - `include`, `exclude`: regular expressions that match all of `keyspace.table`.
+        - `all_tables`: publish tables without `cdc = true` too (for `agent dump`).
+        - `counter_events`: skip counter tables, or publish their shards.
+        - `exclude_columns`: (keyspace, table, column) to leave out of `after` and `cells`; key
+          columns cannot be excluded.
+        - `names`: how names that Avro does not accept are adjusted.
+        - `key`, `value`: the encoding. Avro needs the ids in `schema_ids`; a table without ids
+          blocks. `json_with_schema` and `string` match Connect's `JsonConverter` and
+          `StringConverter`.
+        - `key_decimals`, `value_decimals`: how JSON shows exact varints.
+        - `tombstones`: follow each deletion of a row or a partition by a message with the same
+          key and id and without a value."""
     def admits(self, keyspace: str, table: str) -> bool:
-        """Whether `include` and `exclude` let a table pass."""
+        """Whether `include` and `exclude` select a table."""
 
 @final
 class CounterHistory:
-    """The newest shards of the counters that were met last, over segments and readers, so that
-    events can say by how much a shard grew. Any thread may use it, one at a time does."""
+    """The newest shards of recent counters, over segments and readers.
+
+    Events compute the growth of a shard from it. Threads may share it; reads take turns."""
 
     def __new__(cls, max_bytes: int) -> CounterHistory:
-        """Holds about `max_bytes`; what was not met for longest is forgotten first."""
+        """Hold about `max_bytes`; the shard that was not read for longest is dropped first."""
     def __len__(self) -> int:
-        """Shards that are remembered."""
+        """Number of shards."""
 
 @final
 class SnapshotEncoder:
-    """Makes events of the rows of a `SELECT` on one table (docs/reference/event-format.md).
+    """Encodes the rows of a `SELECT` over one table as events (docs/reference/event-format.md).
 
-    `element_times`: the server tells write times and TTLs of the elements of collections, as
-    Cassandra does from 5.0 on. `started_us`: when the snapshot of the table began; the time of
-    events that tell of none."""
+    `element_times`: the server returns write times and TTLs of collection elements, as Cassandra
+    does from 5.0 on. `started_us`: the start of the table's snapshot, in microseconds; it is the
+    time of events without a write time."""
 
     def __new__(
         cls,
@@ -162,12 +115,12 @@ class SnapshotEncoder:
         element_times: bool,
         started_us: int,
     ) -> SnapshotEncoder:
-        """Raises SchemaError when the schema does not have the table."""
+        """Raise SchemaError if the schema does not have the table."""
     @property
     def unregistered(self) -> list[Unregistered]:
-        """Schemas of Avro that have no id yet; without theirs nothing can be encoded."""
+        """Avro schemas without an id; `encode` needs the ids of all of them."""
     def cql(self, after: int, to: int) -> str:
-        """The statement for the tokens behind `after` up to and including `to`."""
+        """The statement for tokens greater than `after`, up to and including `to`."""
     def encode(
         self,
         page: bytes,
@@ -177,13 +130,16 @@ class SnapshotEncoder:
         end: int | None = None,
         continues: bool = False,
     ) -> EventBatch:
-        """The events of a page: the body of a ROWS result behind its metadata.
+        """Encode a page: the body of a ROWS result after its metadata.
 
-        `read_at_us`: the coordinator's clock when the page was asked for, or earlier. `start`: the
-        token that was reached before; `end`: that of the range, when this is its last page;
-        `continues`: it follows the page before it in one answer. A position is a token plus 2**63,
-        reached when everything up to and including the token is done; `mutations` counts rows.
-        Raises MalformedValueError when the answer does not fit the schema."""
+        - `read_at_us`: the coordinator's clock at the request, or an earlier time.
+        - `start`: the token up to which earlier pages were encoded.
+        - `end`: the end of the token range, if this is the last page of the range.
+        - `continues`: the page follows the previous page in one result.
+
+        A position is a token plus 2**63. It is reached when everything up to and including the
+        token is delivered. `mutations` counts rows. Raise MalformedValueError if the page does not
+        fit the schema."""
 
 @final
 class Descriptor:
@@ -201,14 +157,14 @@ class Descriptor:
     def encrypted(self) -> bool: ...
     @property
     def cipher(self) -> str | None:
-        """A transformation of Java, such as `AES/CBC/PKCS5Padding`."""
+        """A Java cipher transformation, such as `AES/CBC/PKCS5Padding`."""
     @property
     def key_alias(self) -> str | None:
-        """Which key of the node's keystore an encrypted segment needs."""
+        """The key of the node's keystore that an encrypted segment needs."""
 
 @final
 class Gap:
-    """A range of a segment that gave no events, and why."""
+    """A range of a segment without events, and why."""
 
     @property
     def segment(self) -> str: ...
@@ -216,13 +172,13 @@ class Gap:
     def start(self) -> int: ...
     @property
     def end(self) -> int | None:
-        """None: to the end of the segment."""
+        """None: the end of the segment."""
     @property
     def cause(self) -> str: ...
 
 @final
 class Blocked:
-    """The record that stopped a read, and what it needs."""
+    """The record that blocks a read, and what it needs."""
 
     @property
     def position(self) -> int:
@@ -236,18 +192,18 @@ class Blocked:
         """One sentence."""
     @property
     def unregistered(self) -> list[Unregistered]:
-        """Schemas that it waits for; then the schema of tables lacks nothing."""
+        """Avro schemas without an id; if there are any, the table schema is complete."""
 
 @final
-class Lost:
-    """Records of one table that are passed over, all for want of the same."""
+class LostRecords:
+    """Records of one table that the reader skipped, all for the same reason."""
 
     @property
     def start(self) -> int:
-        """Start of the first one."""
+        """Start of the first record."""
     @property
     def end(self) -> int:
-        """End of the last one; others lie between only when there are too many ranges."""
+        """End of the last record. Other records are between only if there are too many ranges."""
     @property
     def records(self) -> int: ...
     @property
@@ -256,23 +212,23 @@ class Lost:
     def column(self) -> str | None: ...
     @property
     def reason(self) -> str:
-        """One sentence about the first one."""
+        """One sentence about the first record."""
 
 @final
 class EventBatch:
-    """Events as bytes, numbered 0 … len-1. Immutable; owns its memory."""
+    """Encoded events, numbered 0 … len-1. Immutable; owns its memory."""
 
     def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
-        """Keys and values."""
+        """Bytes of all keys and values."""
     @property
     def segment(self) -> str: ...
     @property
     def start_position(self) -> int: ...
     @property
     def end_position(self) -> int:
-        """Where the next read starts."""
+        """Position at which the next read starts."""
     @property
     def stop(self) -> Literal["full", "end", "blocked", "schema"]: ...
     @property
@@ -280,43 +236,47 @@ class EventBatch:
     @property
     def gaps(self) -> list[Gap]: ...
     @property
-    def lost(self) -> list[Lost]:
-        """What `given_up` let pass; events of other tables in the same mutations are there."""
+    def lost(self) -> list[LostRecords]:
+        """Records skipped by `given_up`. Events of other tables in them are in the batch."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
-        """What the last record changes, when the read stopped behind it (`schema`)."""
+        """Schema changes in the last record, if the read stopped after it (`schema`)."""
     @property
     def mutations(self) -> int: ...
     @property
     def skipped(self) -> dict[str, int]:
-        """Partition updates that gave no events, by reason: not_cdc, view, system, counter,
+        """Partition updates without events, by reason: not_cdc, view, system, counter,
         filtered, unknown_table, schema_unreadable."""
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """Events by (keyspace.table, op)."""
     @property
     def last_write_ts_us(self) -> int | None:
-        """Largest write time in the last event; None for rows of a snapshot."""
+        """Latest write time in the last event, in microseconds; None for snapshot rows."""
     def position_after(self, events: int) -> int:
-        """Position that is reached when the first `events` events are done: the end of the last
-        mutation wholly among them; `end_position` for all of them."""
+        """The position to commit after the first `events` events are delivered.
+
+        It is the end of the last mutation that they complete, `end_position` for all events."""
     def messages(
         self, first: int, stop: int
     ) -> list[tuple[str, bytes, bytes | None, _Headers, int]]:
-        """(topic, key, value, headers, partition hash) of events first … stop-1; the hash has 31
-        bits and the partition is hash % partitions."""
+        """(topic, key, value, headers, partition hash) of events first … stop-1.
+
+        The hash has 31 bits; the partition is hash % partitions."""
     def produce_arguments(
         self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
     ) -> list[_ProduceArguments]:
-        """The same events as arguments of `confluent_kafka.Producer.produce`: topic, value, key,
-        partition, callback, None, 0, headers. `partitions` is asked once for each topic; the list
-        ends before the first event whose topic has None. What it raises comes out of here."""
+        """Events first … stop-1 as arguments of `confluent_kafka.Producer.produce`: topic, value,
+        key, partition, callback, None, 0, headers.
+
+        `partitions` is called once for each topic, and its exceptions propagate. The list ends
+        before the first event whose topic has None."""
     def ndjson(self, first: int, stop: int) -> bytes:
-        """One line an event: {"topic","key","value","headers"}; key and value as JSON."""
+        """One JSON object a line for each event: {"topic","key","value","headers"}."""
 
 @final
 class Scan:
-    """What a scan visited. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path
+    """Counts of a scan. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path
     bytes and value bytes."""
 
     @property
@@ -336,11 +296,11 @@ class Scan:
 
 @final
 class Verification:
-    """What a check of a segment has seen so far. Nothing of the payloads is decoded."""
+    """Progress of a segment check. Payloads are not decoded."""
 
     @property
     def done(self) -> bool:
-        """Whether the end was reached."""
+        """Whether the check reached the end."""
     @property
     def position(self) -> int: ...
     @property
@@ -352,20 +312,19 @@ class Verification:
     def payload_bytes(self) -> int: ...
     @property
     def unwritten_bytes(self) -> int:
-        """Zeros inside sections: room given to records that were never written."""
+        """Zeros inside sections: space allocated to records that were never written."""
     @property
     def gaps(self) -> list[Gap]: ...
     @property
     def tail_bytes(self) -> int:
-        """Bytes of the file behind the chain of sections, which are no part of the log; known when
-        `done`."""
+        """Bytes after the last section, which are not part of the log; known when `done`."""
     @property
     def tail_written_bytes(self) -> int:
-        """Of these, those up to the last one that is not zero."""
+        """Tail bytes up to the last one that is not zero."""
 
 @final
 class SegmentReader:
-    """Reads one segment forward. Not for two threads at once."""
+    """Reads one segment forward. One thread at a time may use it."""
 
     def __new__(
         cls,
@@ -376,10 +335,15 @@ class SegmentReader:
         keys: Mapping[str, bytes] | None = None,
         follow_links: bool = True,
     ) -> SegmentReader:
-        """`name` is the segment's file name when `path` has another; `position` an `end_position`;
-        `keys` those of encrypted segments, by alias. Raises OSError (for a symbolic link without
-        `follow_links`), CorruptSegmentError for an unreadable header, UnsupportedFeatureError for
-        what is not known, SegmentKeyError for a missing or (on reading) wrong key."""
+        """Open a segment.
+
+        - `name`: the segment's file name, if `path` has another one.
+        - `position`: an `end_position` to resume at.
+        - `keys`: keys of encrypted segments, by alias.
+
+        Raise OSError (for a symbolic link without `follow_links`), CorruptSegmentError for an
+        unreadable header, UnsupportedFeatureError for an unknown version, compressor or cipher,
+        SegmentKeyError for a missing key. A wrong key is found when the segment is read."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property
@@ -399,10 +363,16 @@ class SegmentReader:
         given_up: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
-        """Next events of sections up to `limit`; a log that misses `expected_end` (of an index) or
-        `completed_at` (beside COMPLETED) has a gap. `given_up`: what is not waited for."""
+        """Read the next events.
+
+        - `limit`: read only sections that end at or before this position.
+        - `complete`: the file does not change any more, so an unreadable marker is damage.
+        - `expected_end`: a position that an index of the node names; a log that ends earlier has
+          a gap.
+        - `completed_at`: the number beside COMPLETED in the index.
+        - `given_up`: (table id, column) that the schema lacks and the reader does not wait for."""
     def skip(self) -> Gap:
-        """Passes over the record that the last read was blocked by."""
+        """Skip the record that blocked the last read."""
     def dump(
         self,
         schema: Schema,
@@ -412,12 +382,12 @@ class SegmentReader:
         max_bytes: int = 1 << 20,
         stop_at_changes: bool = False,
     ) -> bytes:
-        """Next lines of the dump; b"" at the end or at `schema_changes`."""
+        """Return the next lines of the dump; b"" at the end or at `schema_changes`."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
-        """What the last record of the last `dump` changes; go on with a schema that knows it."""
+        """Schema changes in the last record of the last `dump`; apply them before the next."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
-        """Visits every cell to the end and makes nothing. Releases the GIL."""
+        """Visit every cell up to the end, without output. Releases the GIL."""
     def structure(
         self,
         schema: Schema | None = None,
@@ -426,7 +396,7 @@ class SegmentReader:
         complete: bool = True,
         max_bytes: int = 1 << 20,
     ) -> bytes:
-        """Next lines of the structure; b"" at the end. Releases the GIL."""
+        """Return the next lines of the structure; b"" at the end. Releases the GIL."""
     def verify(
         self,
         *,
@@ -436,49 +406,12 @@ class SegmentReader:
         completed_at: int = 0,
         max_bytes: int = 64 << 20,
     ) -> Verification:
-        """Checks about `max_bytes` more; `expected_end`, `completed_at` as for `read`."""
+        """Check about `max_bytes` more. `expected_end` and `completed_at` are those of `read`."""
     @property
     def gaps(self) -> list[Gap]:
-        """Gaps met so far."""
+        """Gaps found so far."""
     @property
     def skipped(self) -> dict[str, int]:
-        """Partition updates without a line so far, by reason (`dump`)."""
-
-@final
-class RowBatch:
-    """Typed rows, for whoever reads Arrow's C data interface (`pyarrow.record_batch`)."""
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
-
-@final
-class RowDecoder:
-    """Raw rows of one table as typed ones (docs/reference/types.md, section 6). Immutable."""
-
-    def __new__(
-        cls,
-        schema: Schema,
-        keyspace: str,
-        table: str,
-        *,
-        table_id: str | None = None,
-        show: Mapping[str, str] = ...,
-        partition_key: str | None = None,
-        clustering: str | None = None,
-        carry: Sequence[str] = ...,
-    ) -> RowDecoder:
-        """`show`: by column `raw`, or `decimal(p,s)` for its decimals and varints. `partition_key`
-        and `clustering` name columns with whole partition keys and lists of clustering values, in
-        place of one for each key column. `carry` names columns that are handed on, first. Raises
-        SchemaError without exactly one such table, ValueError for an impossible choice."""
-    @property
-    def table_schema(self) -> Schema:
-        """The schema of this table alone."""
-    def decode(self, batch: object) -> RowBatch:
-        """A record batch whose columns have the table's names: binary for a column of one cell,
-        `list<struct<path: binary, value: binary>>` for one that is stored cell by cell. A column
-        that is missing is null. Raises ValueError for other columns, MalformedValueError for bytes
-        that do not fit their type. Releases the GIL."""
-    def __arrow_c_schema__(self) -> object:
-        """The typed columns, in the order of `SELECT *`."""
+        """Partition updates that `dump` skipped so far, by reason."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...

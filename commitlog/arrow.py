@@ -1,6 +1,6 @@
-"""Raw rows of a table as typed Arrow batches, the whole work being done in Rust.
+"""Typed Arrow batches from the raw rows of a table, decoded in Rust.
 
-The only module here that needs `pyarrow`. A decoder travels to other processes, so in Spark:
+Only this module needs `pyarrow`. A decoder can be pickled, so it works in Spark:
 
     frame.mapInArrow(decoder.decode_all, spark_schema)
 """
@@ -16,7 +16,7 @@ __all__ = ["Decoder"]
 
 
 class Decoder:
-    """Decodes batches of one table; arguments as of `RowDecoder`.
+    """Decodes batches of one table. The arguments are those of `RowDecoder`.
 
     docs/reference/types.md (section 6) lists the types."""
 
@@ -44,16 +44,18 @@ class Decoder:
 
     @property
     def schema(self) -> pa.Schema:
-        """The typed columns, in the order of `SELECT *`; carried ones stand before them."""
+        """The carried columns, then the typed ones in the order of `SELECT *`."""
         return pa.schema(self._rows)
 
     def decode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The carried columns, then the typed ones. Raises ValueError for columns that the table
-        lacks or of another form, MalformedValueError for bytes that do not fit their type."""
+        """Decode one batch to the columns of `schema`.
+
+        Raise ValueError for unknown columns and for columns of another type, MalformedValueError
+        for bytes that do not fit their type."""
         return pa.record_batch(self._rows.decode(batch))
 
     def decode_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batch by batch, as `DataFrame.mapInArrow` wants it."""
+        """Decode batches one by one, for `DataFrame.mapInArrow`."""
         return map(self.decode, batches)
 
     def __reduce__(self) -> tuple[Any, ...]:

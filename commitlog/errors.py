@@ -1,18 +1,18 @@
-"""Errors of the parser.
+"""Exceptions of the parser.
 
     CommitLogError
     ├── CorruptSegmentError      the header of a segment cannot be read
-    ├── UnsupportedFeatureError  a version, compressor or cipher that this reader lacks
-    ├── SegmentKeyError          the key of an encrypted segment is missing or another one
-    ├── SchemaError              a schema text or schema rows cannot be understood
+    ├── UnsupportedFeatureError  an unknown version, compressor or cipher
+    ├── SegmentKeyError          the key of an encrypted segment is missing or wrong
+    ├── SchemaError              a schema text or schema rows are invalid
     └── MalformedValueError      the bytes of a value do not fit the type of its column
 
-Damage inside a segment is no exception: it is a `Gap` in the batch.
+Damage inside a segment raises no exception: the batch has a `Gap`.
 """
 
 
 class CommitLogError(Exception):
-    """Root of the tree."""
+    """Base class of the parser's exceptions."""
 
 
 class CorruptSegmentError(CommitLogError):
@@ -20,12 +20,13 @@ class CorruptSegmentError(CommitLogError):
 
 
 class UnsupportedFeatureError(CommitLogError):
-    """A version, compressor or cipher that this reader does not know."""
+    """The segment has a version, compressor or cipher that the parser does not support."""
 
 
 class SegmentKeyError(CommitLogError):
-    """The key of an encrypted segment is missing or another one; the message names the segment and
-    the alias. Nothing of the segment is read; with the right key all of it is."""
+    """The key of an encrypted segment is missing or wrong; the message names segment and alias.
+
+    Nothing of the segment was read, so a read with the right key loses nothing."""
 
     def __init__(self, message: str, alias: str) -> None:
         super().__init__(message)
@@ -33,9 +34,10 @@ class SegmentKeyError(CommitLogError):
 
 
 class SchemaError(CommitLogError):
-    """A schema text or schema rows cannot be understood; the message names the line."""
+    """A schema text or schema rows are invalid; the message names the line."""
 
 
 class MalformedValueError(CommitLogError):
-    """The bytes of a value do not fit the type of its column; the message names column, row and
-    type. The usual cause is a schema that is older or newer than the write."""
+    """The bytes of a value do not fit the type of its column.
+
+    The message names column, row and type. Usually the schema is older or newer than the write."""

@@ -3,8 +3,8 @@
 use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
 
+use crate::buffer_pool::BufferPool;
 use crate::event::{Kind, Op};
-use crate::spare_room::SpareRoom;
 use event_encoding::schema_ids::UnregisteredSchema;
 
 /// Ranges of records that are passed over which one batch tells apart.
@@ -60,8 +60,8 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    pub fn missing(&self) -> Missing {
-        Missing {
+    pub fn missing(&self) -> MissingSchema {
+        MissingSchema {
             table_id: self.table_id.clone(),
             column: self.column.clone(),
         }
@@ -70,7 +70,7 @@ impl Blocked {
 
 /// What a record needs and the schema lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingSchema {
     /// Empty when no table is to blame.
     pub table_id: String,
     pub column: Option<String>,
@@ -78,8 +78,8 @@ pub struct Missing {
 
 /// Records of one table that are passed over, all for want of the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
-    pub missing: Missing,
+pub struct LostRecords {
+    pub missing: MissingSchema,
     /// Logical start of the first record and end of the last one; other records lie between only
     /// when there are too many ranges.
     pub start: u64,
@@ -112,7 +112,7 @@ pub struct EventBatch {
     pub blocked: Option<Blocked>,
     pub gaps: Vec<Gap>,
     /// Given up for good: what the request says not to wait for.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostRecords>,
     pub schema_changes: Vec<SchemaChange>,
     pub mutations: u64,
     /// Partition updates that gave no events, by reason.
@@ -123,7 +123,7 @@ pub struct EventBatch {
     bytes: Vec<u8>,
     /// Where the room begins.
     end: usize,
-    spare: SpareRoom,
+    spare: BufferPool,
 }
 
 impl Drop for EventBatch {
@@ -149,7 +149,7 @@ impl EventBatch {
         segment: &str,
         start_position: u64,
         (events, size_bytes): (usize, usize),
-        spare: &SpareRoom,
+        spare: &BufferPool,
     ) -> Self {
         let mut bytes = spare.take();
         if bytes.is_empty() {
@@ -289,7 +289,7 @@ impl EventBatch {
                 lost.end = blocked.end;
                 lost.records += 1;
             }
-            _ => self.lost.push(Lost {
+            _ => self.lost.push(LostRecords {
                 missing,
                 start: blocked.start,
                 end: blocked.end,

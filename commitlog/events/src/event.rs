@@ -4,7 +4,10 @@ use commitlog_core::row::{BoundKind, Deletion, Row};
 
 use crate::format::OpStyle;
 
-/// What happened, as `op` tells it.
+/// The write time of a snapshot row without one: older than any that a client can write.
+pub const OLDEST_US: i64 = i64::MIN + 1;
+
+/// The operation of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// A row with liveness.

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use commitlog_core::descriptor::Version;
 
 use crate::avro::AvroContext;
-use crate::event::{Content, Op};
-use crate::fixed_text::FixedText;
+use crate::event::{Content, OLDEST_US, Op};
 use crate::format::EventFormat;
 use crate::plan::TablePlan;
-use crate::snapshot::OLDEST_US;
+use crate::static_fragment::StaticFragment;
 use crate::value::json::write_string;
 use event_encoding::encoding::Encoding;
 
@@ -20,7 +19,7 @@ pub struct EventContext {
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
     /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
-    starts: [FixedText<128>; Op::ALL.len()],
+    starts: [StaticFragment<128>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
     pub avro: AvroContext,
@@ -52,7 +51,7 @@ impl EventContext {
 
     /// The start of a value, up to in front of the event's time in `source`.
     #[inline]
-    pub fn start(&self, op: Op) -> &FixedText<128> {
+    pub fn start(&self, op: Op) -> &StaticFragment<128> {
         let [insert, update, delete, range, read] = &self.starts;
         match op {
             Op::Insert => insert,
@@ -83,7 +82,7 @@ impl EventContext {
     }
 
     /// The part of `source` between the event's time and its position, as values have it.
-    pub fn source_middle(&self, plan: &TablePlan) -> FixedText<128> {
+    pub fn source_middle(&self, plan: &TablePlan) -> StaticFragment<128> {
         if let (Some(avro), Encoding::Avro) = (&plan.avro, self.format.value) {
             return [&avro.source_cluster[..], &self.avro.file].concat().into();
         }

@@ -11,19 +11,16 @@
 )]
 
 use commitlog_core::row::{Cell, CellState, Expiry, Row};
-use commitlog_core::schema::Table;
 
 use blake3::BLOCK_LEN;
 
 use crate::batch::{EventBatch, USUAL_ROOM};
+use crate::canonical_form::{write_bytes, write_count};
 use crate::event::{Content, Kind};
-use crate::event_text::{EventText, more_room};
+use crate::event_writer::{EventWriter, more_room};
 use crate::plan::TablePlan;
 use crate::row_cells::simple_cells;
 use event_encoding::blake3_batch::Blake3Batch;
-
-/// Version of the canonical form.
-const VERSION: u8 = 1;
 
 mod flag {
     /// Of a row: what follows.
@@ -62,7 +59,7 @@ impl Identity {
         let blocks = loop {
             let room = self.hashes.free();
             let whole = room.len();
-            let form = EventText::new(room);
+            let form = EventWriter::new(room);
             let left = write_event(form, plan, key, content, &mut self.order).room();
             if left > 0 {
                 break whole.saturating_sub(left) / BLOCK_LEN;
@@ -88,14 +85,14 @@ impl Identity {
 /// The canonical form, padded to whole blocks.
 #[inline]
 fn write_event<'b>(
-    mut form: EventText<'b>,
+    mut form: EventWriter<'b>,
     plan: &TablePlan,
     key: &[u8],
     content: &Content<'_, '_>,
     order: &mut Vec<u32>,
-) -> EventText<'b> {
+) -> EventWriter<'b> {
     let whole = form.room();
-    form.fixed(&plan.canonical_start);
+    form.fragment(&plan.canonical_start);
     write_bytes(&mut form, key);
     form.literal(&[match content.kind() {
         Kind::Row => 0,
@@ -136,11 +133,11 @@ fn write_event<'b>(
 
 #[inline]
 fn write_row<'b>(
-    mut form: EventText<'b>,
+    mut form: EventWriter<'b>,
     plan: &TablePlan,
     row: &Row<'_>,
     order: &mut Vec<u32>,
-) -> EventText<'b> {
+) -> EventWriter<'b> {
     write_clustering(&mut form, &row.clustering);
     let ttl_s = row.liveness.and_then(|liveness| ttl_of(liveness.expiry));
     let mut flags = 0;
@@ -174,11 +171,11 @@ fn write_row<'b>(
 /// Cells in the order of column name and path, both as unsigned bytes.
 #[inline]
 fn write_cells<'b>(
-    mut form: EventText<'b>,
+    mut form: EventWriter<'b>,
     plan: &TablePlan,
     row: &Row<'_>,
     order: &mut Vec<u32>,
-) -> EventText<'b> {
+) -> EventWriter<'b> {
     let cells = row.cells.as_slice();
     write_count(&mut form, cells.len());
     let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);
@@ -200,7 +197,7 @@ fn write_cells<'b>(
 
 #[inline(always)]
 fn write_cell(
-    form: &mut EventText<'_>,
+    form: &mut EventWriter<'_>,
     plan: &TablePlan,
     cell: &Cell<'_>,
     last_us: &mut Option<i64>,
@@ -243,7 +240,7 @@ fn write_cell(
 
 /// A null counts as 0 and a value as one more than its length.
 #[inline(always)]
-fn write_clustering(form: &mut EventText<'_>, values: &[Option<&[u8]>]) {
+fn write_clustering(form: &mut EventWriter<'_>, values: &[Option<&[u8]>]) {
     write_count(form, values.len());
     for value in values {
         match value {
@@ -257,47 +254,15 @@ fn write_clustering(form: &mut EventText<'_>, values: &[Option<&[u8]>]) {
 }
 
 #[inline(always)]
-fn write_bytes(form: &mut EventText<'_>, bytes: &[u8]) {
-    write_count(form, bytes.len());
-    form.slice(bytes);
-}
-
-#[inline(always)]
-fn write_time(form: &mut EventText<'_>, timestamp_us: i64) {
+fn write_time(form: &mut EventWriter<'_>, timestamp_us: i64) {
     form.literal(&timestamp_us.to_be_bytes());
 }
 
 #[inline(always)]
-fn write_column_name(form: &mut EventText<'_>, plan: &TablePlan, column: u32) {
+fn write_column_name(form: &mut EventWriter<'_>, plan: &TablePlan, column: u32) {
     if let Some(name) = plan.canonical_name(column) {
-        form.fixed(name);
+        form.fragment(name);
     }
-}
-
-/// What the canonical form of every event of a table starts with.
-pub(crate) fn canonical_start(table: &Table) -> Vec<u8> {
-    [&[VERSION][..], &table.id.0].concat()
-}
-
-/// A column's name in the canonical form.
-pub(crate) fn canonical_name(name: &[u8]) -> Vec<u8> {
-    const MOST_COUNT: usize = 10;
-    let mut canonical = vec![0; name.len() + MOST_COUNT];
-    let mut form = EventText::new(&mut canonical);
-    write_bytes(&mut form, name);
-    let room = form.room();
-    canonical.truncate(canonical.len().saturating_sub(room));
-    canonical
-}
-
-/// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).
-#[inline(always)]
-fn write_count(form: &mut EventText<'_>, mut count: usize) {
-    while count >= 0x80 {
-        form.literal(&[count as u8 | 0x80]);
-        count >>= 7;
-    }
-    form.literal(&[count as u8]);
 }
 
 fn ttl_of(expiry: Option<Expiry>) -> Option<i32> {

@@ -1,21 +1,22 @@
 //! Turns decoded mutations into change events: key, value and headers as bytes.
 //!
-//! [`reader::EventReader`] goes through a segment and fills [`batch::EventBatch`]es; `publisher`
-//! decides what is published and in which order, `encoder` writes Debezium's envelope, `cells` the
-//! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id; [`structure`] shows what a segment consists of. What the bytes look like is in
-//! `docs/reference/event-format.md`.
+//! [`reader::EventReader`] reads a segment and fills [`batch::EventBatch`]es. `publisher` decides
+//! which tables are published and in which order, `encoder` writes keys and values, `counters`
+//! follows the shards of counters, and `identity` hashes event ids. [`structure`] lists the parts
+//! of a segment. `docs/reference/event-format.md` describes the bytes.
 
 pub mod avro;
 pub mod batch;
+mod buffer_pool;
 pub mod byte_comparable;
-mod cells;
+mod canonical_form;
 pub mod connect;
 pub mod counters;
+mod digits;
 mod encoder;
 pub mod event;
 mod event_context;
-mod event_text;
-mod fixed_text;
+mod event_writer;
 pub mod format;
 mod identity;
 mod partition;
@@ -26,7 +27,7 @@ pub mod reader;
 mod refusal;
 mod row_cells;
 pub mod snapshot;
-mod spare_room;
+mod static_fragment;
 pub mod structure;
 mod table_names;
 mod time_text;

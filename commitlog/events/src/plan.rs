@@ -7,10 +7,10 @@ use commitlog_core::schema::{Column, Table};
 
 use crate::avro::AvroPlan;
 use crate::byte_comparable::equals_differ;
-use crate::connect::Sides;
-use crate::fixed_text::FixedText;
+use crate::canonical_form::{canonical_name, canonical_start};
+use crate::connect::KeyValueEncoding;
 use crate::format::EventFormat;
-use crate::identity::{canonical_name, canonical_start};
+use crate::static_fragment::StaticFragment;
 use crate::table_names::adjust_table;
 use crate::value::json::write_string;
 use event_encoding::encoding::Encoding;
@@ -18,15 +18,15 @@ use event_encoding::encoding::Encoding;
 /// A column as a member of the objects that it stands in.
 pub struct Member {
     /// `"name":`
-    pub name: FixedText,
+    pub name: StaticFragment,
     /// `"name":{"value":`, of a column that was written.
-    pub value: FixedText,
+    pub value: StaticFragment,
     /// `"name":null,`, of one that was not.
-    pub null: FixedText,
+    pub null: StaticFragment,
     /// `{"col":"name","ts":`, of a cell.
-    pub cell: FixedText,
+    pub cell: StaticFragment,
     /// The name in the canonical form behind the event id.
-    pub canonical: FixedText,
+    pub canonical: StaticFragment,
     /// The type of elements or map keys that are cells of their own, if equal ones of it may
     /// differ in their bytes.
     pub element_type: Option<CqlType>,
@@ -71,7 +71,7 @@ pub struct TablePlan {
     /// Where a key or a value is Avro.
     pub avro: Option<Box<AvroPlan>>,
     /// Where a key or a value is anything but plain JSON.
-    pub sides: Option<Box<Sides>>,
+    pub encoding: Option<Box<KeyValueEncoding>>,
     /// Names of the key columns as JSON members.
     pub partition_key_members: Vec<Member>,
     pub clustering_members: Vec<Member>,
@@ -80,11 +80,11 @@ pub struct TablePlan {
     /// The part of `source` from `cluster` to in front of the file's name.
     pub source_cluster: Vec<u8>,
     /// The rest of `source` behind `pos`, and the start of `after`.
-    pub source_table: FixedText<64>,
+    pub source_table: StaticFragment<64>,
     /// The start of `cells` behind its kind, up to the partition key.
-    pub cells_table: FixedText<64>,
+    pub cells_table: StaticFragment<64>,
     /// The start of the canonical form behind the event id.
-    pub canonical_start: FixedText,
+    pub canonical_start: StaticFragment,
     /// Place of each column among all in the order of their names; empty where they stand so.
     name_ranks: Vec<u32>,
 }
@@ -107,7 +107,7 @@ impl TablePlan {
         let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
         let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
             .then(|| Box::new(AvroPlan::new(table, &shown, &left_out, &topic, format)));
-        let sides = Sides::new(table, &shown, &left_out, format).map(Box::new);
+        let encoding = KeyValueEncoding::new(table, &shown, &left_out, format).map(Box::new);
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
         let mut name_ranks = vec![0; table.columns.len()];
@@ -130,7 +130,7 @@ impl TablePlan {
         Self {
             topic,
             avro,
-            sides,
+            encoding,
             partition_key_members: members(&table.partition_key, &shown.partition_key),
             clustering_members: members(&table.clustering, &shown.clustering),
             column_members: members(&table.columns, &shown.columns),
@@ -163,7 +163,7 @@ impl TablePlan {
 
     /// The name of a column in the canonical form behind the event id.
     #[inline]
-    pub fn canonical_name(&self, column: u32) -> Option<&FixedText> {
+    pub fn canonical_name(&self, column: u32) -> Option<&StaticFragment> {
         let member = self.column_members.get(column as usize)?;
         Some(&member.canonical)
     }

@@ -9,18 +9,17 @@ use rustc_hash::FxHashMap;
 
 use crate::avro::ConfluentHeaders;
 use crate::batch::{EventBatch, EventFacts, Topic, USUAL_ROOM};
-use crate::connect::{SideWriter, Sides};
-use crate::counters::{self, CounterHistory, ShardNews};
-use crate::encoder::{EventWriter, Scratch};
+use crate::counters::{self, CounterDelta, CounterHistory};
+use crate::encoder::{JsonEncoder, KeyValueEncoder, Scratch, Walk};
 use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
-use crate::event_text::{EventText, more_room};
-use crate::fixed_text::FixedText;
+use crate::event_writer::{EventWriter, more_room};
 use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::refusal::Refusal;
+use crate::static_fragment::StaticFragment;
 use crate::value::ValueError;
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::SchemaIds;
@@ -37,21 +36,21 @@ pub(crate) struct PublishedTable {
     /// Number of a batch, and the index of the topic in it.
     topic: Option<(u64, u32)>,
     /// [`EventContext::source_middle`] in that batch.
-    source_middle: FixedText<128>,
+    source_middle: StaticFragment<128>,
     /// What messages in Avro begin with, once their schemas have ids.
-    starts: Option<ConfluentHeaders>,
+    headers: Option<ConfluentHeaders>,
 }
 
 impl PublishedTable {
     /// What messages begin with; refused while a schema has no id.
-    fn starts(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<Refusal>> {
-        if self.starts.is_none() {
-            self.starts = match &self.plan.avro {
-                Some(avro) => avro.starts(ids),
+    fn headers(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<Refusal>> {
+        if self.headers.is_none() {
+            self.headers = match &self.plan.avro {
+                Some(avro) => avro.headers(ids),
                 None => Some(ConfluentHeaders::default()),
             };
         }
-        self.starts.ok_or_else(|| {
+        self.headers.ok_or_else(|| {
             let Table { keyspace, name, .. } = &*self.plan.table;
             let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
             Box::new(Refusal::Unregistered {
@@ -89,15 +88,15 @@ pub(crate) struct Publisher {
     /// Of the tables that were met so far.
     dispositions: Vec<(TableId, Disposition)>,
     places: FxHashMap<TableId, usize>,
-    /// Place of the disposition that was asked for last.
+    /// MutationContext of the disposition that was asked for last.
     last: usize,
     scratch: Scratch,
     identity: Identity,
-    shards: Vec<(u32, Vec<ShardNews>)>,
+    counters: Vec<(u32, Vec<CounterDelta>)>,
 }
 
 /// The mutation that is being written.
-pub(crate) struct Place<'h> {
+pub(crate) struct MutationContext<'h> {
     /// Number of the batch.
     pub batch: u64,
     /// Logical end of the mutation.
@@ -121,7 +120,7 @@ impl Publisher {
             last: 0,
             scratch: Scratch::default(),
             identity: Identity::default(),
-            shards: Vec::new(),
+            counters: Vec::new(),
         }
     }
 
@@ -151,7 +150,7 @@ impl Publisher {
                 plan: TablePlan::new(table, &self.format),
                 topic: None,
                 source_middle: Vec::new().into(),
-                starts: None,
+                headers: None,
             })),
         };
         let place = self.dispositions.len();
@@ -184,7 +183,7 @@ impl Publisher {
         mutation: &mut MutationReader<'_, 'p>,
         row: &mut Row<'p>,
         context: &EventContext,
-        place: &mut Place<'_>,
+        current: &mut MutationContext<'_>,
         batch: &mut EventBatch,
     ) -> Result<(), Box<Refusal>> {
         match self.disposition(update.table_id) {
@@ -200,8 +199,8 @@ impl Publisher {
         else {
             return Ok(());
         };
-        let starts = published.starts(&self.format.schema_ids)?;
-        let topic = published.topic_in(batch, place.batch, context);
+        let headers = published.headers(&self.format.schema_ids)?;
+        let topic = published.topic_in(batch, current.batch, context);
         let plan = &published.plan;
         let partition = Partition::of(&plan.table, update.key).ok_or_else(|| {
             Box::new(Refusal::Key {
@@ -211,7 +210,7 @@ impl Publisher {
         })?;
         let mut events = UpdateEvents {
             plan,
-            starts,
+            headers,
             source_middle: &published.source_middle,
             partition: &partition,
             partition_hash: match self.format.partition_by {
@@ -220,11 +219,11 @@ impl Publisher {
             },
             topic,
             context,
-            place,
+            mutation: current,
             batch,
             scratch: &mut self.scratch,
             identity: &mut self.identity,
-            shards: &mut self.shards,
+            counters: &mut self.counters,
         };
         if let Some(deletion) = update.deletion {
             events.push(&Content::PartitionDeletion(deletion))?;
@@ -257,17 +256,17 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 /// The events of one update.
 pub(crate) struct UpdateEvents<'u, 'p, 'h> {
     pub plan: &'u TablePlan,
-    pub starts: ConfluentHeaders,
-    pub source_middle: &'u FixedText<128>,
+    pub headers: ConfluentHeaders,
+    pub source_middle: &'u StaticFragment<128>,
     pub partition: &'u Partition<'p>,
     pub partition_hash: Option<u32>,
     pub topic: u32,
     pub context: &'u EventContext,
-    pub place: &'u mut Place<'h>,
+    pub mutation: &'u mut MutationContext<'h>,
     pub batch: &'u mut EventBatch,
     pub scratch: &'u mut Scratch,
     pub identity: &'u mut Identity,
-    pub shards: &'u mut Vec<(u32, Vec<ShardNews>)>,
+    pub counters: &'u mut Vec<(u32, Vec<CounterDelta>)>,
 }
 
 impl<'p> UpdateEvents<'_, 'p, '_> {
@@ -288,7 +287,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         self.push(&Content::Write(row))
     }
 
-    /// The range that starts at a marker. Its event comes here, in front of the rows inside, so
+    /// The range that headers at a marker. Its event comes here, in front of the rows inside, so
     /// that who applies events in order never deletes a newer row; its end is looked up ahead.
     fn range(
         &mut self,
@@ -316,8 +315,14 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
 
     pub fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<Refusal>> {
         if self.plan.table.counter {
-            let history = self.place.counters.as_deref_mut();
-            counters::follow(history, self.plan, self.partition.key, content, self.shards)?;
+            let history = self.mutation.counters.as_deref_mut();
+            counters::follow(
+                history,
+                self.plan,
+                self.partition.key,
+                content,
+                self.counters,
+            )?;
         }
         let timestamp_us = self.context.timestamp_us(content);
         self.batch.make_room(self.usual_room());
@@ -337,8 +342,8 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             kind: content.kind(),
             op: self.context.op(content),
             timestamp_us,
-            position: self.place.position,
-            index: self.place.events,
+            position: self.mutation.position,
+            index: self.mutation.events,
             partition_hash,
         };
         let event = self.batch.len();
@@ -349,7 +354,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             self.plan,
             self.partition.key,
             content,
-            self.place.size_bytes,
+            self.mutation.size_bytes,
         );
         let is_delete = matches!(
             content,
@@ -358,21 +363,21 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         if is_delete && self.context.format.tombstones {
             self.batch.push_tombstone();
         }
-        self.place.events += 1;
+        self.mutation.events += 1;
         Ok(())
     }
 
     /// Room that most events find enough.
     #[inline]
     fn usual_room(&self) -> usize {
-        let schemas = self.plan.sides.as_ref();
-        USUAL_ROOM.saturating_add(schemas.map_or(0, |sides| sides.opening_bytes()))
+        let encoding = self.plan.encoding.as_ref();
+        USUAL_ROOM.saturating_add(encoding.map_or(0, |encoding| encoding.envelope_bytes()))
     }
 
     /// Room that is enough for an event whose values are large, unless they are many.
     fn likely_room(&self) -> usize {
         let copies = if self.context.format.cells { 2 } else { 1 };
-        let base64 = self.place.size_bytes.div_ceil(3).saturating_mul(4);
+        let base64 = self.mutation.size_bytes.div_ceil(3).saturating_mul(4);
         self.usual_room()
             .saturating_add(base64.saturating_mul(copies))
     }
@@ -385,57 +390,41 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         content: &Content<'_, 'p>,
         timestamp_us: i64,
     ) -> Result<Option<(usize, usize)>, ValueError> {
-        if let Some(sides) = &self.plan.sides {
-            return self.write_sides(sides, content, timestamp_us);
-        }
-        let mut writer = EventWriter {
-            scratch: self.scratch,
+        let walk = Walk {
             context: self.context,
-            plan: self.plan,
-            modes: self.context.format.value_modes(),
-            source_middle: self.source_middle,
-            shards: self.shards,
-        };
-        let room = self.batch.room();
-        let whole = room.len();
-        let left = writer
-            .key(EventText::new(room), self.partition, content)?
-            .room();
-        let length = whole.saturating_sub(left);
-        let (key, room) = self.batch.room().split_at_mut(length);
-        let position = self.place.position;
-        let value = writer.value(
-            EventText::new(room),
-            key,
-            self.partition,
-            content,
-            timestamp_us,
-            position,
-        )?;
-        // Where the key did not fit, there is no room for the value.
-        let rest = value.room();
-        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
-    }
-
-    /// The same where key or value are not plain JSON.
-    fn write_sides(
-        &mut self,
-        sides: &Sides,
-        content: &Content<'_, 'p>,
-        timestamp_us: i64,
-    ) -> Result<Option<(usize, usize)>, ValueError> {
-        let mut writer = SideWriter {
-            scratch: self.scratch,
-            context: self.context,
-            plan: self.plan,
-            starts: self.starts,
-            source_middle: self.source_middle,
-            shards: self.shards,
             partition: self.partition,
             content,
             timestamp_us,
-            position: self.place.position,
+            position: self.mutation.position,
+            counters: self.counters,
         };
-        writer.write(sides, self.batch.room())
+        if let Some(encoding) = &self.plan.encoding {
+            let mut encoder = KeyValueEncoder {
+                scratch: self.scratch,
+                plan: self.plan,
+                headers: self.headers,
+                source_middle: self.source_middle,
+                walk,
+            };
+            return encoder.write(encoding, self.batch.room());
+        }
+        let modes = self.context.format.value_modes();
+        let mut encoder = JsonEncoder::new(
+            self.scratch,
+            self.context,
+            self.plan,
+            modes,
+            self.source_middle,
+        );
+        let room = self.batch.room();
+        let whole = room.len();
+        let left = walk.key(&mut encoder, EventWriter::new(room))?.room();
+        let length = whole.saturating_sub(left);
+        let (key, room) = self.batch.room().split_at_mut(length);
+        encoder.set_key(key);
+        let value = walk.value(&mut encoder, EventWriter::new(room))?;
+        // If the key did not fit, there is no room for the value.
+        let rest = value.room();
+        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
     }
 }

@@ -1,4 +1,4 @@
-//! The members of an event that say which range is deleted.
+//! The bounds of a range deletion, as `after` has them.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Table, marshal_name};
@@ -8,30 +8,18 @@ use crate::value::ValueError;
 use crate::value::json::write_string;
 use crate::value::text::write_json_text;
 
-/// Appends one side: the kind of the bound, and name, value and type of each column that it has.
-pub fn write_bound(
-    out: &mut Vec<u8>,
-    table: &Table,
-    bound: &Bound<'_, '_>,
-) -> Result<(), ValueError> {
-    out.extend_from_slice(b"{\"method\":\"");
-    out.extend_from_slice(bound.kind.name().as_bytes());
-    out.extend_from_slice(b"\",\"values\":[");
-    let mut separator: &[u8] = b"{\"name\":";
-    for value in bound_values(table, bound) {
-        out.extend_from_slice(separator);
-        separator = b",{\"name\":";
-        write_string(out, value.name.as_bytes());
-        out.extend_from_slice(b",\"value\":");
-        match value.bytes {
-            Some(bytes) => write_json_text(out, value.cql_type, bytes)?,
-            None => out.extend_from_slice(b"null"),
-        }
-        out.extend_from_slice(b",\"type\":");
-        write_string(out, value.class.as_bytes());
-        out.push(b'}');
+/// Appends name, value and type of one column of a bound.
+pub fn write_bound_value(out: &mut Vec<u8>, value: &BoundValue<'_>) -> Result<(), ValueError> {
+    out.extend_from_slice(b"{\"name\":");
+    write_string(out, value.name.as_bytes());
+    out.extend_from_slice(b",\"value\":");
+    match value.bytes {
+        Some(bytes) => write_json_text(out, value.cql_type, bytes)?,
+        None => out.extend_from_slice(b"null"),
     }
-    out.extend_from_slice(b"]}");
+    out.extend_from_slice(b",\"type\":");
+    write_string(out, value.class.as_bytes());
+    out.push(b'}');
     Ok(())
 }
 
@@ -44,7 +32,7 @@ pub struct BoundValue<'b> {
     pub class: String,
 }
 
-/// What a bound says, column by column.
+/// The columns of a bound.
 pub fn bound_values<'b>(
     table: &'b Table,
     bound: &Bound<'b, 'b>,

@@ -13,13 +13,13 @@ use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_core::source::Source;
 
-use crate::batch::{Blocked, EventBatch, Missing, Stop};
+use crate::batch::{Blocked, EventBatch, MissingSchema, Stop};
+use crate::buffer_pool::BufferPool;
 use crate::counters::CounterHistory;
 use crate::event_context::EventContext;
 use crate::format::EventFormat;
-use crate::publisher::{Disposition, Place, Publisher};
+use crate::publisher::{Disposition, MutationContext, Publisher};
 use crate::refusal::Refusal;
-use crate::spare_room::SpareRoom;
 
 /// How much of a segment may be passed over in one read, as a multiple of the budget of bytes: a
 /// read that finds nothing to publish comes back too.
@@ -49,7 +49,7 @@ pub struct ReadRequest {
     pub unknown_tables: UnknownTables,
     /// What is not waited for: records that need it are passed over, and what can be read of them
     /// is delivered.
-    pub given_up: Vec<Missing>,
+    pub given_up: Vec<MissingSchema>,
     /// Wall clock, in milliseconds.
     pub now_ms: i64,
 }
@@ -64,7 +64,7 @@ pub struct EventReader {
     batches: u64,
     /// Events and bytes of the last batch: the next one is often as large.
     last_size: (usize, usize),
-    spare: SpareRoom,
+    spare: BufferPool,
 }
 
 impl EventReader {
@@ -77,7 +77,7 @@ impl EventReader {
             format,
             batches: 0,
             last_size: (0, 0),
-            spare: SpareRoom::default(),
+            spare: BufferPool::default(),
         }
     }
 
@@ -160,7 +160,7 @@ impl EventReader {
         mut counters: Option<&mut CounterHistory>,
     ) -> Result<(), Blocked> {
         let events = batch.len();
-        let mut place = Place {
+        let mut current = MutationContext {
             batch: self.batches,
             position: record.end,
             size_bytes: record.payload.len(),
@@ -171,7 +171,7 @@ impl EventReader {
         let mut writing = Writing {
             context,
             row,
-            place: &mut place,
+            current: &mut current,
             batch,
         };
         let Err(mut refusal) = self.mutation(record, &mut writing) else {
@@ -180,7 +180,7 @@ impl EventReader {
             }
             return Ok(());
         };
-        let table = place.table;
+        let table = current.table;
         if let Some(counters) = counters.as_deref_mut() {
             counters.revert();
         }
@@ -199,7 +199,7 @@ impl EventReader {
             return Err(blocked);
         }
         if let Some(Some(resync)) = resync {
-            let mut place = Place {
+            let mut current = MutationContext {
                 batch: self.batches,
                 position: record.end,
                 size_bytes: record.payload.len(),
@@ -211,11 +211,11 @@ impl EventReader {
             let mut writing = Writing {
                 context,
                 row,
-                place: &mut place,
+                current: &mut current,
                 batch,
             };
             let known = self.known_updates(record, &resync, &mut writing);
-            let table = place.table;
+            let table = current.table;
             match (known, counters) {
                 (Ok(()), Some(counters)) => counters.settle(),
                 (Ok(()), None) => {}
@@ -292,16 +292,16 @@ impl EventReader {
         writing: &mut Writing<'_, '_, 'b>,
     ) -> Result<(), Box<Refusal>> {
         let version = writing.context.version;
-        writing.place.events = 0;
+        writing.current.events = 0;
         let mutation = self.decoder.mutation(record.payload, version)?;
         let updates = mutation.updates();
         publish(&mut self.publisher, mutation, writing, resync.before)?;
-        let behind = resync.behind.map_or(updates, |place| place.index);
+        let behind = resync.behind.map_or(updates, |point| point.index);
         writing
             .batch
             .skip("unknown_table", behind.saturating_sub(resync.before));
-        if let Some(place) = resync.behind {
-            let mutation = self.decoder.mutation_from(record.payload, version, place)?;
+        if let Some(point) = resync.behind {
+            let mutation = self.decoder.mutation_from(record.payload, version, point)?;
             publish(&mut self.publisher, mutation, writing, u64::MAX)?;
         }
         Ok(())
@@ -312,7 +312,7 @@ impl EventReader {
 struct Writing<'w, 'h, 'b> {
     context: &'w EventContext,
     row: &'w mut Row<'b>,
-    place: &'w mut Place<'h>,
+    current: &'w mut MutationContext<'h>,
     batch: &'w mut EventBatch,
 }
 
@@ -330,14 +330,14 @@ fn publish<'b>(
                 &mut mutation,
                 writing.row,
                 writing.context,
-                writing.place,
+                writing.current,
                 writing.batch,
             ),
             Ok(None) => break,
             Err(error) => Err(error.into()),
         };
         if published.is_err() {
-            writing.place.table = mutation.table().map(|table| table.id);
+            writing.current.table = mutation.table().map(|table| table.id);
             return published;
         }
     }

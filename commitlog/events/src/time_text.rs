@@ -1,6 +1,6 @@
 //! The text of a write time, which stands in an event again and again.
 
-use crate::event_text::digits;
+use crate::digits::digits;
 
 const HIGH: u64 = 100_000_000;
 /// Times of sixteen digits whose nanoseconds fit 64 bits: from 2001 to 2262.

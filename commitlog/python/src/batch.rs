@@ -150,7 +150,7 @@ pub struct Blocked {
 
 /// Records of one table that are passed over, all for want of the same.
 #[pyclass(frozen, get_all, module = "commitlog")]
-pub struct Lost {
+pub struct LostRecords {
     start: u64,
     end: u64,
     records: u64,
@@ -245,9 +245,9 @@ impl EventBatch {
     }
 
     #[getter]
-    fn lost(&self) -> Vec<Lost> {
+    fn lost(&self) -> Vec<LostRecords> {
         let lost = self.batch.lost.iter();
-        lost.map(|lost| Lost {
+        lost.map(|lost| LostRecords {
             start: lost.start,
             end: lost.end,
             records: lost.records,

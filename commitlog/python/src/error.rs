@@ -1,7 +1,7 @@
 //! The one place where Rust errors become Python exceptions.
 
+use commitlog_arrow_decode::DecodeError;
 use commitlog_core::error::SegmentError;
-use commitlog_rows::DecodeError;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 

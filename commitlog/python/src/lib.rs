@@ -15,7 +15,7 @@ mod format;
 mod messages;
 mod mongo;
 mod reader;
-mod rows;
+mod row_decoder;
 mod schema;
 mod snapshot;
 mod structure;
@@ -29,7 +29,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::avro::{SchemaIds, Unregistered};
     #[pymodule_export]
-    use crate::batch::{Blocked, EventBatch, Gap, Lost};
+    use crate::batch::{Blocked, EventBatch, Gap, LostRecords};
     #[pymodule_export]
     use crate::counters::CounterHistory;
     #[pymodule_export]
@@ -41,7 +41,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::reader::{Scan, SegmentReader};
     #[pymodule_export]
-    use crate::rows::{RowBatch, RowDecoder};
+    use crate::row_decoder::{RowBatch, RowDecoder};
     #[pymodule_export]
     use crate::schema::{Schema, SchemaChanges, Table};
     #[pymodule_export]

@@ -293,7 +293,7 @@ impl SegmentReader {
             },
             given_up: given_up
                 .into_iter()
-                .map(|(table_id, column)| batch::Missing { table_id, column })
+                .map(|(table_id, column)| batch::MissingSchema { table_id, column })
                 .collect(),
             now_ms: now_ms(),
         };

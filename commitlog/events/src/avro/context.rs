@@ -2,14 +2,14 @@
 
 use super::plan::string;
 use crate::event::Op;
-use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
+use crate::static_fragment::StaticFragment;
 use event_encoding::avro::varint;
 
 /// What the values of one read have in common.
 pub struct AvroContext {
     /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
-    starts: [FixedText<128>; Op::ALL.len()],
+    starts: [StaticFragment<128>; Op::ALL.len()],
     /// File name of the segment.
     pub file: Vec<u8>,
 }
@@ -34,7 +34,7 @@ impl AvroContext {
     }
 
     #[inline]
-    pub fn start(&self, op: Op) -> &FixedText<128> {
+    pub fn start(&self, op: Op) -> &StaticFragment<128> {
         let [insert, update, delete, range, read] = &self.starts;
         match op {
             Op::Insert => insert,

@@ -1,14 +1,12 @@
-//! Events as Avro: the key, value and `cells` of the JSON in Avro's binary form, after the header
-//! of Confluent's serializers (`docs/reference/avro.md`).
+//! What Avro needs of a table, a segment and a value: the schema, prepared bytes, and the binary
+//! form of CQL values (`docs/reference/avro.md`).
 
-mod cells;
 mod context;
-mod encoder;
 mod plan;
 mod schema;
-mod time_varint;
-mod value;
+pub(crate) mod time_varint;
+pub(crate) mod value;
 
 pub use context::AvroContext;
-pub use encoder::AvroWriter;
 pub use plan::{AvroPlan, ConfluentHeaders};
+pub use schema::AfterField;

@@ -5,25 +5,14 @@ use std::sync::Arc;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
-use super::schema::SchemaWriter;
-use crate::fixed_text::FixedText;
+use super::schema::{AfterField, SchemaWriter};
 use crate::format::EventFormat;
+use crate::static_fragment::StaticFragment;
 use crate::table_names::adjust_table;
 use event_encoding::avro::{ConfluentHeader, confluent_header, varint};
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
-
-/// A column as a field of `after`.
-#[derive(Debug, Clone)]
-pub struct AfterField {
-    /// Its own among the fields: a column that came back with another type has one for each.
-    pub name: String,
-    /// Whether its record has `removed` or `shards`.
-    pub has_more: bool,
-    /// The field is absent: the column is left out.
-    pub is_left_out: bool,
-}
 
 /// Prepared bytes of a table.
 pub struct AvroPlan {
@@ -32,13 +21,13 @@ pub struct AvroPlan {
     /// One for each partition-key column, clustering column and other column.
     pub fields: Vec<AfterField>,
     /// Names of the columns of [`Table::columns`], as `cells` has them.
-    pub names: Vec<FixedText>,
+    pub names: Vec<StaticFragment>,
     /// `cluster` of `source`.
     pub source_cluster: Vec<u8>,
     /// `keyspace` and `table` of `source`.
-    pub source_table: FixedText<64>,
+    pub source_table: StaticFragment<64>,
     /// `id` of `cells`.
-    pub table_id: FixedText<64>,
+    pub table_id: StaticFragment<64>,
     /// The schemas of key and value; none of what is not Avro.
     pub schemas: Vec<UnregisteredSchema>,
 }
@@ -102,23 +91,17 @@ impl AvroPlan {
         }
     }
 
-    /// Fields of `after` for [`Table::columns`].
-    pub fn column_fields(&self) -> &[AfterField] {
-        let first = self.fields.len().saturating_sub(self.names.len());
-        self.fields.get(first..).unwrap_or_default()
-    }
-
     /// The headers of messages; `None` while a schema has no id.
-    pub fn starts(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
-        let mut starts = ConfluentHeaders::default();
+    pub fn headers(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
+        let mut headers = ConfluentHeaders::default();
         for schema in &self.schemas {
             let header = confluent_header(ids.get(schema)?);
             match schema.part {
-                MessagePart::Key => starts.key = header,
-                MessagePart::Value => starts.value = header,
+                MessagePart::Key => headers.key = header,
+                MessagePart::Value => headers.value = header,
             }
         }
-        Some(starts)
+        Some(headers)
     }
 }
 

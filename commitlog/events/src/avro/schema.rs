@@ -9,7 +9,6 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 use serde_json::{Value, json};
 
-use super::plan::AfterField;
 use crate::value::json::is_string;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 use event_encoding::avro_names::{NameAdjustment, unique_name};
@@ -20,6 +19,17 @@ const OURS: &str = "cdc_sidecar";
 const CONNECT_PRECISION: u32 = 64;
 const SNAPSHOTS: &str =
     "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
+
+/// A column as a field of `after`.
+#[derive(Debug, Clone)]
+pub struct AfterField {
+    /// Its own among the fields: a column that came back with another type has one for each.
+    pub name: String,
+    /// Whether its record has `removed` or `shards`.
+    pub has_more: bool,
+    /// The field is absent: the column is left out.
+    pub is_left_out: bool,
+}
 
 /// Names of records that are taken in a schema, and what they stand for.
 pub struct SchemaWriter {

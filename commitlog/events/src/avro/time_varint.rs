@@ -1,6 +1,6 @@
 //! A write time as Avro writes it, which stands in an event again and again.
 
-use crate::event_text::EventText;
+use crate::event_writer::EventWriter;
 use event_encoding::avro::varint;
 
 /// A time in microseconds and its bytes.
@@ -20,7 +20,7 @@ impl TimeVarint {
 
     /// Writes a time, which is most often the one before.
     #[inline]
-    pub fn write<'b>(&mut self, mut text: EventText<'b>, us: i64) -> EventText<'b> {
+    pub fn write<'b>(&mut self, mut text: EventWriter<'b>, us: i64) -> EventWriter<'b> {
         if us != self.us {
             *self = Self::of(us);
         }

@@ -2,7 +2,7 @@
 
 use commitlog_core::cql_type::CqlType;
 
-use crate::event_text::EventText;
+use crate::event_writer::EventWriter;
 use crate::value::decimal::{Decimal, Integer};
 use crate::value::json::{ElementCell, is_plain_text, is_string};
 use crate::value::{
@@ -10,7 +10,7 @@ use crate::value::{
     write_host_address, write_uuid,
 };
 
-pub type Written<'b> = Result<EventText<'b>, ValueError>;
+pub type Written<'b> = Result<EventWriter<'b>, ValueError>;
 
 /// The branch of `["null", T]` that is null.
 pub const NULL: &[u8; 1] = &[0];
@@ -31,7 +31,7 @@ impl ValueWriter<'_> {
     #[inline]
     pub fn nullable<'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         ty: &CqlType,
         bytes: Option<&[u8]>,
     ) -> Written<'b> {
@@ -51,7 +51,7 @@ impl ValueWriter<'_> {
     #[inline(never)]
     pub fn value<'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         ty: &CqlType,
         bytes: &[u8],
     ) -> Written<'b> {
@@ -143,7 +143,7 @@ impl ValueWriter<'_> {
     /// Elements of a list or set that are cells: those that live.
     pub fn elements<'a, 'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         element: &CqlType,
         cells: impl Iterator<Item = ElementCell<'a>> + Clone,
         bytes_of: impl Fn(ElementCell<'a>) -> &'a [u8],
@@ -160,7 +160,7 @@ impl ValueWriter<'_> {
     /// Entries of a map that are cells; a removed key has no value.
     pub fn entries<'a, 'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         key: &CqlType,
         value: &CqlType,
         cells: impl Iterator<Item = ElementCell<'a>> + Clone,
@@ -177,7 +177,7 @@ impl ValueWriter<'_> {
     /// An entry of a map: of a map of Avro if the keys are strings, else a record.
     fn entry<'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         key: &CqlType,
         value: &CqlType,
         key_bytes: Option<&[u8]>,
@@ -198,7 +198,7 @@ impl ValueWriter<'_> {
     /// Fields that the bytes end before are null: the value is older than they are.
     fn field<'b>(
         &mut self,
-        text: EventText<'b>,
+        text: EventWriter<'b>,
         field: &CqlType,
         reader: &mut Reader<'_, '_>,
     ) -> Written<'b> {
@@ -212,7 +212,7 @@ impl ValueWriter<'_> {
 
     fn vector<'b>(
         &mut self,
-        mut text: EventText<'b>,
+        mut text: EventWriter<'b>,
         ty: &CqlType,
         element: &CqlType,
         dimension: u32,
@@ -235,7 +235,7 @@ impl ValueWriter<'_> {
         Ok(end_block(text))
     }
 
-    fn varint<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+    fn varint<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
         let integer = Integer::new(bytes);
         match self.modes.varint {
             VarintMode::Long => text.varint(integer.low_i64()),
@@ -250,7 +250,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    fn decimal<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+    fn decimal<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
         let decimal = Decimal::parse(bytes)?;
         match self.modes.decimal {
             DecimalMode::Double => {
@@ -270,7 +270,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    fn duration<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+    fn duration<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
         let duration = Duration::parse(bytes)?;
         match self.modes.duration {
             DurationMode::Nanos => text.varint(duration.total_nanoseconds()),
@@ -300,7 +300,7 @@ fn has_empty(ty: &CqlType) -> bool {
 
 /// A string; bytes that are no UTF-8 become U+FFFD, as in the JSON.
 #[inline]
-pub fn string<'b>(mut text: EventText<'b>, bytes: &[u8]) -> EventText<'b> {
+pub fn string<'b>(mut text: EventWriter<'b>, bytes: &[u8]) -> EventWriter<'b> {
     if is_plain_text(bytes) || std::str::from_utf8(bytes).is_ok() {
         text.bytes(bytes);
     } else {
@@ -311,7 +311,7 @@ pub fn string<'b>(mut text: EventText<'b>, bytes: &[u8]) -> EventText<'b> {
 
 /// The start of an array or a map of so many.
 #[inline]
-pub fn block(mut text: EventText<'_>, count: i64) -> EventText<'_> {
+pub fn block(mut text: EventWriter<'_>, count: i64) -> EventWriter<'_> {
     if count > 0 {
         text.varint(count);
     }
@@ -320,7 +320,7 @@ pub fn block(mut text: EventText<'_>, count: i64) -> EventText<'_> {
 
 /// Its end.
 #[inline]
-pub fn end_block(mut text: EventText<'_>) -> EventText<'_> {
+pub fn end_block(mut text: EventWriter<'_>) -> EventWriter<'_> {
     text.literal(END);
     text
 }

@@ -1,11 +1,8 @@
 //! The schema of the member `cells`. Members that do not apply are absent, which is null to
 //! Connect.
 
-use super::table::uuid;
+use super::named::{ours, uuid};
 use event_encoding::connect::{Schema, Shape};
-
-/// Namespace of what Debezium does not have.
-pub const OURS: &str = "cdc_sidecar";
 
 /// The schema of `cells`.
 pub fn cells() -> Schema {
@@ -66,8 +63,4 @@ pub fn shard() -> Schema {
         ("since", Schema::of(Shape::Int64).optional()),
     ];
     ours("Shard", fields)
-}
-
-pub fn ours(name: &str, fields: Vec<(&str, Schema)>) -> Schema {
-    Schema::structure(fields).named(format!("{OURS}.{name}"))
 }

@@ -1,15 +1,15 @@
-//! Events as Kafka Connect's own converters write them (`docs/reference/converters.md`): schemas that
-//! `JsonConverter` writes in front of each message, those that Confluent's Avro converter
-//! registers, and the text of `StringConverter`.
+//! What Kafka Connect's own converters need of a table (`docs/reference/converters.md`): the schemas
+//! that `JsonConverter` writes before each payload and that Confluent's Avro converter registers, and
+//! the text of `StringConverter`.
 //!
-//! The payload is the JSON of every event; `writer` puts around it, or makes of it, what a side of
-//! a message asks for.
+//! The payload is the JSON of the event. `encoder::key_value` writes the envelope around it or
+//! converts it.
 
 mod cells;
+mod named;
 mod plan;
 mod struct_text;
 mod table;
-mod writer;
 
-pub(crate) use plan::Sides;
-pub(crate) use writer::{LastOpening, SideWriter};
+pub(crate) use plan::{KeyValueEncoding, PartEncoding};
+pub(crate) use struct_text::write_text;

@@ -12,10 +12,10 @@ use crate::value::ValueModes;
 use event_encoding::connect::Schema;
 use event_encoding::encoding::Encoding;
 
-/// What both sides of a table's messages are.
-pub struct Sides {
-    pub key: Side,
-    pub value: Side,
+/// The encodings of both parts of a table's messages.
+pub struct KeyValueEncoding {
+    pub key: PartEncoding,
+    pub value: PartEncoding,
     table: Arc<Table>,
     /// The table under the names that events have.
     shown: Arc<Table>,
@@ -26,17 +26,17 @@ pub struct Sides {
     prefix: String,
 }
 
-/// One side of a message.
-pub struct Side {
+/// The encoding of a key or a value.
+pub struct PartEncoding {
     pub encoding: Encoding,
     pub modes: ValueModes,
     /// `{"schema":…,"payload":`; nothing where no schema is sent.
-    pub opening: Vec<u8>,
+    pub envelope: Vec<u8>,
     /// Of what has no dropped columns.
     pub schema: Schema,
 }
 
-impl Side {
+impl PartEncoding {
     fn new(
         encoding: Encoding,
         modes: ValueModes,
@@ -49,7 +49,7 @@ impl Side {
         };
         let schema = schema(modes);
         Self {
-            opening: match encoding {
+            envelope: match encoding {
                 Encoding::JsonWithSchema => schema.json_envelope(),
                 _ => Vec::new(),
             },
@@ -64,7 +64,7 @@ impl Side {
     }
 }
 
-impl Sides {
+impl KeyValueEncoding {
     /// None where key and value are plain JSON with the same modes: then nothing is prepared.
     pub fn new(
         table: &Arc<Table>,
@@ -90,8 +90,8 @@ impl Sides {
             keys().chain(present.map(|(column, _)| column))
         };
         Some(Self {
-            key: Side::new(format.key, key_modes, |modes| schemas(modes).key(keys())),
-            value: Side::new(format.value, value_modes, |modes| {
+            key: PartEncoding::new(format.key, key_modes, |modes| schemas(modes).key(keys())),
+            value: PartEncoding::new(format.value, value_modes, |modes| {
                 schemas(modes).value(present(), format.cells)
             }),
             table: Arc::clone(table),
@@ -104,11 +104,11 @@ impl Sides {
     }
 
     /// Bytes of the schemas of a message.
-    pub fn opening_bytes(&self) -> usize {
+    pub fn envelope_bytes(&self) -> usize {
         self.key
-            .opening
+            .envelope
             .len()
-            .saturating_add(self.value.opening.len())
+            .saturating_add(self.value.envelope.len())
     }
 
     /// The columns of an event in the order of its members, by their index in [`Table::columns`],

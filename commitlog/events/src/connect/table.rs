@@ -7,7 +7,8 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table, marshal_name};
 
-use super::cells::{cells, ours, shard};
+use super::cells::{cells, shard};
+use super::named::{meaning, ours, uuid};
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::connect::{Schema, Shape};
 
@@ -174,15 +175,6 @@ impl TableSchemas<'_> {
 /// Connect has no fields without a name, which the columns of compact tables may be.
 fn is_field(name: &str) -> bool {
     !name.is_empty()
-}
-
-/// A type with what Debezium says that it means.
-fn meaning(shape: Shape, name: &str) -> Schema {
-    Schema::of(shape).named(name).versioned(1)
-}
-
-pub fn uuid() -> Schema {
-    meaning(Shape::String, "io.debezium.data.Uuid")
 }
 
 /// The classes of the fields without `Type`, and `Tuple` (`AbstractTupleTypeDeserializer`).

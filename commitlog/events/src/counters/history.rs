@@ -6,7 +6,7 @@ use super::context::{Shard, ShardKind};
 
 /// Four hashes or ids, from the partition inwards, so that what lies in a row or a partition are
 /// neighbours.
-type Place = [u8; PLACE_BYTES];
+type CounterKey = [u8; PLACE_BYTES];
 const PART_BYTES: usize = 16;
 const PLACE_BYTES: usize = 4 * PART_BYTES;
 
@@ -48,11 +48,11 @@ pub struct CellPlace {
 pub struct CounterHistory {
     /// Entries live through two generations: those that nothing touched in the first one go with
     /// the second.
-    young: BTreeMap<Place, Known>,
-    old: BTreeMap<Place, Known>,
+    young: BTreeMap<CounterKey, Known>,
+    old: BTreeMap<CounterKey, Known>,
     max_young: usize,
     /// What stood at the places that the present mutation changed.
-    undo: Vec<(Place, Option<Known>)>,
+    undo: Vec<(CounterKey, Option<Known>)>,
 }
 
 impl CounterHistory {
@@ -138,7 +138,7 @@ impl CounterHistory {
         }
     }
 
-    fn get(&self, place: &Place) -> Option<Known> {
+    fn get(&self, place: &CounterKey) -> Option<Known> {
         let found = self.young.get(place).or_else(|| self.old.get(place));
         found.copied()
     }
@@ -153,7 +153,7 @@ impl CounterHistory {
         };
         let range = filled(0)..=filled(u8::MAX);
         let places = self.young.range(range.clone()).chain(self.old.range(range));
-        let places: Vec<Place> = places.map(|(place, _)| *place).collect();
+        let places: Vec<CounterKey> = places.map(|(place, _)| *place).collect();
         for place in places {
             if let Some(known) = self.get(&place) {
                 self.undo.push((place, Some(known)));
@@ -164,7 +164,7 @@ impl CounterHistory {
     }
 }
 
-fn place_of(cell: &CellPlace, counter_id: &[u8; 16]) -> Place {
+fn place_of(cell: &CellPlace, counter_id: &[u8; 16]) -> CounterKey {
     let mut place = [0; PLACE_BYTES];
     let parts = [&cell.partition, &cell.row, &cell.column, counter_id];
     for (to, from) in place.chunks_exact_mut(PART_BYTES).zip(parts) {

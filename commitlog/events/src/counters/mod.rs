@@ -19,7 +19,7 @@ pub use history::CounterHistory;
 
 /// One shard of a counter cell, as an event shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShardNews {
+pub struct CounterDelta {
     pub shard: Shard,
     /// Where it is certain.
     pub growth: Option<Growth>,
@@ -32,7 +32,7 @@ pub fn follow(
     plan: &TablePlan,
     key: &[u8],
     content: &Content<'_, '_>,
-    news: &mut Vec<(u32, Vec<ShardNews>)>,
+    news: &mut Vec<(u32, Vec<CounterDelta>)>,
 ) -> Result<(), ValueError> {
     news.clear();
     let mut history = history;
@@ -64,7 +64,7 @@ pub fn follow(
                     continue;
                 }
                 let shards = read_shards(cell.value)?.into_iter();
-                let shards = shards.map(|shard| ShardNews {
+                let shards = shards.map(|shard| CounterDelta {
                     growth: history.as_mut().and_then(|h| h.follow(&place, &shard)),
                     shard,
                 });
@@ -126,7 +126,7 @@ pub(crate) fn shards_json(context: &[u8]) -> serde_json::Value {
             let mut out = Vec::new();
             write_shard(
                 &mut out,
-                &ShardNews {
+                &CounterDelta {
                     shard,
                     growth: None,
                 },
@@ -139,7 +139,7 @@ pub(crate) fn shards_json(context: &[u8]) -> serde_json::Value {
 }
 
 /// Appends `{"value":null,…,"shards":[…]}`. The value is null because no shard is the counter's.
-pub fn write_shards(out: &mut Vec<u8>, shards: &[ShardNews]) {
+pub fn write_shards(out: &mut Vec<u8>, shards: &[CounterDelta]) {
     out.extend_from_slice(b"{\"value\":null,\"deletion_ts\":null,\"set\":true,\"shards\":[");
     for (index, shard) in shards.iter().enumerate() {
         if index > 0 {
@@ -159,7 +159,7 @@ pub(crate) fn kind_name(kind: ShardKind) -> Option<&'static str> {
     }
 }
 
-fn write_shard(out: &mut Vec<u8>, ShardNews { shard, growth }: &ShardNews) {
+fn write_shard(out: &mut Vec<u8>, CounterDelta { shard, growth }: &CounterDelta) {
     out.extend_from_slice(b"{\"id\":\"");
     write_uuid(out, &shard.counter_id);
     out.extend_from_slice(b"\",\"clock\":");

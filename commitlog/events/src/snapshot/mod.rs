@@ -17,25 +17,25 @@ use commitlog_core::schema::Table;
 
 use crate::avro::ConfluentHeaders;
 use crate::batch::{EventBatch, Stop, Topic};
+use crate::buffer_pool::BufferPool;
 use crate::encoder::Scratch;
 use crate::event::Content;
 use crate::event_context::EventContext;
-use crate::fixed_text::FixedText;
 use crate::format::{EventFormat, PartitionBy};
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
-use crate::publisher::{Place, UpdateEvents};
+use crate::publisher::{MutationContext, UpdateEvents};
 use crate::refusal::Refusal;
-use crate::spare_room::SpareRoom;
+use crate::static_fragment::StaticFragment;
 use crate::token::token;
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::UnregisteredSchema;
 use page::{Page, PageRow};
 use row::RowMaker;
 
+pub use crate::event::OLDEST_US;
 pub use page::PageError;
-pub use row::OLDEST_US;
 pub use selection::{ElementTimes, Selection};
 
 /// Tokens in the order of unsigned numbers, which positions are.
@@ -88,7 +88,7 @@ pub struct SnapshotEncoder {
     events: u32,
     /// Events and bytes of the last batch: the next one is often as large.
     last_size: (usize, usize),
-    spare: SpareRoom,
+    spare: BufferPool,
 }
 
 impl SnapshotEncoder {
@@ -109,7 +109,7 @@ impl SnapshotEncoder {
             key: Vec::new(),
             events: 0,
             last_size: (0, 0),
-            spare: SpareRoom::default(),
+            spare: BufferPool::default(),
         }
     }
 
@@ -129,11 +129,11 @@ impl SnapshotEncoder {
         without.cloned().collect()
     }
 
-    fn starts(&self) -> Result<ConfluentHeaders, SnapshotError> {
+    fn headers(&self) -> Result<ConfluentHeaders, SnapshotError> {
         let Some(avro) = &self.plan.avro else {
             return Ok(ConfluentHeaders::default());
         };
-        avro.starts(&self.format.schema_ids).ok_or_else(|| {
+        avro.headers(&self.format.schema_ids).ok_or_else(|| {
             SnapshotError::Row("the schemas of the table are not in the schema registry".into())
         })
     }
@@ -159,7 +159,7 @@ impl SnapshotEncoder {
             table: format!("{}.{}", self.plan.table.keyspace, self.plan.table.name),
         });
         let source_middle = context.source_middle(&self.plan);
-        let shared = (self.starts()?, &source_middle);
+        let shared = (self.headers()?, &source_middle);
         self.rows.begin(&page, &self.selection)?;
         let mut last = None;
         for row in page.rows() {
@@ -191,7 +191,7 @@ impl SnapshotEncoder {
         request: &PageRequest<'_>,
         context: &EventContext,
         topic: u32,
-        (starts, source_middle): (ConfluentHeaders, &FixedText<128>),
+        (headers, source_middle): (ConfluentHeaders, &StaticFragment<128>),
         batch: &mut EventBatch,
     ) -> Result<i64, SnapshotError> {
         let is_first = !self.selection.is_key_of(row, &self.key);
@@ -203,7 +203,7 @@ impl SnapshotEncoder {
         let token = token(key);
         let partition = Partition::of(&self.plan.table, key)
             .ok_or_else(|| SnapshotError::Row("a partition key does not fit the schema".into()))?;
-        let mut place = Place {
+        let mut mutation = MutationContext {
             batch: 0,
             position: position_of(token),
             size_bytes: row.size_bytes().saturating_add(key.len()),
@@ -211,10 +211,10 @@ impl SnapshotEncoder {
             counters: None,
             table: None,
         };
-        let mut shards = Vec::new();
+        let mut counters = Vec::new();
         let mut events = UpdateEvents {
             plan: &self.plan,
-            starts,
+            headers,
             source_middle,
             partition: &partition,
             partition_hash: match self.format.partition_by {
@@ -223,11 +223,11 @@ impl SnapshotEncoder {
             },
             topic,
             context,
-            place: &mut place,
+            mutation: &mut mutation,
             batch,
             scratch: &mut self.scratch,
             identity: &mut self.identity,
-            shards: &mut shards,
+            counters: &mut counters,
         };
         let selection = &self.selection;
         let mut made = Row::default();
@@ -243,7 +243,7 @@ impl SnapshotEncoder {
         if self.rows.make(row, selection, request, &mut made)? {
             events.push(&Content::Write(&made)).map_err(refused)?;
         }
-        self.events = place.events;
+        self.events = mutation.events;
         Ok(token)
     }
 }

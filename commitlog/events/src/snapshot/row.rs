@@ -9,10 +9,9 @@ use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDele
 use super::page::{Page, PageRow};
 use super::selection::{SelectedColumn, Selection};
 use super::{PageRequest, SnapshotError};
+use crate::event::OLDEST_US;
 use crate::value::{Reader, ValueError};
 
-/// The write time of what has none: older than all that a client can write.
-pub const OLDEST_US: i64 = i64::MIN + 1;
 /// 2010-01-01 in the 100 ns since 1582 that a time UUID counts: between the elements that were put
 /// in front of a list (`Lists.Prepender`, whose times run backwards from there) and those behind.
 const LIST_MIDDLE: u64 = 134_815_968_000_000_000;

@@ -1,4 +1,5 @@
 use commitlog_core::cql_type::{CqlType, UserType};
+use commitlog_core::row::{Cell, CellState};
 
 use super::super::hex::write_uuid;
 use super::composite::EntryWriter;
@@ -13,6 +14,16 @@ pub struct ElementCell<'a> {
     /// The value bytes; empty for a set and for a tombstone.
     pub value: &'a [u8],
     pub tombstone: bool,
+}
+
+impl<'a> ElementCell<'a> {
+    pub fn of(cell: &Cell<'a>) -> Self {
+        Self {
+            path: cell.path.unwrap_or_default(),
+            value: cell.value,
+            tombstone: matches!(cell.state, CellState::Tombstone(_)),
+        }
+    }
 }
 
 /// Appends the JSON of the cells that one row has of one column, in the order given.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use commitlog_arrow_decode::{Column, Element, Rendering, arrow_type, column};
 use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
-use commitlog_rows::{Column, Element, Rendering, arrow_type, column};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

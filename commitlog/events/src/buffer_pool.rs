@@ -10,11 +10,11 @@ const MOST_BYTES: usize = 4 << 20;
 
 /// Room of batches that are gone.
 #[derive(Debug, Clone, Default)]
-pub struct SpareRoom {
+pub struct BufferPool {
     rooms: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-impl SpareRoom {
+impl BufferPool {
     /// Room that was left, with whatever was written there; empty when there is none.
     pub fn take(&self) -> Vec<u8> {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn gives_what_was_left() {
-        let spare = SpareRoom::default();
+        let spare = BufferPool::default();
         assert!(spare.take().is_empty());
         for byte in 1..=3 {
             spare.leave(vec![byte; 5]);
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn keeps_no_room_of_large_mutations() {
-        let spare = SpareRoom::default();
+        let spare = BufferPool::default();
         spare.leave(vec![0; MOST_BYTES + 1]);
         assert!(spare.take().is_empty());
     }

@@ -8,22 +8,20 @@
 use base64_simd::AsOut;
 use event_encoding::avro::varint;
 
-use crate::fixed_text::FixedText;
+use crate::digits::{WORD_RANGE, digits, length};
+use crate::static_fragment::StaticFragment;
 use crate::time_text::TimeText;
 use crate::value::json::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64};
 
 /// Bytes that are written and counted together.
 const WORD: usize = 8;
-/// Ten to the number of digits in a word.
-const WORD_RANGE: u64 = 100_000_000;
-const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// A text that grows into its room. It is handed on and given back, never lent to what is not
 /// inlined: an address of it would bind it to memory.
 ///
 /// What meets the end of the room is not written, nor is anything behind it, and no room is left
 /// from then on: the text is to be written again, into more of it.
-pub struct EventText<'b> {
+pub struct EventWriter<'b> {
     room: &'b mut [u8],
 }
 
@@ -31,7 +29,7 @@ pub struct EventText<'b> {
     clippy::inline_always,
     reason = "a call would put the text into memory"
 )]
-impl<'b> EventText<'b> {
+impl<'b> EventWriter<'b> {
     pub fn new(room: &'b mut [u8]) -> Self {
         Self { room }
     }
@@ -63,7 +61,7 @@ impl<'b> EventText<'b> {
 
     /// Prepared text.
     #[inline(always)]
-    pub fn fixed<const N: usize>(&mut self, text: &FixedText<N>) {
+    pub fn fragment<const N: usize>(&mut self, text: &StaticFragment<N>) {
         match text.padded() {
             Some((padded, length)) => self.padded(padded, length),
             None => self.slice(text.text()),
@@ -169,7 +167,7 @@ fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
 /// Seven bits a byte, the lowest first; small numbers of both signs are short.
 #[inline(never)]
 fn write_varint(room: &mut [u8], number: i64) -> &mut [u8] {
-    let mut text = EventText::new(room);
+    let mut text = EventWriter::new(room);
     let (bytes, length) = varint(number);
     text.padded(&bytes, length);
     text.room
@@ -177,7 +175,7 @@ fn write_varint(room: &mut [u8], number: i64) -> &mut [u8] {
 
 #[inline(never)]
 fn write_bytes<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
-    let mut text = EventText::new(room);
+    let mut text = EventWriter::new(room);
     match u8::try_from(bytes.len()) {
         Ok(length @ ..0x40) => text.literal(&[length << 1]),
         _ => text.varint(bytes.len() as i64),
@@ -188,7 +186,7 @@ fn write_bytes<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
 
 #[inline(never)]
 fn write_number(room: &mut [u8], number: i64) -> &mut [u8] {
-    let mut text = EventText::new(room);
+    let mut text = EventWriter::new(room);
     if number < 0 {
         text.literal(b"-");
     }
@@ -217,7 +215,7 @@ fn write_base64<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
         let length = place_short_base64(place, bytes);
         return room.get_mut(length..).unwrap_or_default();
     }
-    let mut text = EventText::new(room);
+    let mut text = EventWriter::new(room);
     text.literal(b"\"");
     let length = bytes.len().div_ceil(3).saturating_mul(4);
     if let Some((room, rest)) = std::mem::take(&mut text.room).split_at_mut_checked(length) {
@@ -247,52 +245,6 @@ fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
     *to.first_chunk_mut::<N>()? = *from.first_chunk()?;
     *to.last_chunk_mut::<N>()? = *from.last_chunk()?;
     Some(())
-}
-
-/// How many digits a number has. Where the next piece goes depends on it, so it does not wait for
-/// the digits.
-#[inline]
-fn length(number: u32) -> u32 {
-    let bits = (number | 1).ilog2() as usize;
-    let carry = LENGTH_CARRIES.get(bits).copied().unwrap_or_default();
-    (u64::from(number).wrapping_add(carry) >> 32) as u32
-}
-
-/// For numbers of so many bits less one: what carries the right length into the upper half, one
-/// more from the power of ten on that lies among them.
-const LENGTH_CARRIES: [u64; 32] = length_carries();
-
-const fn length_carries() -> [u64; 32] {
-    let mut carries = [0; 32];
-    let mut bits = 0;
-    #[allow(
-        clippy::indexing_slicing,
-        reason = "there is no iterating at compile time"
-    )]
-    while bits < 32 {
-        let (least, most) = (1_u64 << bits, (2_u64 << bits) - 1);
-        let shorter = least.ilog10() as u64 + 1;
-        carries[bits] = if most.ilog10() == least.ilog10() {
-            shorter << 32
-        } else {
-            ((shorter + 1) << 32) - 10_u64.pow(shorter as u32)
-        };
-        bits += 1;
-    }
-    carries
-}
-
-/// The eight digits of a number below [`WORD_RANGE`], the first in the lowest byte.
-///
-/// Halves, then pairs, then digits are divided side by side, by multiplying with what is close
-/// enough to the inverse for so few digits.
-#[inline]
-pub fn digits(number: u64) -> u64 {
-    let halves = (number / 10_000) | ((number % 10_000) << 32);
-    let hundreds = (halves.wrapping_mul(5243) >> 19) & 0x0000_007f_0000_007f;
-    let pairs = hundreds | (halves.wrapping_sub(hundreds.wrapping_mul(100)) << 16);
-    let tens = (pairs.wrapping_mul(103) >> 10) & 0x000f_000f_000f_000f;
-    (tens | (pairs.wrapping_sub(tens.wrapping_mul(10)) << 8)).wrapping_add(ZEROS)
 }
 
 #[cfg(test)]
@@ -346,12 +298,12 @@ mod tests {
         ]
     }
 
-    fn write<'b>(mut text: EventText<'b>, pieces: &[Piece]) -> EventText<'b> {
+    fn write<'b>(mut text: EventWriter<'b>, pieces: &[Piece]) -> EventWriter<'b> {
         for piece in pieces {
             match piece {
                 Piece::Literal(bytes) => text.literal(bytes),
                 Piece::Padded(bytes, length) => text.padded(bytes, *length),
-                Piece::Fixed(bytes) => text.fixed(&FixedText::<32>::from(bytes.clone())),
+                Piece::Fixed(bytes) => text.fragment(&StaticFragment::<32>::from(bytes.clone())),
                 Piece::Slice(bytes) => text.slice(bytes),
                 Piece::Base64(bytes) => text.base64(bytes),
                 Piece::Number(number) => text.number(*number),
@@ -394,25 +346,6 @@ mod tests {
         out
     }
 
-    #[test]
-    fn lengths_around_every_power() {
-        let powers = (0..9).map(|digits| 10_u32.pow(digits));
-        for number in powers.flat_map(|power| [power - 1, power, power + 1]) {
-            assert_eq!(
-                length(number) as usize,
-                number.to_string().len(),
-                "{number}"
-            );
-        }
-        for number in (0..31).flat_map(|bits| [(1 << bits) - 1, 1_u32 << bits]) {
-            assert_eq!(
-                length(number) as usize,
-                number.to_string().len(),
-                "{number}"
-            );
-        }
-    }
-
     proptest! {
         #[test]
         fn says_what_was_written_or_that_it_did_not_fit(
@@ -421,12 +354,12 @@ mod tests {
         ) {
             let expected = expected(&pieces);
             let mut bytes = vec![0; room];
-            let mut left = write(EventText::new(&mut bytes), &pieces).room();
+            let mut left = write(EventWriter::new(&mut bytes), &pieces).room();
             if left == 0 {
                 // The padding of a last piece has room as well.
                 prop_assert!(room < expected.len() + 64);
                 bytes.resize(expected.len() + 64, 0);
-                left = write(EventText::new(&mut bytes), &pieces).room();
+                left = write(EventWriter::new(&mut bytes), &pieces).room();
                 prop_assert!(left > 0);
             }
             let length = bytes.len() - left;
@@ -434,12 +367,6 @@ mod tests {
                 String::from_utf8_lossy(bytes.get(..length).unwrap()),
                 String::from_utf8_lossy(&expected)
             );
-        }
-
-        #[test]
-        fn eight_digits(number in 0_u64..WORD_RANGE) {
-            let text = digits(number).to_le_bytes();
-            prop_assert_eq!(String::from_utf8_lossy(&text), format!("{number:08}"));
         }
     }
 }

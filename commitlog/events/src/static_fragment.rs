@@ -3,12 +3,12 @@
 /// A text and its padding. Up to `N` bytes it is copied whole with its padding: without a call, as
 /// its length is known.
 #[derive(Clone)]
-pub struct FixedText<const N: usize = 32> {
+pub struct StaticFragment<const N: usize = 32> {
     padded: [u8; N],
     text: Box<[u8]>,
 }
 
-impl<const N: usize> FixedText<N> {
+impl<const N: usize> StaticFragment<N> {
     pub fn text(&self) -> &[u8] {
         &self.text
     }
@@ -21,7 +21,7 @@ impl<const N: usize> FixedText<N> {
     }
 }
 
-impl<const N: usize> From<Vec<u8>> for FixedText<N> {
+impl<const N: usize> From<Vec<u8>> for StaticFragment<N> {
     fn from(text: Vec<u8>) -> Self {
         let mut padded = [0; N];
         for (to, from) in padded.iter_mut().zip(&text) {

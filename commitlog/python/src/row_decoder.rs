@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::StructArray;
-use commitlog_capsule::{Capsules, export_batch, export_schema, import_batch};
+use commitlog_arrow_decode::{Names, Rendering, Table};
+use commitlog_arrow_ffi::{Capsules, export_batch, export_schema, import_batch};
 use commitlog_core::schema;
-use commitlog_rows::{Names, Rendering, Table};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

@@ -1,0 +1,100 @@
+"""Schemas and typed rows in the extension module.
+
+No module has this name; import these types from `commitlog`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, final
+
+@final
+class Table:
+    """A table of a schema."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def keyspace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> Literal["table", "view"]: ...
+    @property
+    def cdc(self) -> bool: ...
+    @property
+    def counter(self) -> bool: ...
+
+@final
+class SchemaChanges:
+    """Schema changes in the log, in the order of the log. Immutable."""
+
+    def __len__(self) -> int: ...
+    @property
+    def keyspaces(self) -> list[str]:
+        """The keyspace of each change."""
+
+@final
+class Schema:
+    """All known tables by id, with every version of their columns. Immutable.
+
+    `seen_at_us`: the time of a schema text or schema rows, in microseconds. If two schemas differ,
+    the later one counts."""
+
+    @staticmethod
+    def from_cql(text: str, *, seen_at_us: int = 0) -> Schema:
+        """Parse the output of `DESCRIBE … WITH INTERNALS`. Raise SchemaError with the line."""
+    @staticmethod
+    def from_system_rows(rows: bytes, *, seen_at_us: int = 0) -> Schema:
+        """Parse the rows of `system_schema` as JSON. Raise SchemaError."""
+    @staticmethod
+    def from_stored(stored: bytes) -> Schema:
+        """Parse the output of `to_stored`. Raise SchemaError."""
+    def to_stored(self) -> bytes:
+        """Serialise the schema with all versions, as JSON."""
+    def merged(self, newer: Schema) -> Schema:
+        """Merge two schemas. `newer` counts as the later one if both have the same time."""
+    def with_changes(self, changes: SchemaChanges) -> Schema:
+        """Apply schema changes from the log."""
+    def bounded(self, alive: Schema, limit: int) -> Schema:
+        """Keep at most `limit` tables that are not in `alive`."""
+    def tables(self) -> list[Table]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __len__(self) -> int: ...
+
+@final
+class RowBatch:
+    """Typed rows for consumers of Arrow's C data interface (`pyarrow.record_batch`)."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+@final
+class RowDecoder:
+    """Decodes raw rows of one table to typed rows (docs/reference/types.md). Immutable."""
+
+    def __new__(
+        cls,
+        schema: Schema,
+        keyspace: str,
+        table: str,
+        *,
+        table_id: str | None = None,
+        show: Mapping[str, str] = ...,
+        partition_key: str | None = None,
+        clustering: str | None = None,
+        carry: Sequence[str] = ...,
+    ) -> RowDecoder:
+        """Raise SchemaError unless exactly one such table exists, ValueError for invalid options.
+
+        - `show`: by column `raw`, or `decimal(p,s)` for its decimals and varints.
+        - `partition_key`, `clustering`: columns with whole partition keys and lists of clustering
+          values, instead of one for each key column.
+        - `carry`: columns to pass through; they come first."""
+    @property
+    def table_schema(self) -> Schema:
+        """The schema of this table only."""
+    def decode(self, batch: object) -> RowBatch:
+        """Decode a record batch whose columns have the table's column names. Releases the GIL.
+
+        A column is binary, or `list<struct<path: binary, value: binary>>` if it is stored cell by
+        cell. A missing column is null. Raise ValueError for other columns, MalformedValueError for
+        bytes that do not fit their type."""
+    def __arrow_c_schema__(self) -> object:
+        """The typed columns, in the order of `SELECT *`."""

@@ -1,0 +1,567 @@
+//! Events as Avro (`docs/avro.md`): the members of the JSON, with bytes as they are.
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::row::{
+    BoundKind, Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime,
+};
+use commitlog_core::schema::Column;
+
+use super::Scratch;
+use super::avro_elements::{END_LIVE, write_elements};
+use super::visitor::{EventVisitor, Fields, RangeSide, SourceFields, Written};
+use super::walk::element_key;
+use crate::avro::time_varint::TimeVarint;
+use crate::avro::value::{END, NULL, THERE, ValueWriter, block, string};
+use crate::avro::{AfterField, AvroPlan, ConfluentHeaders};
+use crate::counters::{CounterDelta, kind_name};
+use crate::event::Kind;
+use crate::event_context::EventContext;
+use crate::event_writer::EventWriter;
+use crate::plan::TablePlan;
+use crate::range_bound::BoundValue;
+use crate::static_fragment::StaticFragment;
+use crate::value::text::write_text;
+use crate::value::{ValueError, write_uuid};
+
+/// A column with a tombstone: `value` null, `deletion_ts` null, `set` true.
+const TOMBSTONE: &[u8; 4] = &[2, 0, 0, 1];
+/// `snapshot`, `db`, `sequence`, and the branch of `ts_us`.
+const OF_LOG: &[u8; 14] = b"\x00\x0afalse\x08NULL\x00\x02";
+const OF_SNAPSHOT: &[u8; 13] = b"\x00\x08true\x08NULL\x00\x02";
+
+/// Writes one event as Avro.
+pub(crate) struct AvroEncoder<'w> {
+    scratch: &'w mut Scratch,
+    context: &'w EventContext,
+    plan: &'w TablePlan,
+    avro: &'w AvroPlan,
+    headers: ConfluentHeaders,
+    /// `cluster` and `file` of `source`.
+    source_middle: &'w StaticFragment<128>,
+    /// The last time that was written.
+    time: TimeVarint,
+    element_error: Option<ValueError>,
+}
+
+impl<'w> AvroEncoder<'w> {
+    pub fn new(
+        scratch: &'w mut Scratch,
+        context: &'w EventContext,
+        plan: &'w TablePlan,
+        avro: &'w AvroPlan,
+        headers: ConfluentHeaders,
+        source_middle: &'w StaticFragment<128>,
+    ) -> Self {
+        Self {
+            scratch,
+            context,
+            plan,
+            avro,
+            headers,
+            source_middle,
+            time: TimeVarint::of(0),
+            element_error: None,
+        }
+    }
+
+    #[inline]
+    fn values(&mut self) -> ValueWriter<'_> {
+        ValueWriter {
+            scratch: &mut self.scratch.value,
+            modes: self.context.format.modes,
+        }
+    }
+
+    #[inline]
+    fn live<'b>(&mut self, mut out: EventWriter<'b>, ty: &CqlType, value: &[u8]) -> Written<'b> {
+        out.literal(THERE);
+        out = self.values().nullable(out, ty, Some(value))?;
+        out.literal(END_LIVE);
+        Ok(out)
+    }
+
+    #[inline]
+    fn local_deletion_time<'b>(
+        &self,
+        mut out: EventWriter<'b>,
+        time: LocalDeletionTime,
+    ) -> EventWriter<'b> {
+        if time.is_none(self.context.version) {
+            out.literal(NULL);
+        } else {
+            out.literal(THERE);
+            out.varint(time.0);
+        }
+        out
+    }
+
+    #[inline]
+    fn expiry<'b>(&self, mut out: EventWriter<'b>, expiry: Option<Expiry>) -> EventWriter<'b> {
+        let Some(expiry) = expiry else {
+            out.literal(&[0; 2]);
+            return out;
+        };
+        out.literal(THERE);
+        out.varint(i64::from(expiry.ttl_s));
+        self.local_deletion_time(out, expiry.local_deletion_time)
+    }
+
+    #[inline]
+    fn column_name<'b>(&self, mut out: EventWriter<'b>, column: u32) -> EventWriter<'b> {
+        if let Some(name) = self.avro.names.get(column as usize) {
+            out.fragment(name);
+        }
+        out
+    }
+
+    /// The common form of elements that are equal to Cassandra and differ in their bytes.
+    #[inline(never)]
+    fn element<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        column: u32,
+        path: &[u8],
+    ) -> EventWriter<'b> {
+        let Some(key) = element_key(self.plan, self.scratch, column, path) else {
+            out.literal(NULL);
+            return out;
+        };
+        if let Err(error) = key {
+            self.element_error = Some(error);
+        }
+        out.literal(THERE);
+        out.bytes(&self.scratch.comparable);
+        out
+    }
+
+    fn shard<'b>(&mut self, mut out: EventWriter<'b>, delta: &CounterDelta) -> EventWriter<'b> {
+        let CounterDelta { shard, growth } = delta;
+        let id = &mut self.scratch.value;
+        id.clear();
+        write_uuid(id, shard.counter_id);
+        out.bytes(id);
+        out.varint(shard.clock);
+        out.varint(shard.count);
+        match kind_name(shard.kind) {
+            Some(kind) => {
+                out.literal(THERE);
+                out.bytes(kind.as_bytes());
+            }
+            None => out.literal(NULL),
+        }
+        match growth {
+            Some(growth) => {
+                out.literal(THERE);
+                out.varint(growth.delta);
+                out.literal(THERE);
+                out.varint(growth.since);
+            }
+            None => out.literal(&[0, 0]),
+        }
+        out
+    }
+}
+
+impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
+    type Field = AfterField;
+
+    const CELLS_FIRST: bool = true;
+
+    #[inline]
+    fn plan(&self) -> &'w TablePlan {
+        self.plan
+    }
+
+    #[inline]
+    fn fields(&self) -> Fields<'w, AfterField> {
+        let table = &*self.avro.table;
+        let (partition_key, rest) = (self.avro.fields)
+            .split_at_checked(table.partition_key.len())
+            .unwrap_or_default();
+        let (clustering, columns) =
+            (rest.split_at_checked(table.clustering.len())).unwrap_or_default();
+        Fields {
+            partition_key,
+            clustering,
+            columns,
+            table,
+        }
+    }
+
+    #[inline]
+    fn scratch(&mut self) -> &mut Scratch {
+        self.scratch
+    }
+
+    fn key_start<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(&self.headers.key);
+        out
+    }
+
+    #[inline]
+    fn key_value<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        _: usize,
+        _: &AfterField,
+        column: &Column,
+        value: Option<&[u8]>,
+    ) -> Written<'b> {
+        self.values().nullable(out, &column.cql_type, value)
+    }
+
+    fn key_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn source<'b>(&mut self, mut out: EventWriter<'b>, fields: &SourceFields) -> EventWriter<'b> {
+        self.time = TimeVarint::of(fields.timestamp_us);
+        out.literal(&self.headers.value);
+        out.fragment(self.context.avro.start(fields.op));
+        out.varint(fields.timestamp_us.div_euclid(1000));
+        if fields.is_snapshot {
+            out.literal(OF_SNAPSHOT);
+        } else {
+            out.literal(OF_LOG);
+        }
+        out = self.time.write(out, fields.timestamp_us);
+        match fields.timestamp_us.checked_mul(1000) {
+            Some(ns) => {
+                out.literal(THERE);
+                out.varint(ns);
+            }
+            None => out.literal(NULL),
+        }
+        out.fragment(self.source_middle);
+        out.varint(fields.position);
+        out.fragment(&self.avro.source_table);
+        out
+    }
+
+    #[inline]
+    fn after_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn value_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn key_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        _: usize,
+        _: &AfterField,
+        column: &Column,
+        value: &[u8],
+    ) -> Written<'b> {
+        self.live(out, &column.cql_type, value)
+    }
+
+    #[inline]
+    fn deleted_key_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        _: &AfterField,
+        timestamp_us: i64,
+    ) -> EventWriter<'b> {
+        deleted(out, timestamp_us)
+    }
+
+    #[inline]
+    fn null_key_column<'b>(&mut self, mut out: EventWriter<'b>, _: &AfterField) -> EventWriter<'b> {
+        out.literal(NULL);
+        out
+    }
+
+    #[inline]
+    fn null_column<'b>(&mut self, mut out: EventWriter<'b>, _: &AfterField) -> EventWriter<'b> {
+        out.literal(NULL);
+        out
+    }
+
+    #[inline]
+    fn no_column<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(NULL);
+        out
+    }
+
+    #[inline]
+    fn deleted_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        field: &AfterField,
+        timestamp_us: i64,
+    ) -> EventWriter<'b> {
+        without_more(deleted(out, timestamp_us), field)
+    }
+
+    #[inline]
+    fn live_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        field: &AfterField,
+        column: &Column,
+        value: &[u8],
+    ) -> Written<'b> {
+        Ok(without_more(
+            self.live(out, &column.cql_type, value)?,
+            field,
+        ))
+    }
+
+    #[inline]
+    fn expiring_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &AfterField,
+        column: &Column,
+        value: &[u8],
+        expiry: Expiry,
+    ) -> Written<'b> {
+        out.literal(THERE);
+        out = (self.values()).nullable(out, &column.cql_type, Some(value))?;
+        out.literal(THERE);
+        out.varint(expiry.local_deletion_time.0.saturating_mul(1_000_000));
+        out.literal(&[1]);
+        Ok(without_more(out, field))
+    }
+
+    #[inline]
+    fn tombstone_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &AfterField,
+    ) -> EventWriter<'b> {
+        out.literal(TOMBSTONE);
+        without_more(out, field)
+    }
+
+    fn counter_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        _: &AfterField,
+        shards: &[CounterDelta],
+    ) -> EventWriter<'b> {
+        out.literal(TOMBSTONE);
+        out.literal(THERE);
+        out = block(out, shards.len() as i64);
+        for delta in shards {
+            out = self.shard(out, delta);
+        }
+        out.literal(END);
+        out
+    }
+
+    #[inline]
+    fn elements_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        _: &AfterField,
+        column: &Column,
+        cells: &[Cell<'_>],
+    ) -> Written<'b> {
+        write_elements(&mut self.values(), out, &column.cql_type, cells)
+    }
+
+    #[inline]
+    fn no_range<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(&[0, 0]);
+        out
+    }
+
+    fn bound_start<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        _: RangeSide,
+        kind: BoundKind,
+        values: usize,
+    ) -> EventWriter<'b> {
+        out.literal(THERE);
+        out.bytes(kind.name().as_bytes());
+        block(out, values as i64)
+    }
+
+    fn bound_value<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        _: usize,
+        value: &BoundValue<'_>,
+    ) -> Written<'b> {
+        out.bytes(value.name.as_bytes());
+        match value.bytes {
+            Some(bytes) => {
+                let text = &mut self.scratch.value;
+                text.clear();
+                write_text(text, value.cql_type, bytes)?;
+                out.literal(THERE);
+                out = string(out, text);
+            }
+            None => out.literal(NULL),
+        }
+        out.bytes(value.class.as_bytes());
+        Ok(out)
+    }
+
+    fn bound_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(END);
+        out
+    }
+
+    #[inline]
+    fn cells_start<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        kind: Kind,
+        key: &[u8],
+        token: i64,
+    ) -> EventWriter<'b> {
+        out.literal(THERE);
+        out.bytes(kind.name().as_bytes());
+        out.fragment(&self.avro.table_id);
+        out.bytes(key);
+        out.varint(token);
+        out
+    }
+
+    #[inline]
+    fn cells_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn absent<'b>(&mut self, mut out: EventWriter<'b>, members: usize) -> EventWriter<'b> {
+        out.padded(&[0; 8], members);
+        out
+    }
+
+    #[inline]
+    fn clustering<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        values: &[Option<&[u8]>],
+    ) -> EventWriter<'b> {
+        out.literal(THERE);
+        out.bytes(&self.scratch.comparable);
+        out.literal(THERE);
+        out = block(out, values.len() as i64);
+        for value in values {
+            match value {
+                Some(value) => {
+                    out.literal(THERE);
+                    out.bytes(value);
+                }
+                None => out.literal(NULL),
+            }
+        }
+        out.literal(END);
+        out
+    }
+
+    fn range_bound<'b>(&mut self, mut out: EventWriter<'b>, _: RangeSide) -> EventWriter<'b> {
+        out.literal(THERE);
+        out.bytes(&self.scratch.comparable);
+        out
+    }
+
+    #[inline]
+    fn liveness<'b>(&mut self, mut out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b> {
+        out.literal(THERE);
+        out = self.time.write(out, liveness.timestamp_us);
+        self.expiry(out, liveness.expiry)
+    }
+
+    fn deletion<'b>(&mut self, mut out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b> {
+        out.literal(THERE);
+        out = self.time.write(out, deletion.timestamp_us);
+        self.local_deletion_time(out, deletion.local_deletion_time)
+    }
+
+    #[inline]
+    fn collection_deletions<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        count: usize,
+    ) -> EventWriter<'b> {
+        out.literal(THERE);
+        block(out, count as i64)
+    }
+
+    #[inline]
+    fn collection_deletion<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        _: usize,
+        column: u32,
+        deletion: Deletion,
+    ) -> EventWriter<'b> {
+        out = self.column_name(out, column);
+        out = self.time.write(out, deletion.timestamp_us);
+        self.local_deletion_time(out, deletion.local_deletion_time)
+    }
+
+    #[inline]
+    fn cell_array<'b>(&mut self, mut out: EventWriter<'b>, count: usize) -> EventWriter<'b> {
+        out.literal(THERE);
+        block(out, count as i64)
+    }
+
+    #[inline]
+    fn cell<'b>(&mut self, mut out: EventWriter<'b>, _: usize, cell: &Cell<'_>) -> EventWriter<'b> {
+        out = self.column_name(out, cell.column);
+        match cell.path {
+            Some(path) => {
+                out.literal(THERE);
+                out.bytes(path);
+                out = self.element(out, cell.column, path);
+            }
+            None => out.literal(&[0; 2]),
+        }
+        out = self.time.write(out, cell.timestamp_us);
+        match cell.state {
+            CellState::Live => out.literal(&[0; 2]),
+            CellState::Expiring(expiry) => out = self.expiry(out, Some(expiry)),
+            CellState::Tombstone(time) => {
+                out.literal(NULL);
+                out = self.local_deletion_time(out, time);
+                out.literal(NULL);
+                return out;
+            }
+        }
+        out.literal(THERE);
+        out.bytes(cell.value);
+        out
+    }
+
+    #[inline]
+    fn array_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(END);
+        out
+    }
+
+    #[inline]
+    fn element_error(&mut self) -> Option<ValueError> {
+        self.element_error.take()
+    }
+}
+
+/// A column that a deletion reaches, up to `removed`.
+#[inline(never)]
+fn deleted(mut out: EventWriter<'_>, timestamp_us: i64) -> EventWriter<'_> {
+    out.literal(&[2, 0, 2]);
+    out.varint(timestamp_us);
+    out.literal(&[1]);
+    out
+}
+
+/// `removed` or `shards` of a column without any.
+#[inline]
+fn without_more<'b>(mut out: EventWriter<'b>, field: &AfterField) -> EventWriter<'b> {
+    if field.has_more {
+        out.literal(NULL);
+    }
+    out
+}

@@ -1,0 +1,614 @@
+//! Events as JSON (`docs/event-format.md`). The envelope is Debezium's: `ts_ms`, `op`, `source`,
+//! `after`, and `cells` where it is enabled.
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::row::{
+    BoundKind, Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime,
+};
+use commitlog_core::schema::Column;
+
+use super::Scratch;
+use super::visitor::{EventVisitor, Fields, RangeSide, SourceFields, Written};
+use super::walk::element_key;
+use crate::counters::{CounterDelta, write_shards};
+use crate::event::Kind;
+use crate::event_context::EventContext;
+use crate::event_writer::EventWriter;
+use crate::plan::{Member, TablePlan};
+use crate::range_bound::{BoundValue, write_bound_value};
+use crate::static_fragment::StaticFragment;
+use crate::time_text::TimeText;
+use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
+use crate::value::{ValueError, ValueModes};
+
+/// The end of a live value.
+const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
+
+/// Writes one event as JSON.
+pub(crate) struct JsonEncoder<'w> {
+    scratch: &'w mut Scratch,
+    context: &'w EventContext,
+    plan: &'w TablePlan,
+    modes: ValueModes,
+    /// [`EventContext::source_middle`] of this plan.
+    source_middle: &'w StaticFragment<128>,
+    /// The message key, for the value.
+    key: &'w [u8],
+    /// Room before the key was written.
+    whole: usize,
+    /// The last time that was written.
+    time: TimeText,
+    element_error: Option<ValueError>,
+}
+
+impl<'w> JsonEncoder<'w> {
+    pub fn new(
+        scratch: &'w mut Scratch,
+        context: &'w EventContext,
+        plan: &'w TablePlan,
+        modes: ValueModes,
+        source_middle: &'w StaticFragment<128>,
+    ) -> Self {
+        Self {
+            scratch,
+            context,
+            plan,
+            modes,
+            source_middle,
+            key: &[],
+            whole: 0,
+            time: TimeText::of(0),
+            element_error: None,
+        }
+    }
+
+    /// The key that this encoder wrote last; a value takes its key columns from it.
+    #[inline]
+    pub fn set_key(&mut self, key: &'w [u8]) {
+        self.key = key;
+    }
+
+    #[inline(never)]
+    fn json<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        cql_type: &CqlType,
+        bytes: &[u8],
+    ) -> Written<'b> {
+        let number = match cql_type {
+            CqlType::Int => bytes.try_into().ok().map(i32::from_be_bytes).map(i64::from),
+            CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
+                bytes.try_into().ok().map(i64::from_be_bytes)
+            }
+            _ => None,
+        };
+        if let Some(number) = number {
+            out.number(number);
+        } else if matches!(cql_type, CqlType::Ascii | CqlType::Text) && is_plain_text(bytes) {
+            out.literal(b"\"");
+            out.slice(bytes);
+            out.literal(b"\"");
+        } else {
+            let value = &mut self.scratch.value;
+            value.clear();
+            write_json(value, cql_type, bytes, &self.modes)?;
+            out.slice(value);
+        }
+        Ok(out)
+    }
+
+    #[inline]
+    fn time<'b>(&mut self, mut out: EventWriter<'b>, us: i64) -> EventWriter<'b> {
+        if us != self.time.us() {
+            self.time = TimeText::of(us);
+        }
+        out.time_us(&self.time);
+        out
+    }
+
+    #[inline]
+    fn local_deletion_time<'b>(
+        &self,
+        mut out: EventWriter<'b>,
+        time: LocalDeletionTime,
+    ) -> EventWriter<'b> {
+        if !time.is_none(self.context.version) {
+            out.literal(b",\"ldt\":");
+            out.number(time.0);
+        }
+        out
+    }
+
+    #[inline]
+    fn expiry<'b>(&self, mut out: EventWriter<'b>, expiry: Expiry) -> EventWriter<'b> {
+        out.literal(b",\"ttl\":");
+        out.number(i64::from(expiry.ttl_s));
+        self.local_deletion_time(out, expiry.local_deletion_time)
+    }
+
+    /// The start of an object about a column, the `index`th one in its array, up to the time.
+    #[inline]
+    fn cell_column<'b>(
+        &self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        column: u32,
+    ) -> EventWriter<'b> {
+        if index > 0 {
+            out.literal(b",");
+        }
+        if let Some(member) = self.plan.column_members.get(column as usize) {
+            out.fragment(&member.cell);
+        }
+        out
+    }
+
+    /// The common form of elements that are equal to Cassandra and differ in their bytes.
+    #[inline(never)]
+    fn element<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        column: u32,
+        path: &[u8],
+    ) -> EventWriter<'b> {
+        let Some(key) = element_key(self.plan, self.scratch, column, path) else {
+            return out;
+        };
+        if let Err(error) = key {
+            self.element_error = Some(error);
+        }
+        out.literal(b",\"key\":");
+        out.base64(&self.scratch.comparable);
+        out
+    }
+}
+
+impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
+    type Field = Member;
+
+    const CELLS_FIRST: bool = false;
+
+    #[inline]
+    fn plan(&self) -> &'w TablePlan {
+        self.plan
+    }
+
+    #[inline]
+    fn fields(&self) -> Fields<'w, Member> {
+        Fields {
+            partition_key: &self.plan.partition_key_members,
+            clustering: &self.plan.clustering_members,
+            columns: &self.plan.column_members,
+            table: &self.plan.shown,
+        }
+    }
+
+    #[inline]
+    fn scratch(&mut self) -> &mut Scratch {
+        self.scratch
+    }
+
+    #[inline]
+    fn key_start<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        self.scratch.key_values.clear();
+        self.whole = out.room();
+        out
+    }
+
+    #[inline]
+    fn key_value<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        field: &Member,
+        column: &Column,
+        value: Option<&[u8]>,
+    ) -> Written<'b> {
+        out.literal(&[if index == 0 { b'{' } else { b',' }]);
+        out.fragment(&field.name);
+        let start = self.whole.saturating_sub(out.room());
+        match value {
+            Some(value) => out = self.json(out, &column.cql_type, value)?,
+            None => out.literal(b"null"),
+        }
+        let end = self.whole.saturating_sub(out.room());
+        self.scratch.key_values.push((start, end));
+        Ok(out)
+    }
+
+    #[inline]
+    fn key_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn source<'b>(&mut self, mut out: EventWriter<'b>, fields: &SourceFields) -> EventWriter<'b> {
+        let time = TimeText::of(fields.timestamp_us);
+        out.fragment(self.context.start(fields.op));
+        out.time_ms(&time);
+        if fields.is_snapshot {
+            out.literal(b",\"snapshot\":\"true\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        } else {
+            out.literal(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        }
+        out.time_us(&time);
+        out.literal(b",\"ts_ns\":");
+        out.time_ns(&time);
+        out.fragment(self.source_middle);
+        out.number(fields.position);
+        out.fragment(&self.plan.source_table);
+        self.time = time;
+        out
+    }
+
+    #[inline]
+    fn after_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn value_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"}");
+        out
+    }
+
+    /// Copies the value from the key.
+    #[inline]
+    fn key_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        field: &Member,
+        _: &Column,
+        _: &[u8],
+    ) -> Written<'b> {
+        out.fragment(&field.value);
+        if let Some((start, end)) = self.scratch.key_values.get(index) {
+            out.slice(self.key.get(*start..*end).unwrap_or_default());
+        }
+        out.literal(END_LIVE);
+        Ok(out)
+    }
+
+    #[inline]
+    fn deleted_key_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        field: &Member,
+        timestamp_us: i64,
+    ) -> EventWriter<'b> {
+        deleted_column(out, &field.name, timestamp_us)
+    }
+
+    #[inline]
+    fn null_key_column<'b>(&mut self, mut out: EventWriter<'b>, field: &Member) -> EventWriter<'b> {
+        out.fragment(&field.null);
+        out
+    }
+
+    #[inline]
+    fn null_column<'b>(&mut self, mut out: EventWriter<'b>, field: &Member) -> EventWriter<'b> {
+        out.fragment(&field.null);
+        out
+    }
+
+    #[inline]
+    fn no_column<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn deleted_column<'b>(
+        &mut self,
+        out: EventWriter<'b>,
+        field: &Member,
+        timestamp_us: i64,
+    ) -> EventWriter<'b> {
+        deleted_column(out, &field.name, timestamp_us)
+    }
+
+    #[inline]
+    fn live_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &Member,
+        column: &Column,
+        value: &[u8],
+    ) -> Written<'b> {
+        out.fragment(&field.value);
+        out = self.json(out, &column.cql_type, value)?;
+        out.literal(END_LIVE);
+        Ok(out)
+    }
+
+    #[inline]
+    fn expiring_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &Member,
+        column: &Column,
+        value: &[u8],
+        expiry: Expiry,
+    ) -> Written<'b> {
+        out.fragment(&field.value);
+        out = self.json(out, &column.cql_type, value)?;
+        out.literal(b",\"deletion_ts\":");
+        let us = i128::from(expiry.local_deletion_time.0) * 1_000_000;
+        out.slice(itoa::Buffer::new().format(us).as_bytes());
+        out.literal(b",\"set\":true},");
+        Ok(out)
+    }
+
+    #[inline]
+    fn tombstone_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &Member,
+    ) -> EventWriter<'b> {
+        out.fragment(&field.value);
+        out.literal(b"null");
+        out.literal(END_LIVE);
+        out
+    }
+
+    #[inline]
+    fn counter_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &Member,
+        shards: &[CounterDelta],
+    ) -> EventWriter<'b> {
+        let value = &mut self.scratch.value;
+        value.clear();
+        write_shards(value, shards);
+        out.fragment(&field.name);
+        out.slice(value);
+        out.literal(b",");
+        out
+    }
+
+    #[inline]
+    fn elements_column<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        field: &Member,
+        column: &Column,
+        cells: &[Cell<'_>],
+    ) -> Written<'b> {
+        out.fragment(&field.value);
+        let value = &mut self.scratch.value;
+        value.clear();
+        write_elements(value, &column.cql_type, cells, &self.modes)?;
+        out.slice(value);
+        Ok(out)
+    }
+
+    #[inline]
+    fn no_range<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"\"_range_start\":null,\"_range_end\":null");
+        out
+    }
+
+    fn bound_start<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        side: RangeSide,
+        kind: BoundKind,
+        _: usize,
+    ) -> EventWriter<'b> {
+        out.slice(match side {
+            RangeSide::Start => b"\"_range_start\":{\"method\":\"",
+            RangeSide::End => b",\"_range_end\":{\"method\":\"",
+        });
+        out.slice(kind.name().as_bytes());
+        out.literal(b"\",\"values\":[");
+        out
+    }
+
+    fn bound_value<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        value: &BoundValue<'_>,
+    ) -> Written<'b> {
+        if index > 0 {
+            out.literal(b",");
+        }
+        let json = &mut self.scratch.value;
+        json.clear();
+        write_bound_value(json, value)?;
+        out.slice(json);
+        Ok(out)
+    }
+
+    fn bound_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"]}");
+        out
+    }
+
+    #[inline]
+    fn cells_start<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        kind: Kind,
+        key: &[u8],
+        token: i64,
+    ) -> EventWriter<'b> {
+        out.literal(b",\"cells\":{\"kind\":\"");
+        out.slice(kind.name().as_bytes());
+        out.fragment(&self.plan.cells_table);
+        out.base64(key);
+        out.literal(b",\"token\":");
+        out.number(token);
+        out
+    }
+
+    #[inline]
+    fn cells_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn absent<'b>(&mut self, out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+        out
+    }
+
+    #[inline]
+    fn clustering<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        values: &[Option<&[u8]>],
+    ) -> EventWriter<'b> {
+        out.literal(b",\"ck\":");
+        out.base64(&self.scratch.comparable);
+        out.literal(b",\"ckv\":[");
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                out.literal(b",");
+            }
+            match value {
+                Some(value) => out.base64(value),
+                None => out.literal(b"null"),
+            }
+        }
+        out.literal(b"]");
+        out
+    }
+
+    fn range_bound<'b>(&mut self, mut out: EventWriter<'b>, side: RangeSide) -> EventWriter<'b> {
+        out.literal(match side {
+            RangeSide::Start => b",\"lo\":",
+            RangeSide::End => b",\"hi\":",
+        });
+        out.base64(&self.scratch.comparable);
+        out
+    }
+
+    #[inline]
+    fn liveness<'b>(&mut self, mut out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b> {
+        out.literal(b",\"live\":{\"ts\":");
+        out = self.time(out, liveness.timestamp_us);
+        if let Some(expiry) = liveness.expiry {
+            out = self.expiry(out, expiry);
+        }
+        out.literal(b"}");
+        out
+    }
+
+    fn deletion<'b>(&mut self, mut out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b> {
+        out.literal(b",\"del\":{\"ts\":");
+        out = self.time(out, deletion.timestamp_us);
+        out = self.local_deletion_time(out, deletion.local_deletion_time);
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn collection_deletions<'b>(&mut self, mut out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+        out.literal(b",\"cdel\":[");
+        out
+    }
+
+    #[inline]
+    fn collection_deletion<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        column: u32,
+        deletion: Deletion,
+    ) -> EventWriter<'b> {
+        out = self.cell_column(out, index, column);
+        out = self.time(out, deletion.timestamp_us);
+        out = self.local_deletion_time(out, deletion.local_deletion_time);
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn cell_array<'b>(&mut self, mut out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+        out.literal(b",\"cell\":[");
+        out
+    }
+
+    #[inline]
+    fn cell<'b>(
+        &mut self,
+        mut out: EventWriter<'b>,
+        index: usize,
+        cell: &Cell<'_>,
+    ) -> EventWriter<'b> {
+        out = self.cell_column(out, index, cell.column);
+        out = self.time(out, cell.timestamp_us);
+        if let Some(path) = cell.path {
+            out.literal(b",\"path\":");
+            out.base64(path);
+            out = self.element(out, cell.column, path);
+        }
+        match cell.state {
+            CellState::Live => {}
+            CellState::Expiring(expiry) => out = self.expiry(out, expiry),
+            CellState::Tombstone(time) => {
+                out = self.local_deletion_time(out, time);
+                out.literal(b",\"val\":null}");
+                return out;
+            }
+        }
+        out.literal(b",\"val\":");
+        out.base64(cell.value);
+        out.literal(b"}");
+        out
+    }
+
+    #[inline]
+    fn array_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+        out.literal(b"]");
+        out
+    }
+
+    #[inline]
+    fn element_error(&mut self) -> Option<ValueError> {
+        self.element_error.take()
+    }
+}
+
+/// The elements that were written, not the whole collection, up to the end of the column;
+/// `removed` has those that were removed from a list or set.
+#[inline(never)]
+fn write_elements(
+    out: &mut Vec<u8>,
+    cql_type: &CqlType,
+    cells: &[Cell<'_>],
+    modes: &ValueModes,
+) -> Result<(), ValueError> {
+    let elements = || cells.iter().map(ElementCell::of);
+    // A user type that is deleted whole has no fields left.
+    let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
+        out.extend_from_slice(b"null");
+        0
+    } else {
+        write_multi_cell(out, cql_type, elements(), modes)?
+    };
+    out.extend_from_slice(b",\"deletion_ts\":null,\"set\":true");
+    if removed > 0 {
+        out.extend_from_slice(b",\"removed\":");
+        write_removed(out, cql_type, elements(), modes)?;
+    }
+    out.extend_from_slice(b"},");
+    Ok(())
+}
+
+#[inline(never)]
+fn deleted_column<'b>(
+    mut out: EventWriter<'b>,
+    name: &StaticFragment,
+    timestamp_us: i64,
+) -> EventWriter<'b> {
+    out.fragment(name);
+    out.literal(b"{\"value\":null,\"deletion_ts\":");
+    out.number(timestamp_us);
+    out.literal(b",\"set\":true},");
+    out
+}

@@ -1,0 +1,203 @@
+//! Key and value of an event where one of them is not plain JSON.
+
+use commitlog_core::schema::TableId;
+
+use super::avro::AvroEncoder;
+use super::json::JsonEncoder;
+use super::walk::Walk;
+use super::{Scratch, visitor::Written};
+use crate::avro::ConfluentHeaders;
+use crate::connect::{KeyValueEncoding, PartEncoding, write_text};
+use crate::event_writer::{EventWriter, more_room};
+use crate::plan::TablePlan;
+use crate::static_fragment::StaticFragment;
+use crate::value::{ValueError, ValueModes};
+use event_encoding::connect::JSON_ENVELOPE_END;
+use event_encoding::encoding::Encoding;
+
+/// Room for a part that is converted afterwards, in bytes.
+const PART_ROOM: usize = 2048;
+
+/// The schema that was written last of a value with dropped columns: the next one is often the
+/// same.
+#[derive(Default)]
+pub(crate) struct LastEnvelope {
+    of: Option<(TableId, Vec<u32>)>,
+    bytes: Vec<u8>,
+}
+
+/// Writes both parts of a message.
+pub(crate) struct KeyValueEncoder<'w, 'p> {
+    pub scratch: &'w mut Scratch,
+    pub plan: &'w TablePlan,
+    pub headers: ConfluentHeaders,
+    /// [`crate::event_context::EventContext::source_middle`] of this plan.
+    pub source_middle: &'w StaticFragment<128>,
+    pub walk: Walk<'w, 'p>,
+}
+
+type Length = Result<Option<usize>, ValueError>;
+
+impl KeyValueEncoder<'_, '_> {
+    /// Writes into room and returns the lengths of key and value; `None` if they need more of it.
+    pub fn write(
+        &mut self,
+        encoding: &KeyValueEncoding,
+        room: &mut [u8],
+    ) -> Result<Option<(usize, usize)>, ValueError> {
+        let Some(length) = self.key(&encoding.key, room)? else {
+            return Ok(None);
+        };
+        let Some((key, room)) = room.split_at_mut_checked(length) else {
+            return Ok(None);
+        };
+        let value = if encoding.value.encoding == Encoding::Avro {
+            self.avro_value(room)?
+        } else if encoding.key.is_json() && encoding.key.modes == encoding.value.modes {
+            let start = encoding.key.envelope.len();
+            let end = key.len().saturating_sub(closing(&encoding.key).len());
+            self.json_value(encoding, key.get(start..end).unwrap_or_default(), room)?
+        } else {
+            let key = self.json_key(encoding.value.modes)?;
+            self.json_value(encoding, &key, room)?
+        };
+        Ok(value.map(|value| (length, value)))
+    }
+
+    fn key(&mut self, part: &PartEncoding, room: &mut [u8]) -> Length {
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let walk = self.walk;
+        match part.encoding {
+            Encoding::Json | Encoding::JsonWithSchema => {
+                out.slice(&part.envelope);
+                out = walk.key(&mut self.json(part.modes), out)?;
+                out.slice(closing(part));
+            }
+            Encoding::Text => {
+                let json = self.json_key(part.modes)?;
+                let mut text = Vec::with_capacity(json.len());
+                write_text(&mut text, &part.schema, &json);
+                out.slice(&text);
+            }
+            Encoding::Avro => {
+                if let Some(mut encoder) = self.avro() {
+                    out = walk.key(&mut encoder, out)?;
+                }
+            }
+        }
+        Ok(length(whole, &out))
+    }
+
+    /// The key as JSON, for a value that copies its key columns.
+    fn json_key(&mut self, modes: ValueModes) -> Result<Vec<u8>, ValueError> {
+        let walk = self.walk;
+        let mut encoder = self.json(modes);
+        write_all(|out| walk.key(&mut encoder, out))
+    }
+
+    /// `key` is the last key that was written as JSON.
+    fn json_value(&mut self, encoding: &KeyValueEncoding, key: &[u8], room: &mut [u8]) -> Length {
+        let part = &encoding.value;
+        let walk = self.walk;
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let dropped = encoding.columns_with_dropped(walk.content);
+        match (part.encoding, &dropped) {
+            (Encoding::Text, _) => {
+                let mut encoder = self.json(part.modes);
+                encoder.set_key(key);
+                let json = write_all(|out| walk.value(&mut encoder, out))?;
+                let mut text = Vec::with_capacity(json.len());
+                match dropped {
+                    Some(columns) => {
+                        write_text(&mut text, &encoding.value_schema(&columns), &json);
+                    }
+                    None => write_text(&mut text, &part.schema, &json),
+                }
+                out.slice(&text);
+                return Ok(length(whole, &out));
+            }
+            (Encoding::JsonWithSchema, Some(columns)) => {
+                out.slice(self.envelope_with(encoding, columns));
+            }
+            _ => out.slice(&part.envelope),
+        }
+        let mut encoder = self.json(part.modes);
+        encoder.set_key(key);
+        out = walk.value(&mut encoder, out)?;
+        out.slice(closing(part));
+        Ok(length(whole, &out))
+    }
+
+    fn avro_value(&mut self, room: &mut [u8]) -> Length {
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let walk = self.walk;
+        if let Some(mut encoder) = self.avro() {
+            out = walk.value(&mut encoder, out)?;
+        }
+        Ok(length(whole, &out))
+    }
+
+    /// The start of a value with dropped columns.
+    fn envelope_with(&mut self, encoding: &KeyValueEncoding, columns: &[u32]) -> &[u8] {
+        let last = &mut self.scratch.envelope;
+        let table = self.plan.table.id;
+        let is_last = last.of.as_ref();
+        if !is_last.is_some_and(|(of, shown)| *of == table && shown == columns) {
+            last.bytes = encoding.value_schema(columns).json_envelope();
+            last.of = Some((table, columns.to_vec()));
+        }
+        &last.bytes
+    }
+
+    fn json<'e>(&'e mut self, modes: ValueModes) -> JsonEncoder<'e> {
+        JsonEncoder::new(
+            self.scratch,
+            self.walk.context,
+            self.plan,
+            modes,
+            self.source_middle,
+        )
+    }
+
+    fn avro(&mut self) -> Option<AvroEncoder<'_>> {
+        Some(AvroEncoder::new(
+            self.scratch,
+            self.walk.context,
+            self.plan,
+            self.plan.avro.as_deref()?,
+            self.headers,
+            self.source_middle,
+        ))
+    }
+}
+
+/// The end of a part.
+fn closing(part: &PartEncoding) -> &'static [u8] {
+    match part.encoding {
+        Encoding::JsonWithSchema => JSON_ENVELOPE_END,
+        _ => b"",
+    }
+}
+
+/// The bytes that were written; `None` if the room was too small.
+fn length(whole: usize, out: &EventWriter<'_>) -> Option<usize> {
+    let left = out.room();
+    (left > 0).then(|| whole.saturating_sub(left))
+}
+
+/// The bytes of a part, in as much room as it needs.
+fn write_all(mut write: impl FnMut(EventWriter<'_>) -> Written<'_>) -> Result<Vec<u8>, ValueError> {
+    let mut bytes = vec![0; PART_ROOM];
+    loop {
+        let whole = bytes.len();
+        let written = length(whole, &write(EventWriter::new(&mut bytes))?);
+        if let Some(length) = written {
+            bytes.truncate(length);
+            return Ok(bytes);
+        }
+        bytes.resize(more_room(whole, 0), 0);
+    }
+}

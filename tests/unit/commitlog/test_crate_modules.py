@@ -156,9 +156,8 @@ def circles(arrows: dict[tuple[Module, Module], set[str]]) -> list[list[Module]]
     return [list(circle) for circle in sorted(found)]
 
 
-CRATES = (
-    *sorted(f"commitlog/{path.parent.name}" for path in REPOSITORY.glob("commitlog/*/Cargo.toml")),
-    "mongo_agent/encoder",
+CRATES = sorted(
+    f"commitlog/{path.parent.name}" for path in REPOSITORY.glob("commitlog/*/Cargo.toml")
 )
 
 

@@ -380,7 +380,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         out.fragment(&field.value);
         let value = &mut self.scratch.value;
         value.clear();
-        write_elements(value, &column.cql_type, cells, &self.modes)?;
+        write_elements(value, &column.cql_type, cells, self.modes)?;
         out.slice(value);
         Ok(out)
     }
@@ -581,7 +581,7 @@ fn write_elements(
     out: &mut Vec<u8>,
     cql_type: &CqlType,
     cells: &[Cell<'_>],
-    modes: &ValueModes,
+    modes: ValueModes,
 ) -> Result<(), ValueError> {
     let elements = || cells.iter().map(ElementCell::of);
     // A user type that is deleted whole has no fields left.
@@ -589,12 +589,12 @@ fn write_elements(
         out.extend_from_slice(b"null");
         0
     } else {
-        write_multi_cell(out, cql_type, elements(), modes)?
+        write_multi_cell(out, cql_type, elements(), &modes)?
     };
     out.extend_from_slice(b",\"deletion_ts\":null,\"set\":true");
     if removed > 0 {
         out.extend_from_slice(b",\"removed\":");
-        write_removed(out, cql_type, elements(), modes)?;
+        write_removed(out, cql_type, elements(), &modes)?;
     }
     out.extend_from_slice(b"},");
     Ok(())

@@ -152,7 +152,7 @@ impl KeyValueEncoder<'_, '_> {
         &last.bytes
     }
 
-    fn json<'e>(&'e mut self, modes: ValueModes) -> JsonEncoder<'e> {
+    fn json(&mut self, modes: ValueModes) -> JsonEncoder<'_> {
         JsonEncoder::new(
             self.scratch,
             self.walk.context,

@@ -32,7 +32,7 @@ pub(crate) struct Walk<'w, 'p> {
     pub counters: &'w [(u32, Vec<CounterDelta>)],
 }
 
-impl<'p> Walk<'_, 'p> {
+impl Walk<'_, '_> {
     /// The message key: every primary-key column. Clustering columns are null where the event has
     /// none.
     #[inline]

@@ -51,6 +51,6 @@ pub enum Misfit {
     NoPath,
     #[error("{values} clustering values for {columns} columns")]
     Clustering { values: usize, columns: usize },
-    #[error("the values of a batch take more than 2 GiB: give it fewer rows")]
+    #[error("the values of a batch exceed 2 GiB; use fewer rows")]
     Room,
 }

@@ -98,7 +98,7 @@ impl Table {
         match self.columns.iter().find(|column| column.name == name) {
             None => Err(choice("the table has no such column")),
             Some(column) if column.allows(rendering) => Ok(()),
-            Some(_) => Err(choice("there is no decimal or varint in it")),
+            Some(_) => Err(choice("it has no decimal or varint")),
         }
     }
 
@@ -165,7 +165,7 @@ impl Table {
                 || names.clustering.as_ref() == Some(name)
                 || self.columns.iter().any(is_own);
             if !is_known {
-                let what = "the table has no such column, and it is not among those to carry";
+                let what = "the table has no such column, and `carry` does not name it";
                 return Err(self.batch_error(name, what));
             }
         }
@@ -231,14 +231,14 @@ impl Table {
         };
         if !typed.multi_cell {
             let bytes = Bytes::of(array).ok_or_else(|| {
-                let what = format!("{} where binary is expected", array.data_type());
+                let what = format!("expected binary, not {}", array.data_type());
                 self.batch_error(&typed.name, &what)
             })?;
             return self.decode_bytes(typed, batch.len(), |row| bytes.get(row));
         }
         let elements = Elements::of(array).ok_or_else(|| {
             let what = format!(
-                "{} where a list of struct<path: binary, value: binary> is expected",
+                "expected a list of struct<path: binary, value: binary>, not {}",
                 array.data_type()
             );
             self.batch_error(&typed.name, &what)

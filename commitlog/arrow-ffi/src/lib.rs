@@ -26,12 +26,12 @@ pub type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 /// `TypeError` for another object, `ValueError` for data that contradicts itself.
 pub fn import_batch(object: &Bound<'_, PyAny>) -> PyResult<StructArray> {
     let method = object.getattr("__arrow_c_array__").map_err(|_| {
-        PyTypeError::new_err("a record batch of Arrow is expected: no __arrow_c_array__")
+        PyTypeError::new_err("expected an Arrow record batch: the object has no __arrow_c_array__")
     })?;
     let (schema, array): Capsules<'_> = method.call0()?.extract()?;
     let data = import(&schema, &array)?;
     if !matches!(data.data_type(), DataType::Struct(_)) {
-        let what = format!("a record batch is expected, not {}", data.data_type());
+        let what = format!("expected a record batch, not {}", data.data_type());
         return Err(PyTypeError::new_err(what));
     }
     // Offsets are trusted from here on.

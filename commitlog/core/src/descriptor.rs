@@ -188,9 +188,9 @@ fn unknown_version(version: i32) -> String {
             "it was written by Cassandra 2.2 or earlier; upgrade the node and remove the segment \
              once the node has replayed it"
         }
-        _ => "it was written by a newer Cassandra than this release knows; upgrade the agent",
+        _ => "a newer Cassandra wrote it; upgrade the agent",
     };
-    format!("commit-log version {version} is not known (6 to 9 are): {advice}")
+    format!("commit-log version {version} is not supported (6 to 9 are): {advice}")
 }
 
 fn be_i64(bytes: &[u8]) -> i64 {

@@ -11,9 +11,7 @@ pub enum DecodeError {
     OutOfRange { what: &'static str, value: u64 },
     #[error("{left} bytes left after the last partition update")]
     TrailingBytes { left: usize },
-    #[error(
-        "columns of table {table} have had several types, and which of them it was is not certain"
-    )]
+    #[error("columns of table {table} had several types, and the bytes fit more than one of them")]
     UndecidedTypes { table: String },
     #[error("table {0} is not in the schema")]
     UnknownTable(TableId),

@@ -85,7 +85,7 @@ impl Refusal {
             Self::Misplaced => (
                 table(),
                 None,
-                "the mutation does not fit the schema: what follows an update is none".to_owned(),
+                "the mutation does not fit the schema: no partition update follows".to_owned(),
             ),
         };
         let unregistered = match self {

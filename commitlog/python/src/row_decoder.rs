@@ -114,7 +114,7 @@ fn find<'s>(
             let ids = found.iter().map(|known| known.id).chain([last.id]);
             let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
             let what = format!(
-                "several tables have this name; give one id of {}",
+                "several tables have this name; set `table_id` to one of {}",
                 ids.join(", ")
             );
             Err(refused(what))

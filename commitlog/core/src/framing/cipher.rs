@@ -64,7 +64,7 @@ pub fn cipher(
         "aes/ctr/nopadding" => Mode::Ctr,
         _ => {
             return Err(NoCipher::Unsupported(format!(
-                "the segment is encrypted with {transformation}, which is not known ({KNOWN} are)"
+                "the segment is encrypted with {transformation}, which is not supported ({KNOWN} are)"
             )));
         }
     };

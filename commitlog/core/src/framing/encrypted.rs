@@ -6,7 +6,7 @@
 //!                                             | P bytes                                |
 //! ```
 //!
-//! That U stands there twice tells a wrong key from damage: a wrong key makes no two equal numbers.
+//! That U appears twice tells a wrong key from damage: a wrong key makes no two equal numbers.
 
 use super::cipher::{BLOCK_LENGTH, Block, ChunkCipher, NoCipher, cipher};
 use super::keys::Keys;
@@ -102,7 +102,7 @@ impl Encrypted {
         self.is_key_proven = true;
         let target = records
             .get_mut(..length)
-            .ok_or("the encrypted chunks give more bytes than their section has")?;
+            .ok_or("the encrypted chunks decode to more bytes than their section has")?;
         let written = lz4_flex::block::decompress_into(packed, target)
             .map_err(|error| format!("the LZ4 block in an encrypted chunk is damaged: {error}"))?;
         if written == length {

@@ -20,7 +20,7 @@ impl BlockDecoder for Lz4 {
 
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
         let Some((_, block)) = block.split_first_chunk::<LENGTH_BYTES>() else {
-            return Err("the LZ4 block is cut short".to_owned());
+            return Err("the LZ4 block is truncated".to_owned());
         };
         let written = lz4_flex::block::decompress_into(block, records)
             .map_err(|error| format!("the LZ4 block is damaged: {error}"))?;

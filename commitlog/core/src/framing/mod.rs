@@ -74,7 +74,7 @@ impl Framing {
                     return Err(SegmentError::Unsupported {
                         segment: segment.to_owned(),
                         what: format!(
-                            "compressor {class} is not known (LZ4Compressor, SnappyCompressor, \
+                            "compressor {class} is not supported (LZ4Compressor, SnappyCompressor, \
                              DeflateCompressor, ZstdCompressor and NoopCompressor are)"
                         ),
                     });
@@ -86,5 +86,5 @@ impl Framing {
 
 /// Says that a block decodes, but to another length than its section's header gives.
 fn wrong_length(what: &str, decoded: usize, wanted: usize) -> String {
-    format!("the {what} gives {decoded} bytes of {wanted}")
+    format!("the {what} decodes to {decoded} bytes instead of {wanted}")
 }

@@ -61,9 +61,7 @@ impl DdlReader {
         } else if tokens.take_words(&["alter", "table"]) {
             self.alter_table(tokens)
         } else if tokens.at_words("alter", "type") {
-            Err(tokens.error(
-                "ALTER TYPE is not understood; write the type as it is into its CREATE TYPE".into(),
-            ))
+            Err(tokens.error("ALTER TYPE is not supported; change its CREATE TYPE instead".into()))
         } else if tokens.take_word("use") {
             self.keyspace = tokens.expect_name("a keyspace")?;
             Ok(())

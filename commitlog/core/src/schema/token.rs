@@ -166,7 +166,7 @@ impl<'a> Lexer<'a> {
     fn unterminated(&self, what: &str) -> SchemaError {
         SchemaError::Syntax {
             line: self.line,
-            what: format!("the {what} that begins here has no end"),
+            what: format!("the {what} that starts here has no end"),
         }
     }
 }

@@ -241,7 +241,7 @@ impl<S: Source> SegmentReader<S> {
                 unwritten: section.end.saturating_sub(self.position),
             },
             Some(end) => {
-                let cause = "the file is cut short inside a section";
+                let cause = "the file is truncated inside a section";
                 Step::Gap(Gap::new(section.end, Some(end), cause))
             }
         }
@@ -259,7 +259,7 @@ impl<S: Source> SegmentReader<S> {
         self.position = section.end;
         self.chain.close_section();
         if synced_end > start {
-            let cause = "zeros stand where an index of the node names records";
+            let cause = "zeros where an index of the node names records";
             return Step::Gap(Gap::new(start, Some(synced_end), cause));
         }
         Step::SectionEnd {

@@ -28,7 +28,7 @@ fn errors_have_the_line_and_what_was_expected() {
         (
             "CREATE TABLE ks.t (\n k int,\n v text,\n v int, PRIMARY KEY (k)) WITH ID = $ID",
             4,
-            "table ks.t: column v stands there twice",
+            "table ks.t: column v appears twice",
         ),
         (
             "CREATE TABLE ks.t (k int PRIMARY KEY,\n v thing) WITH ID = $ID",
@@ -90,13 +90,13 @@ fn errors_have_the_line_and_what_was_expected() {
         (
             "\n SELECT 'a\nb",
             2,
-            "the string in single quotes that begins here has no end",
+            "the string in single quotes that starts here has no end",
         ),
-        ("/* \n\n", 1, "the comment that begins here has no end"),
+        ("/* \n\n", 1, "the comment that starts here has no end"),
         (
             "SELECT \"a",
             1,
-            "the name in double quotes that begins here has no end",
+            "the name in double quotes that starts here has no end",
         ),
         (
             "\n{\"tables\": []}",
@@ -144,7 +144,7 @@ fn errors_in_alterations_and_views() {
         ),
         (
             "ALTER TYPE ks.u ADD x int".to_owned(),
-            "ALTER TYPE is not understood; write the type as it is into its CREATE TYPE",
+            "ALTER TYPE is not supported; change its CREATE TYPE instead",
         ),
         (
             view("*", "ks.t", ""),

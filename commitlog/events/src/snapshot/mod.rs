@@ -51,7 +51,7 @@ pub fn token_of(position: u64) -> i64 {
 /// Why a page gives no events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    #[error("a page of the answer: {0}")]
+    #[error("a page of the result: {0}")]
     Page(#[from] PageError),
     /// The schema is older or newer than the answer.
     #[error("{0}")]

@@ -3,7 +3,7 @@
 
 /// Bytes that are no rows of the expected width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{length} bytes do not hold the rows that they promise")]
+#[error("{length} bytes are too few for the number of rows")]
 pub struct PageError {
     pub length: usize,
 }

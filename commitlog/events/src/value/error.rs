@@ -23,14 +23,14 @@ pub enum Problem {
         actual: usize,
     },
     /// An inner length reaches past the end of the value.
-    #[error("{cql_type} value of {length} bytes: cut short at byte {position}")]
+    #[error("{cql_type} value of {length} bytes: truncated at byte {position}")]
     Truncated {
         cql_type: String,
         length: usize,
         position: usize,
     },
     /// Bytes are left after the last element that the type has room for.
-    #[error("{cql_type} value of {length} bytes: {excess} bytes too many")]
+    #[error("{cql_type} value of {length} bytes: {excess} surplus bytes")]
     Excess {
         cql_type: String,
         length: usize,
@@ -50,7 +50,7 @@ pub enum Problem {
         fields: usize,
     },
     /// More than [`super::MAX_DIGITS`] digits would be printed.
-    #[error("{cql_type} value: {digits} digits are too many to print, {limit} are allowed")]
+    #[error("{cql_type} value: {digits} digits exceed the limit of {limit}")]
     Digits {
         cql_type: String,
         digits: u64,

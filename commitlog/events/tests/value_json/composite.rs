@@ -150,12 +150,12 @@ fn values_that_do_not_fit_their_types() {
         (
             list(CqlType::Int),
             "00000002 00000004 00000001",
-            "list<int> value of 12 bytes: cut short at byte 12",
+            "list<int> value of 12 bytes: truncated at byte 12",
         ),
         (
             list(CqlType::Int),
             "00000000 01",
-            "list<int> value of 5 bytes: 1 bytes too many",
+            "list<int> value of 5 bytes: 1 surplus bytes",
         ),
         (
             list(CqlType::Int),
@@ -165,7 +165,7 @@ fn values_that_do_not_fit_their_types() {
         (
             address(),
             "ffffffff ffffffff ffffffff",
-            "ks1.addr value of 12 bytes: 4 bytes too many",
+            "ks1.addr value of 12 bytes: 4 surplus bytes",
         ),
         (
             CqlType::Vector(Box::new(CqlType::Float), 2),

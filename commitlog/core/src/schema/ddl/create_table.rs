@@ -30,7 +30,7 @@ impl DdlReader {
                 return Err(SchemaError::Syntax {
                     line: column.line,
                     what: format!(
-                        "table {keyspace}.{name}: column {} stands there twice",
+                        "table {keyspace}.{name}: column {} appears twice",
                         column.name
                     ),
                 });

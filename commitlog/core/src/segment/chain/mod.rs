@@ -237,7 +237,7 @@ impl<S: Source> Chain<S> {
             let at = self.marker_physical;
             return Ok(
                 if is_replayed && self.file().find_marker(at, length)?.is_some() {
-                    self.give_up("the chain ends before sync markers that stand behind it")
+                    self.give_up("the chain ends before later sync markers")
                 } else {
                     Opened::End
                 },
@@ -287,7 +287,7 @@ impl<S: Source> Chain<S> {
     ) -> Result<Opened, SegmentError> {
         let at = self.marker_physical;
         if let Some(end) = self.decoder.empty_block_end(at, marker, length)? {
-            let cause = "a sync marker points to no other; the next one was found";
+            let cause = "a sync marker does not point to another one; the next one was found";
             return self.open_damaged(end, reach, length, cause);
         }
         let is_right = marker.is_plausible(at, length)
@@ -297,18 +297,18 @@ impl<S: Source> Chain<S> {
             return self.open_chained(marker.end, reach, length);
         }
         if let Some(next) = self.file().find_marker(at + MARKER_LENGTH, length)? {
-            let cause = "a sync marker points to no other; the next one was found";
+            let cause = "a sync marker does not point to another one; the next one was found";
             return self.open_damaged(next, reach, length, cause);
         }
         if self.is_plain() && marker.end > length {
             return self.open_chained(marker.end, reach, length);
         }
         if !self.is_plain() && self.decoder.is_block(at + MARKER_LENGTH, length)? {
-            let cause = "a sync marker points to no other; its section is read to the file's end";
+            let cause = "a sync marker does not point to another one; its section is read to the end of the file";
             return self.open_damaged(length, reach, length, cause);
         }
         if self.is_plain() {
-            let cause = "a sync marker points to no place behind it; its records are read";
+            let cause = "a sync marker does not point forward; its records are read";
             let content = at + MARKER_LENGTH;
             self.open_plain(at, content, None, length);
             return Ok(Opened::Gap(Gap::new(at, Some(content), cause)));

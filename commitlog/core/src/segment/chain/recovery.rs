@@ -48,7 +48,7 @@ impl<S: Source> Chain<S> {
         });
         self.marker_physical = end;
         self.marker_logical = end;
-        let cause = "a sync marker points to a wrong place; its records are read";
+        let cause = "a sync marker points to a wrong offset; its records are read";
         let end = section.marker + MARKER_LENGTH;
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
@@ -66,7 +66,7 @@ impl<S: Source> Chain<S> {
         let next = self.file().find_marker(at + 1, length)?;
         let (gap, content) = if self.file().is_record(at, length)? {
             // What the node has not synced stands behind eight zeros, so this was synced.
-            let cause = "a sync marker points to a place inside its section; it is read on";
+            let cause = "a sync marker points into its own section; the whole section is read";
             let before = self.section_marker;
             (Gap::new(before, Some(before + MARKER_LENGTH), cause), at)
         } else {
@@ -108,7 +108,7 @@ impl<S: Source> Chain<S> {
         length: u64,
     ) -> Result<Opened, SegmentError> {
         let at = self.marker_physical;
-        let cause = "a sync marker points to a wrong place; what was not read yet is read";
+        let cause = "a sync marker points to a wrong offset; the remaining records are read";
         let next = self.file().find_marker(reach.position, length)?;
         self.open_plain(at, reach.position, next, length);
         Ok(Opened::Gap(Gap::new(at, Some(at + MARKER_LENGTH), cause)))

@@ -50,7 +50,7 @@ impl<S: Source> SectionDecoder<S> {
         Err(SegmentError::Key {
             segment: self.file.name().to_owned(),
             alias,
-            what: "is not the one that was given: nothing that it decrypts makes sense".to_owned(),
+            what: "is wrong: it decrypts no chunk of the segment".to_owned(),
         })
     }
 

@@ -359,7 +359,6 @@ class SegmentReader:
         completed_at: int = 0,
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
-        unknown_tables: Literal["block", "skip"] = "block",
         given_up: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
@@ -371,8 +370,6 @@ class SegmentReader:
           a gap.
         - `completed_at`: the number beside COMPLETED in the index.
         - `given_up`: (table id, column) that the schema lacks and the reader does not wait for."""
-    def skip(self) -> Gap:
-        """Skip the record that blocked the last read."""
     def dump(
         self,
         schema: Schema,

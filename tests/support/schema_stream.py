@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from commitlog import EventFormat, Schema, SchemaChanges, SegmentReader
+from tests.support.skipping_reader import SkippingReader
 
 FORMAT = EventFormat(topic_prefix="dump", cluster="lab", node_id="node-1", all_tables=True)
 NOTHING = Schema.from_cql("")
@@ -46,10 +47,12 @@ def changes_in(segments: Iterable[Path]) -> list[SchemaChanges]:
     """Everything that segments say of the schema, a change a record, in their order."""
     found = []
     for segment in segments:
-        reader = SegmentReader(str(segment))
-        while (
-            batch := reader.read(NOTHING, FORMAT, complete=True, unknown_tables="skip")
-        ).stop != ("end"):
+        reader = SkippingReader(SegmentReader(str(segment)))
+        stop = ""
+        while stop != "end":
+            batch, blocked = reader.read(NOTHING, FORMAT, complete=True)
+            assert blocked is None, blocked.reason
             if batch.schema_changes is not None:
                 found.append(batch.schema_changes)
+            stop = batch.stop
     return found

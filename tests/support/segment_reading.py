@@ -10,6 +10,7 @@ from typing import Any
 import commitlog
 from tests.oracle.reference.recordings import KEYSTORE, Scenario, recorded_keys
 from tests.oracle.reference.segment import read_bytes
+from tests.support.skipping_reader import SkippingReader
 
 FORMAT = commitlog.EventFormat(topic_prefix="test", cluster="cluster", node_id="node")
 
@@ -97,13 +98,11 @@ def events(
     max_events: int = 1000,
 ) -> list[Event]:
     """All events of a complete segment; tables without a schema are passed over."""
-    reader = reader_of(path, position)
+    reader = SkippingReader(reader_of(path, position))
     found: list[Event] = []
     while True:
-        batch = reader.read(
-            schema, event_format, complete=True, max_events=max_events, unknown_tables="skip"
-        )
-        assert batch.blocked is None, batch.blocked.reason if batch.blocked else ""
+        batch, blocked = reader.read(schema, event_format, complete=True, max_events=max_events)
+        assert blocked is None, blocked.reason
         for line in batch.ndjson(0, len(batch)).splitlines():
             found.append(Event(**json.loads(line)))
         if batch.stop == "end":

@@ -22,7 +22,7 @@ use commitlog_core::schema::{Schema, parse_cql};
 use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_events::batch::Stop;
 use commitlog_events::format::{EventFormat, TableFilter};
-use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use commitlog_events::reader::{EventReader, ReadRequest};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -146,7 +146,6 @@ fn events(
         completed_at: 0,
         max_events: 5000,
         max_bytes: 1 << 20,
-        unknown_tables: UnknownTables::Block,
         now_ms: 0,
     };
     let mut mutations = 0;

@@ -25,14 +25,6 @@ use crate::refusal::Refusal;
 /// read that finds nothing to publish comes back too.
 const SCAN_FACTOR: u64 = 16;
 
-/// What to do with a table that the schema does not have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnknownTables {
-    Block,
-    /// Pass over their updates at once.
-    Skip,
-}
-
 /// One call's bounds.
 #[derive(Debug, Clone)]
 pub struct ReadRequest {
@@ -46,7 +38,6 @@ pub struct ReadRequest {
     pub completed_at: u64,
     pub max_events: usize,
     pub max_bytes: usize,
-    pub unknown_tables: UnknownTables,
     /// What is not waited for: records that need it are passed over, and what can be read of them
     /// is delivered.
     pub given_up: Vec<MissingSchema>,
@@ -193,9 +184,7 @@ impl EventReader {
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let blocked = refusal.blocked(start, record.end, table);
-        let is_skipped =
-            refusal.is_unknown_table() && request.unknown_tables == UnknownTables::Skip;
-        if !is_skipped && !request.given_up.contains(&blocked.missing()) {
+        if !request.given_up.contains(&blocked.missing()) {
             return Err(blocked);
         }
         if let Some(Some(resync)) = resync {

@@ -12,7 +12,7 @@ use commitlog_core::segment::{Gap, SegmentReader};
 use commitlog_core::verify::Verification;
 use commitlog_events::batch::Stop;
 use commitlog_events::format::{EventFormat, TableFilter};
-use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use commitlog_events::reader::{EventReader, ReadRequest};
 
 use crate::framing::Framing;
 use crate::segment::{NAME, Segment, write};
@@ -210,7 +210,6 @@ const REQUEST: ReadRequest = ReadRequest {
     completed_at: 0,
     max_events: 5000,
     max_bytes: 1 << 20,
-    unknown_tables: UnknownTables::Block,
     given_up: Vec::new(),
     now_ms: 0,
 };

@@ -11,7 +11,7 @@ use commitlog_core::schema::{Schema, parse_cql};
 use commitlog_core::segment::SegmentReader;
 use commitlog_events::batch::Stop;
 use commitlog_events::format::{CounterEvents, EventFormat, TableFilter};
-use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use commitlog_events::reader::{EventReader, ReadRequest};
 
 use crate::segment::segment_of;
 
@@ -71,14 +71,13 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         tables,
         ..EventFormat::default()
     };
-    let request = ReadRequest {
+    let mut request = ReadRequest {
         limit: None,
         complete: true,
         expected_end: 0,
         completed_at: 0,
         max_events: 1000,
         max_bytes: 1 << 20,
-        unknown_tables: UnknownTables::Skip,
         given_up: Vec::new(),
         now_ms: 0,
     };
@@ -95,7 +94,10 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         }
         match (batch.stop, &batch.blocked) {
             (Stop::End, _) => return,
-            (Stop::Blocked, Some(blocked)) => segment.consume(blocked.end),
+            (Stop::Blocked, Some(blocked)) if request.given_up.contains(&blocked.missing()) => {
+                return;
+            }
+            (Stop::Blocked, Some(blocked)) => request.given_up.push(blocked.missing()),
             _ => {}
         }
     }

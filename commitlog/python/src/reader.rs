@@ -18,9 +18,8 @@ use commitlog_core::segment::{self, Fill};
 use commitlog_core::verify;
 use commitlog_events::batch;
 use commitlog_events::counters;
-use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use commitlog_events::reader::{EventReader, ReadRequest};
 use commitlog_events::structure::StructureWriter;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
@@ -52,7 +51,6 @@ struct State {
     decoder: Option<Decoder>,
     /// Changes of schema that the last `dump` stopped behind.
     changes: Vec<SchemaChange>,
-    blocked: Option<batch::Blocked>,
     verification: verify::Verification,
     structure: Option<StructureWriter>,
     gaps: Vec<segment::Gap>,
@@ -89,7 +87,6 @@ impl State {
             .events
             .get_or_insert_with(|| EventReader::new(Arc::clone(schema), Arc::clone(format)));
         let batch = events.read(&mut self.segment, request, counters)?;
-        self.blocked.clone_from(&batch.blocked);
         self.gaps.extend_from_slice(&batch.gaps);
         Ok(batch)
     }
@@ -223,7 +220,6 @@ impl SegmentReader {
                 events: None,
                 decoder: None,
                 changes: Vec::new(),
-                blocked: None,
                 verification: verify::Verification::default(),
                 structure: None,
                 gaps: Vec::new(),
@@ -258,7 +254,7 @@ impl SegmentReader {
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
         expected_end = 0, completed_at = 0, max_events = 5000, max_bytes = 1 << 20,
-        unknown_tables = "block", given_up = Vec::new(), counters = None))]
+        given_up = Vec::new(), counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -271,7 +267,6 @@ impl SegmentReader {
         completed_at: u64,
         max_events: usize,
         max_bytes: usize,
-        unknown_tables: &str,
         given_up: Vec<(String, Option<String>)>,
         counters: Option<&CounterHistory>,
     ) -> PyResult<EventBatch> {
@@ -282,15 +277,6 @@ impl SegmentReader {
             completed_at,
             max_events,
             max_bytes,
-            unknown_tables: match unknown_tables {
-                "block" => UnknownTables::Block,
-                "skip" => UnknownTables::Skip,
-                other => {
-                    return Err(PyValueError::new_err(format!(
-                        "unknown_tables: \"{other}\" is not known"
-                    )));
-                }
-            },
             given_up: given_up
                 .into_iter()
                 .map(|(table_id, column)| batch::MissingSchema { table_id, column })
@@ -307,22 +293,6 @@ impl SegmentReader {
         let format = Arc::clone(&event_format.0);
         let origin = Origin::Segment(self.descriptor.segment_id);
         Ok(EventBatch::new(batch, format, origin))
-    }
-
-    fn skip(&self) -> PyResult<Gap> {
-        self.with_state(|state| {
-            let Some(blocked) = state.blocked.take() else {
-                return Err(PyRuntimeError::new_err("no record blocks this segment"));
-            };
-            state.segment.consume(blocked.end);
-            let gap = segment::Gap {
-                start: blocked.start,
-                end: Some(blocked.end),
-                cause: blocked.reason,
-            };
-            state.gaps.push(gap.clone());
-            Ok(Gap::of(&self.descriptor.segment, &gap))
-        })
     }
 
     #[pyo3(signature = (schema, *, limit = None, complete = true, max_bytes = 1 << 20,

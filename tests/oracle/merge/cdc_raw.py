@@ -7,6 +7,7 @@ import orjson
 
 import commitlog
 from tests.support.servers.cassandra import CassandraNode
+from tests.support.skipping_reader import SkippingReader
 
 FORMAT = commitlog.EventFormat(topic_prefix="merge", cluster="lab", node_id="node")
 
@@ -27,7 +28,7 @@ class CdcRawReader:
     node: CassandraNode
     schema: commitlog.Schema
     gaps: list[commitlog.Gap] = field(default_factory=list)
-    _readers: dict[str, commitlog.SegmentReader] = field(default_factory=dict)
+    _readers: dict[str, SkippingReader] = field(default_factory=dict)
 
     def read(self) -> list[ReadEvent]:
         """Events since the last call."""
@@ -43,18 +44,17 @@ class CdcRawReader:
     def _read_segment(self, path: str, limit: int | None) -> list[ReadEvent]:
         reader = self._readers.get(path)
         if reader is None:
-            reader = self._readers[path] = commitlog.SegmentReader(path)
+            reader = SkippingReader(commitlog.SegmentReader(path))
+            self._readers[path] = reader
         events: list[ReadEvent] = []
         while True:
-            # The schema has only the user's tables, so system tables are skipped.
-            batch = reader.read(
-                self.schema, FORMAT, limit=limit, complete=limit is None, unknown_tables="skip"
-            )
+            # The schema has only the user's tables.
+            batch, blocked = reader.read(self.schema, FORMAT, limit=limit, complete=limit is None)
             for line in batch.ndjson(0, len(batch)).splitlines():
                 event = orjson.loads(line)
                 events.append(ReadEvent(event["topic"], event["value"], event["headers"]))
             self.gaps += batch.gaps
-            if batch.blocked is not None:
-                raise AssertionError(batch.blocked.reason)
+            if blocked is not None:
+                raise AssertionError(blocked.reason)
             if batch.stop == "end":
                 return events

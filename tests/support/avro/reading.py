@@ -15,6 +15,7 @@ import fastavro
 
 import commitlog
 from tests.support.segment_reading import reader_of
+from tests.support.skipping_reader import SkippingReader
 
 MAGIC = b"\0"
 _ID = struct.Struct(">I")
@@ -76,19 +77,17 @@ def messages(
     max_events: int = 5000,
 ) -> Iterator[Message]:
     """All messages of a segment; schemas get ids when a read stops for them."""
-    reader = reader_of(path)
+    reader = SkippingReader(reader_of(path))
     while True:
-        batch = reader.read(
-            schema, event_format, complete=True, max_events=max_events, unknown_tables="skip"
-        )
+        batch, blocked = reader.read(schema, event_format, complete=True, max_events=max_events)
         for topic, key, value, headers, _ in batch.messages(0, len(batch)):
             assert value is not None
             yield Message(topic, key, value, tuple(headers))
         if batch.stop == "end":
             return
-        if batch.blocked is not None:
-            assert ids is not None, batch.blocked.reason
-            ids.give(batch.blocked.unregistered)
+        if blocked is not None:
+            assert ids is not None, blocked.reason
+            ids.give(blocked.unregistered)
 
 
 def differences(avro: Any, other: Any, place: str = "") -> Iterator[str]:

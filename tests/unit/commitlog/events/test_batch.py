@@ -265,11 +265,10 @@ def test_a_blocked_record_can_be_given_up(tmp_path: Path) -> None:
     reader = commitlog.SegmentReader(str(path))
     blocked = reader.read(SCHEMA, FORMAT, complete=True).blocked
     assert blocked is not None
-    gap = reader.skip()
-    assert gap.end == blocked.position
-    assert clusterings([reader.read(SCHEMA, FORMAT, complete=True)]) == [2]
-    with pytest.raises(RuntimeError, match="blocks"):
-        reader.skip()
+    given_up = [(blocked.table_id, blocked.column)]
+    batch = reader.read(SCHEMA, FORMAT, complete=True, given_up=given_up)
+    assert [(lost.end, lost.records) for lost in batch.lost] == [(blocked.position, 1)]
+    assert clusterings([batch]) == [2]
 
 
 def test_an_unknown_column_blocks_and_names_it(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ impl ColumnLists {
         Some(places.collect())
     }
 
-    /// Reads a list; gives its place.
+    /// Reads a list; returns its index.
     #[inline]
     pub fn read(
         &mut self,

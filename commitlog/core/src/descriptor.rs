@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::error::SegmentError;
 
-/// Bytes in front of the JSON part of the header.
+/// Bytes before the JSON part of the header.
 const FIXED_LENGTH: usize = 14;
 const CRC_LENGTH: usize = 4;
 
@@ -96,7 +96,7 @@ pub struct Descriptor {
     pub compression_class: Option<String>,
     /// There when the segment is encrypted.
     pub encryption: Option<Encryption>,
-    /// Bytes of the header; the first sync marker stands there.
+    /// Bytes of the header; the first sync marker follows.
     pub length: u64,
 }
 
@@ -110,7 +110,7 @@ impl Descriptor {
         Some(FIXED_LENGTH + json_length + CRC_LENGTH)
     }
 
-    /// Reads a header; `bytes` may go on behind it.
+    /// Reads a header; more bytes may follow it.
     pub fn parse(segment: &str, bytes: &[u8]) -> Result<Self, SegmentError> {
         let corrupt = |what: String| SegmentError::Corrupt {
             segment: segment.to_owned(),

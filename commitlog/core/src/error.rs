@@ -31,7 +31,7 @@ pub struct UnknownColumn {
 }
 
 impl DecodeError {
-    /// A number that cannot stand where it stands.
+    /// A number out of its range.
     #[cold]
     #[allow(clippy::unnecessary_box_returns)] // As `Result` wants it.
     pub(crate) fn out_of_range(what: &'static str, value: impl Into<u64>) -> Box<Self> {

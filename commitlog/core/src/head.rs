@@ -1,4 +1,4 @@
-//! The head of a payload: what stands in front of the first table id (`Mutation.MutationSerializer`,
+//! The head of a payload, before the first table id (`Mutation.MutationSerializer`,
 //! format notes §4.1).
 //!
 //! ```text
@@ -7,7 +7,7 @@
 //!                             updates: uvint | table id …      earlier development builds
 //! ```
 //!
-//! Nothing in a segment says which of the two forms of version 9 it has. The form is decided for
+//! Nothing in a segment marks which of the two forms of version 9 it has. The form is decided for
 //! each record by itself, so that a record reads the same wherever reading began and nothing has
 //! to be remembered between two openings of a segment:
 //!
@@ -30,7 +30,7 @@ const KNOWN_FLAGS: u8 = 0x01;
 /// Bytes of the shortest partition update: table id, length of the key, flags.
 const SHORTEST_UPDATE: u64 = 18;
 
-/// Enough of a payload to pass over what nobody wants.
+/// Enough of a payload to skip tables that are not published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     pub updates: u64,
@@ -38,7 +38,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads the head; the cursor then stands at the first table id.
+    /// Reads the head; the cursor is then at the first table id.
     #[inline]
     pub(crate) fn read<'p>(
         payload: &'p [u8],

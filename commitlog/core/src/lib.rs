@@ -9,7 +9,7 @@
 //! row       flags | clustering | liveness | deletion | cells          (unfiltered)
 //! ```
 //!
-//! [`segment::SegmentReader`] gives the records of a file, [`mutation::Decoder`] reads their
+//! [`segment::SegmentReader`] reads the records of a file, [`mutation::Decoder`] their
 //! payloads against a [`schema::Schema`], and [`dump`] prints them in the canonical form that
 //! Cassandra's own reader is compared in. Nothing here knows of events or of Python.
 //!

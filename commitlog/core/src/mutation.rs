@@ -6,7 +6,7 @@
 //! their rows out of one payload. An update has no length of its own: the next one is found only
 //! by reading this one to its end.
 
-// What one function gives the next stays in registers.
+// Arguments and results stay in registers.
 #![allow(clippy::inline_always)]
 
 mod versions;
@@ -110,7 +110,7 @@ impl Decoder {
         &self.schema
     }
 
-    /// Where the plan of a table stands.
+    /// The index of a table's plan.
     #[inline]
     fn place(&mut self, id: TableId) -> Result<usize> {
         if self
@@ -134,7 +134,7 @@ impl Decoder {
         Ok(place)
     }
 
-    /// Reads only the head of a payload; gives it and where the updates begin.
+    /// Reads only the head of a payload; returns it and a cursor at the updates.
     #[inline]
     pub fn head<'p>(&self, payload: &'p [u8], version: Version) -> Result<(Head, Cursor<'p>)> {
         Head::read(payload, version, &self.schema)
@@ -316,7 +316,7 @@ impl<'p> MutationReader<'_, 'p> {
         Ok(())
     }
 
-    /// The next item of the current update, the static row first; `None` behind the last one.
+    /// The next item of the current update, the static row first; `None` after the last one.
     /// Empty rows are passed over, as Cassandra's reader does: a statement that turns out to change
     /// nothing leaves one (format notes §4.7).
     #[inline(always)]

@@ -6,7 +6,7 @@
 
 /// Bytes of a record besides its payload.
 pub const OVERHEAD: usize = 12;
-/// Bytes in front of a payload.
+/// Bytes before a payload.
 pub(crate) const HEADER: usize = 8;
 /// Java refuses smaller records; no mutation is that short.
 const MIN_PAYLOAD: usize = 10;
@@ -14,17 +14,17 @@ const MIN_PAYLOAD: usize = 10;
 /// One whole record with good checksums.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'b> {
-    /// Logical position behind the record: what Cassandra calls its position.
+    /// Logical position after the record: what Cassandra calls its position.
     pub end: u64,
     /// A serialised mutation.
     pub payload: &'b [u8],
 }
 
-/// What stands at a place of a section.
+/// What [`inspect`] found in a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found<'b> {
     Record(&'b [u8]),
-    /// This many bytes are needed to say more; the section has them.
+    /// This many bytes are needed; the section has them.
     NeedsBytes(usize),
     SectionEnd,
     /// A size of zero: an allocation that was never written.
@@ -35,7 +35,7 @@ pub enum Found<'b> {
     BadPayloadCrc(&'b [u8]),
 }
 
-/// The size that a record's first eight bytes give, if their checksum is good and a mutation can
+/// The size in a record's first eight bytes, if their checksum is good and a mutation can
 /// be that short.
 fn size(header: &[u8]) -> Option<u32> {
     let [size @ .., c0, c1, c2, c3] = header.first_chunk::<HEADER>()?;
@@ -105,7 +105,7 @@ pub struct Records<'b> {
 
 impl<'b> Records<'b> {
     /// `position` is logical and that of the first byte; `left` is what the section has from
-    /// there on, in or behind `bytes`.
+    /// there on, in or after `bytes`.
     pub fn new(bytes: &'b [u8], position: u64, left: u64) -> Self {
         Self {
             bytes,

@@ -1,10 +1,10 @@
-//! Finding the way behind an update of an unknown table (format notes §9.1).
+//! The search for the next update after one of an unknown table (format notes §9.1).
 //!
 //! An update has no length, so what follows one that cannot be read has to be searched for: the id
 //! of a known table of the same keyspace, followed by the very key of the mutation. A place counts
 //! only when everything from there on is read to the exact end of the payload, as at most as many
 //! updates as are left, and when no other place explains the same bytes in another way. Data that
-//! looks like an update does not pass, because the update around it has an end of its own behind it.
+//! looks like an update does not pass, because the update around it ends later.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ const LONGEST_UVINT: usize = 9;
 pub struct Resync {
     /// The first table that is not known.
     pub unknown: TableId,
-    /// Updates in front of it, all of known tables.
+    /// Updates before it, all of known tables.
     pub before: u64,
     /// The place from which on all updates are of known tables again; `None` when there is none,
     /// or none that is beyond doubt.
     pub behind: Option<ResumePoint>,
 }
 
-/// What is known of the mutation in front of the place that is looked for.
+/// The part of the mutation before the offset that is searched.
 struct Known<'p> {
     payload: &'p [u8],
     version: Version,
@@ -45,8 +45,8 @@ struct Known<'p> {
     key_on_wire: &'p [u8],
 }
 
-/// Looks behind the first update of an unknown table. `None` when there is no such update, or when
-/// what stands in its place is none: then the updates in front of it are not to be trusted either.
+/// Searches after the first update of an unknown table. `None` if there is no such update, or if
+/// the bytes there are no update: then the updates before it cannot be trusted either.
 pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) -> Option<Resync> {
     let mut tables = Vec::new();
     let mut key = None;
@@ -120,7 +120,7 @@ impl Known<'_> {
         first.map(|(place, _)| place)
     }
 
-    /// Offsets of ids of known tables in front of the key, or of an epoch and the key.
+    /// Offsets of ids of known tables before the key, or before an epoch and the key.
     fn candidates(&self, decoder: &Decoder, from: usize) -> Vec<usize> {
         let bytes = self.payload.get(from..).unwrap_or_default();
         let windows = bytes.windows(self.key_on_wire.len()).enumerate();

@@ -11,7 +11,7 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// A deletion that deletes nothing; only the timestamp tells (§4.5).
+    /// A deletion that deletes nothing; only the timestamp shows it (§4.5).
     pub fn is_live(&self) -> bool {
         self.timestamp_us == i64::MIN
     }
@@ -19,7 +19,7 @@ impl Deletion {
 
 /// Seconds since the epoch by a coordinator's clock: the second of a deletion, or the expiry of
 /// an expiring cell. Versions 6 and 7 store it signed, later ones unsigned; an invalid one keeps
-/// the number that the version's own reader gives.
+/// the number that the version's own reader returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalDeletionTime(pub i64);
 
@@ -88,7 +88,7 @@ pub struct Row<'p> {
 }
 
 impl Row<'_> {
-    /// Whether it says nothing at all.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()

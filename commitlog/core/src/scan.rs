@@ -1,5 +1,5 @@
 //! Reading without making anything: every cell of every mutation is visited, which proves that a
-//! segment can be read and tells how fast.
+//! segment can be read, and how fast.
 
 use crate::descriptor::Version;
 use crate::error::Result;

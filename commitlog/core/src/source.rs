@@ -45,7 +45,7 @@ pub(crate) fn io_error(segment: &str, error: io::Error) -> SegmentError {
     }
 }
 
-/// Reads until `buffer` is full or the file ends; gives the number of bytes.
+/// Reads until `buffer` is full or the file ends; returns the number of bytes.
 pub(crate) fn read_fully(
     source: &impl Source,
     offset: u64,

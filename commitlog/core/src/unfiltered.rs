@@ -10,7 +10,7 @@ use crate::error::{DecodeError, Result};
 use crate::row::{BoundKind, Cell, CellState, Expiry, Liveness, Marker, Row};
 use crate::times::Times;
 
-/// Values of a clustering come in batches, each behind a header of two bits a value.
+/// Values of a clustering come in batches, each after a header of two bits a value.
 const CLUSTERING_BATCH: usize = 32;
 
 pub(crate) mod row_flag {
@@ -69,7 +69,7 @@ impl Reader<'_> {
         self.row_body(cursor, flags, extended, columns, row)
     }
 
-    /// A row behind its first flags byte.
+    /// A row after its first flags byte.
     #[inline(always)]
     pub fn row<'p>(
         &mut self,
@@ -258,7 +258,7 @@ impl Reader<'_> {
         Ok((timestamp_us, state))
     }
 
-    /// A range-tombstone marker behind its flags byte.
+    /// A range-tombstone marker after its flags byte.
     #[inline(never)]
     pub fn marker<'p>(&self, cursor: &mut Cursor<'p>) -> Result<Marker<'p>> {
         let ordinal = cursor.u8()?;

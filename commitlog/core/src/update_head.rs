@@ -1,4 +1,4 @@
-//! What a partition update says of itself without a schema: the part in front of its rows
+//! The part of a partition update that needs no schema: everything before its rows
 //! (`PartitionUpdate.PartitionUpdateSerializer`, `SerializationHeader.Serializer`; format notes
 //! §4.2 and §4.3).
 
@@ -51,7 +51,7 @@ impl UpdateHead<'_> {
     }
 }
 
-/// Reads the head at the start of `bytes`, which go on behind it.
+/// Reads the head at the start of `bytes`; more bytes may follow.
 pub fn read_update_head(bytes: &[u8], version: Version) -> Result<UpdateHead<'_>> {
     let mut cursor = Cursor::new(bytes);
     let table_id = TableId(*cursor.uuid()?);

@@ -15,7 +15,7 @@ pub struct Verification {
     /// Zeros inside sections: room that was given to records and never written.
     pub unwritten_bytes: u64,
     pub gaps: Vec<Gap>,
-    /// What stands behind the chain; known once the end is reached.
+    /// The bytes after the chain; known once the end is reached.
     pub tail: Option<Tail>,
     /// File offset of the marker of the last section.
     last_marker: Option<u64>,

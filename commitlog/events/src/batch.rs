@@ -7,7 +7,7 @@ use crate::buffer_pool::BufferPool;
 use crate::event::{Kind, Op};
 use event_encoding::schema_ids::UnregisteredSchema;
 
-/// Ranges of records that are passed over which one batch tells apart.
+/// Ranges of skipped records that one batch lists separately.
 const MOST_LOST: usize = 64;
 /// Room that most events find enough, in bytes.
 pub(crate) const USUAL_ROOM: usize = 2048;
@@ -111,7 +111,7 @@ pub struct EventBatch {
     pub stop: Stop,
     pub blocked: Option<Blocked>,
     pub gaps: Vec<Gap>,
-    /// Given up for good: what the request says not to wait for.
+    /// Records skipped because the request does not wait for what they need.
     pub lost: Vec<LostRecords>,
     pub schema_changes: Vec<SchemaChange>,
     pub mutations: u64,
@@ -217,7 +217,7 @@ impl EventBatch {
         });
     }
 
-    /// Puts a tombstone behind the last event: its key, its id and no value.
+    /// Adds a tombstone after the last event: its key, its id and no value.
     pub(crate) fn push_tombstone(&mut self) {
         if let Some(last) = self.entries.last() {
             let tombstone = EventEntry {

@@ -1,27 +1,27 @@
-//! Room for the bytes of batches, which a batch that is done with leaves to a later one: fresh
-//! room has to be filled with zeros first.
+//! Buffers of batches, reused by later batches: a fresh
+//! buffer has to be filled with zeros first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A batch on its way and one that is made.
+/// One batch in delivery and one that is encoded.
 const MOST_ROOMS: usize = 2;
-/// A room that a large mutation made longer goes back to the system.
+/// A buffer that a large mutation made longer is freed.
 const MOST_BYTES: usize = 4 << 20;
 
-/// Room of batches that are gone.
+/// Buffers of dropped batches.
 #[derive(Debug, Clone, Default)]
 pub struct BufferPool {
     rooms: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 impl BufferPool {
-    /// Room that was left, with whatever was written there; empty when there is none.
+    /// A used buffer with arbitrary content; an empty one if the pool is empty.
     pub fn take(&self) -> Vec<u8> {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         rooms.pop().unwrap_or_default()
     }
 
-    /// Leaves room behind.
+    /// Returns a buffer to the pool.
     pub fn leave(&self, room: Vec<u8>) {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         if rooms.len() < MOST_ROOMS && (1..=MOST_BYTES).contains(&room.len()) {

@@ -49,7 +49,7 @@ impl Op {
     }
 }
 
-/// What an event is about.
+/// The scope of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Row,

@@ -1,4 +1,4 @@
-//! What all events of one read have in common.
+//! Shared by all events of one read.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::static_fragment::StaticFragment;
 use crate::value::json::write_string;
 use event_encoding::encoding::Encoding;
 
-/// What all events of one read have in common.
+/// Shared by all events of one read.
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
-    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
+    /// The start of a value for each [`Op`], up to the event's time in `source`.
     starts: [StaticFragment<128>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
@@ -49,7 +49,7 @@ impl EventContext {
         }
     }
 
-    /// The start of a value, up to in front of the event's time in `source`.
+    /// The start of a value, up to the event's time in `source`.
     #[inline]
     pub fn start(&self, op: Op) -> &StaticFragment<128> {
         let [insert, update, delete, range, read] = &self.starts;
@@ -71,7 +71,7 @@ impl EventContext {
         }
     }
 
-    /// The time of an event. A row of a snapshot may tell of none: then it is that of the snapshot.
+    /// The time of an event. A snapshot row may have none: then it is that of the snapshot.
     #[inline]
     pub fn timestamp_us(&self, content: &Content<'_, '_>) -> i64 {
         let timestamp_us = content.timestamp_us();

@@ -1,4 +1,4 @@
-//! The text of events, written into room that is there already.
+//! Event bytes, written into an existing buffer.
 //!
 //! An event is some fifty short pieces. A `Vec` keeps its length in memory, so that each piece
 //! loads and stores it; here the room that is left is two registers, which are handed on and given
@@ -19,7 +19,7 @@ const WORD: usize = 8;
 /// A text that grows into its room. It is handed on and given back, never lent to what is not
 /// inlined: an address of it would bind it to memory.
 ///
-/// What meets the end of the room is not written, nor is anything behind it, and no room is left
+/// A piece that does not fit is not written, nor is any later piece, and no room is left
 /// from then on: the text is to be written again, into more of it.
 pub struct EventWriter<'b> {
     room: &'b mut [u8],
@@ -85,7 +85,7 @@ impl<'b> EventWriter<'b> {
         self.room = write_varint(std::mem::take(&mut self.room), number);
     }
 
-    /// Bytes or a string as Avro writes them: behind their number.
+    /// Bytes or a string as Avro writes them: after their length.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.room = write_bytes(std::mem::take(&mut self.room), bytes);

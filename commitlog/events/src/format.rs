@@ -1,4 +1,4 @@
-//! How events look, as the configuration asks for it.
+//! The configured encoding of events.
 
 use std::sync::Arc;
 

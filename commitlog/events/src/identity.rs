@@ -1,6 +1,6 @@
-//! The event id: equal on all replicas, whoever reads the event and however it was stored.
+//! The event id: equal on all replicas, for every reader and storage form.
 //!
-//! The first 16 bytes of BLAKE3 over a canonical form of what the event says, padded with zeros to
+//! The first 16 bytes of BLAKE3 over a canonical form of the event, padded with zeros to
 //! whole blocks (`docs/reference/event-format.md`, "Event id").
 //! No node, segment, position or clock goes in, and no
 //! local deletion time, of which every attempt of a statement has its own.

@@ -1,4 +1,4 @@
-//! A partition key, taken apart.
+//! A partition key, split into its columns.
 
 use commitlog_core::schema::Table;
 

@@ -1,4 +1,4 @@
-//! What is prepared once for each table: names as JSON, the order of columns, the topic.
+//! Prepared once for each table: names as JSON, the order of columns, the topic.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::table_names::adjust_table;
 use crate::value::json::write_string;
 use event_encoding::encoding::Encoding;
 
-/// A column as a member of the objects that it stands in.
+/// A column as a member of JSON objects.
 pub struct Member {
     /// `"name":`
     pub name: StaticFragment,
@@ -25,7 +25,7 @@ pub struct Member {
     pub null: StaticFragment,
     /// `{"col":"name","ts":`, of a cell.
     pub cell: StaticFragment,
-    /// The name in the canonical form behind the event id.
+    /// The name in the canonical form of the event id.
     pub canonical: StaticFragment,
     /// The type of elements or map keys that are cells of their own, if equal ones of it may
     /// differ in their bytes.
@@ -77,15 +77,15 @@ pub struct TablePlan {
     pub clustering_members: Vec<Member>,
     /// The same for [`Table::columns`].
     pub column_members: Vec<Member>,
-    /// The part of `source` from `cluster` to in front of the file's name.
+    /// The part of `source` from `cluster` up to the file's name.
     pub source_cluster: Vec<u8>,
-    /// The rest of `source` behind `pos`, and the start of `after`.
+    /// The rest of `source` after `pos`, and the start of `after`.
     pub source_table: StaticFragment<64>,
-    /// The start of `cells` behind its kind, up to the partition key.
+    /// The start of `cells` after its kind, up to the partition key.
     pub cells_table: StaticFragment<64>,
-    /// The start of the canonical form behind the event id.
+    /// The start of the canonical form of the event id.
     pub canonical_start: StaticFragment,
-    /// Place of each column among all in the order of their names; empty where they stand so.
+    /// Rank of each column by name; empty if columns are in the order of their names.
     name_ranks: Vec<u32>,
 }
 
@@ -161,14 +161,14 @@ impl TablePlan {
         column.map_or(&[], |column| column.name.as_bytes())
     }
 
-    /// The name of a column in the canonical form behind the event id.
+    /// The name of a column in the canonical form of the event id.
     #[inline]
     pub fn canonical_name(&self, column: u32) -> Option<&StaticFragment> {
         let member = self.column_members.get(column as usize)?;
         Some(&member.canonical)
     }
 
-    /// Whether columns stand in the order of their names.
+    /// Whether columns are in the order of their names.
     #[inline]
     pub fn is_by_name(&self) -> bool {
         self.name_ranks.is_empty()
@@ -181,7 +181,7 @@ impl TablePlan {
     }
 }
 
-/// The type of what tells the cells of a set or map apart. Those of lists and user types go by
+/// The type that identifies the cells of a set or map. Those of lists and user types have a
 /// position.
 fn element_type(column: &Column) -> Option<CqlType> {
     match &column.cql_type {

@@ -1,4 +1,4 @@
-//! Which tables are published, and the events of their partition updates.
+//! Published tables, and the events of their partition updates.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::value::ValueError;
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::SchemaIds;
 
-/// What becomes of a table's updates.
+/// Whether a table's updates are published.
 pub(crate) enum Disposition {
     Publish(Box<PublishedTable>),
     /// Not published, for this reason.
@@ -159,7 +159,7 @@ impl Publisher {
         Some(place)
     }
 
-    /// Takes back the events of `batch` from the `events`th on.
+    /// Drops the events of `batch` from the `events`th on.
     pub fn take_back(&mut self, batch: &mut EventBatch, events: usize) {
         // None of them may wait for its id: it would be given to another event.
         self.identity.settle(batch);
@@ -287,8 +287,8 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         self.push(&Content::Write(row))
     }
 
-    /// The range that headers at a marker. Its event comes here, in front of the rows inside, so
-    /// that who applies events in order never deletes a newer row; its end is looked up ahead.
+    /// The range that starts at a marker. Its event comes before the rows inside, so
+    /// that a consumer that applies events in order never deletes a newer row. Its end is read ahead.
     fn range(
         &mut self,
         start: &Marker<'p>,
@@ -382,7 +382,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             .saturating_add(base64.saturating_mul(copies))
     }
 
-    /// Writes key and value into the room of the batch and gives their lengths; `None` if they
+    /// Writes key and value into the room of the batch and returns their lengths; `None` if they
     /// need more of it.
     #[inline]
     fn write(

@@ -80,7 +80,7 @@ impl EventReader {
         &self.format
     }
 
-    /// The next events of a segment. Without `counters` no shard says by how much it grew.
+    /// The next events of a segment. Without `counters` shards have no growth.
     pub fn read<S: Source>(
         &mut self,
         segment: &mut SegmentReader<S>,

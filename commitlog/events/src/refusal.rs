@@ -1,4 +1,4 @@
-//! Why a mutation gives no events: it waits for another schema.
+//! Why a mutation cannot be encoded: it needs another schema.
 
 use commitlog_core::error::DecodeError;
 use commitlog_core::schema::TableId;
@@ -7,7 +7,7 @@ use crate::batch::Blocked;
 use crate::value::ValueError;
 use event_encoding::schema_ids::UnregisteredSchema;
 
-/// Why a mutation gives no events. Passed on in a box: results are many and refusals few.
+/// Why a mutation cannot be encoded. Boxed, because refusals are rare.
 pub(crate) enum Refusal {
     Decode(DecodeError),
     Value(ValueError),
@@ -17,7 +17,7 @@ pub(crate) enum Refusal {
     },
     /// A range-tombstone marker without its counterpart.
     OpenRange,
-    /// What stands behind an update is no update of the same partition.
+    /// The bytes after an update are no update of the same partition.
     Misplaced,
     /// Schemas of a table that have no id yet.
     Unregistered {

@@ -43,7 +43,7 @@ impl CellPlaces {
             .unwrap_or_default()
     }
 
-    /// Whether a row says something of a column.
+    /// Whether a row writes a column.
     #[inline]
     pub fn has(&self, column: usize, row: &Row<'_>) -> bool {
         !self.of(column, row).is_empty() || is_overwritten(column, row)

@@ -1,4 +1,4 @@
-//! Text that is prepared once and written into every event.
+//! Bytes that are prepared once and written into every event.
 
 /// A text and its padding. Up to `N` bytes it is copied whole with its padding: without a call, as
 /// its length is known.

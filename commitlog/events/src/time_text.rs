@@ -1,4 +1,4 @@
-//! The text of a write time, which stands in an event again and again.
+//! The text of a write time, which is written into an event several times.
 
 use crate::digits::digits;
 

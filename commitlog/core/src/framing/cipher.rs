@@ -18,7 +18,7 @@ pub type Block = [u8; BLOCK_LENGTH];
 
 /// Decrypts chunks, each of which starts with the same vector.
 pub trait ChunkCipher: Send {
-    /// Decrypts a whole chunk in place; gives it without its padding, or `None` where the padding
+    /// Decrypts a whole chunk in place; returns it without its padding, or `None` if the padding
     /// is none.
     fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]>;
 

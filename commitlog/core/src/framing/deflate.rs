@@ -4,7 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::{BlockDecoder, wrong_length};
 
-/// The most that zlib's algorithm can give for each stored byte.
+/// The most bytes that zlib can decode from one stored byte.
 const MAX_RATIO: usize = 1032;
 const ZLIB_HEADER: bool = true;
 /// What is decoded at once where only the length is wanted.
@@ -56,7 +56,7 @@ impl BlockDecoder for Deflate {
             .map_err(|error| format!("the zlib stream is damaged: {error}"))?;
         let written = self.0.total_out() as usize;
         match status {
-            // A marker that points behind the block would be believed.
+            // A marker that points past the block would be trusted.
             Status::StreamEnd if self.0.total_in() < block.len() as u64 => {
                 Err("the zlib stream ends before its section does".to_owned())
             }

@@ -6,7 +6,7 @@
 //!                                             | P bytes                                |
 //! ```
 //!
-//! That U appears twice tells a wrong key from damage: a wrong key makes no two equal numbers.
+//! U is stored twice, so a wrong key differs from damage: it decrypts to two different numbers.
 
 use super::cipher::{BLOCK_LENGTH, Block, ChunkCipher, NoCipher, cipher};
 use super::keys::Keys;
@@ -14,7 +14,7 @@ use super::{BlockDecoder, lz4, wrong_length};
 use crate::descriptor::Encryption;
 use crate::error::SegmentError;
 
-/// Bytes of a chunk in front of its cipher text.
+/// Bytes of a chunk before its cipher text.
 pub const CHUNK_HEADER_LENGTH: usize = 8;
 const LENGTH_BYTES: usize = 4;
 const CHUNK_LENGTH: &str = "the length of an encrypted chunk is damaged";
@@ -85,7 +85,7 @@ impl Encrypted {
         self.cipher.encrypted_length(chunk.plain_length) == chunk.cipher_text.len()
     }
 
-    /// Unpacks one chunk to the start of `records`; gives its length.
+    /// Unpacks one chunk to the start of `records`; returns its length.
     fn decode_chunk(&mut self, chunk: &Chunk<'_>, records: &mut [u8]) -> Result<usize, String> {
         if !self.is_as_long_as_it_says(chunk) {
             return Err(CHUNK_LENGTH.to_owned());
@@ -113,7 +113,7 @@ impl Encrypted {
     }
 }
 
-/// The length in front of a chunk's LZ4 block, which stands there in both byte orders, and the
+/// The length before a chunk's LZ4 block, stored in both byte orders, and the
 /// block.
 fn split_length(plain: &[u8]) -> Option<(usize, &[u8])> {
     let (big_endian, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;

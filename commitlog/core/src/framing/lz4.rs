@@ -3,7 +3,7 @@
 use super::{BlockDecoder, wrong_length};
 
 const LENGTH_BYTES: usize = 4;
-/// An LZ4 sequence cannot give more bytes than this for each stored one.
+/// An LZ4 sequence cannot decode to more bytes than this for each stored one.
 pub const MAX_RATIO: usize = 255;
 
 pub struct Lz4;

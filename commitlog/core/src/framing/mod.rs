@@ -24,16 +24,16 @@ pub(crate) trait BlockDecoder: Send {
     /// more is damaged, and nothing is allocated for it.
     fn max_length(&self, stored: usize) -> usize;
 
-    /// The decoded length as the block itself says it, from its first 16 bytes, if it does.
+    /// The decoded length in the first 16 bytes of the block, if the format stores it there.
     fn stored_length(&self, start: &[u8]) -> Option<usize>;
 
-    /// The decoded length of a whole block that does not say it at its start; `None` when the
+    /// The decoded length of a whole block that does not store it at its start; `None` when the
     /// block is damaged.
     fn decoded_length(&mut self, _block: &[u8]) -> Option<usize> {
         None
     }
 
-    /// Fills `records`, which has the length that the section's header gives.
+    /// Fills `records`, which has the length in the section's header.
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String>;
 
     /// What an encrypted block needs besides.
@@ -84,7 +84,7 @@ impl Framing {
     }
 }
 
-/// Says that a block decodes, but to another length than its section's header gives.
+/// The error of a block that decodes to another length than its section's header has.
 fn wrong_length(what: &str, decoded: usize, wanted: usize) -> String {
     format!("the {what} decodes to {decoded} bytes instead of {wanted}")
 }

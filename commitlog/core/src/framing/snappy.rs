@@ -4,7 +4,7 @@ use snap::raw::{Decoder, decompress_len};
 
 use super::{BlockDecoder, wrong_length};
 
-/// A copy of three bytes gives 64 at most.
+/// A copy of three bytes decodes to 64 at most.
 const MAX_RATIO: usize = 22;
 
 #[derive(Default)]

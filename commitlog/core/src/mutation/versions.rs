@@ -1,10 +1,10 @@
 //! Columns that came back with another type: which of the types a mutation was written with.
 //!
 //! The bytes name columns only. A mutation is written by one state of its table, so each reading of
-//! an update takes one version of each column for all its rows. A reading stands when it takes the
-//! whole mutation to its exact end and each value has the form of its type. Of those that stand, the
+//! an update uses one version of each column for all its rows. A reading is valid if it takes the
+//! whole mutation to its exact end and each value has the form of its type. Of the valid ones, the
 //! one is right whose versions were there at the write times of their cells
-//! ([`version_at`]); when write times were chosen by hand and tell nothing, the only one that stands
+//! ([`version_at`]); when clients chose write times themselves, the only valid one
 //! is. Everything else is left undecided: a type is never guessed.
 
 use super::{MutationReader, OpenUpdate};
@@ -16,7 +16,7 @@ use crate::type_inference::fits;
 /// Readings that are tried of one mutation.
 pub(super) const MOST_READINGS: u32 = 256;
 
-/// A reading that stands, and what it says of the versions that it takes.
+/// A valid reading, and the versions that it uses.
 struct Reading {
     open: OpenUpdate,
     /// The write times of all cells of columns with versions are those of the versions taken.
@@ -26,7 +26,7 @@ struct Reading {
 }
 
 impl MutationReader<'_, '_> {
-    /// Decides between the readings of the current update; the cursor is in front of its rows.
+    /// Decides between the readings of the current update; the cursor is before its rows.
     #[cold]
     pub(super) fn choose(&mut self) -> Result<()> {
         let is_outermost = self.readings_left == MOST_READINGS;
@@ -70,7 +70,7 @@ impl MutationReader<'_, '_> {
             }
         }
         let agreeing = standing.iter().filter(|reading| reading.agrees).count();
-        // Where no cell tells readings apart they are the same.
+        // Readings are the same if no cell distinguishes them.
         let are_same = standing.iter().all(|reading| !reading.has_cells);
         let chosen = standing.iter().find(|reading| match agreeing {
             0 => standing.len() == 1,

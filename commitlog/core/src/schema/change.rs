@@ -1,4 +1,4 @@
-//! A change of schema that stands in the log, and what becomes of a schema by it.
+//! Schema changes in the log, and their effect on a schema.
 //!
 //! A node writes each schema change as one mutation of `system_schema` for each keyspace, before the
 //! first write that needs it (`SchemaKeyspace`): CREATE TABLE all rows of the table, ALTER TABLE its
@@ -15,7 +15,7 @@ use super::{Column, Observed, Schema, Table, TableId, TableKind};
 /// A row and its write time in microseconds.
 pub(crate) type Written<T> = (i64, T);
 
-/// What one mutation of `system_schema` says of one keyspace.
+/// The change of one keyspace in one mutation of `system_schema`.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaChange {
     pub(crate) keyspace: String,
@@ -64,7 +64,7 @@ impl SchemaChange {
         rows.filter(move |(_, row)| row.table_name == table)
     }
 
-    /// The whole table behind its row of `tables`, if it is here with all its columns. ALTER TABLE …
+    /// The whole table of a row of `tables`, if all its columns are here. ALTER TABLE …
     /// RENAME may write all columns of a key too, but deletes the old names at that.
     fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
         let (time_us, row) = row;
@@ -84,8 +84,8 @@ impl SchemaChange {
 }
 
 impl Schema {
-    /// This schema after what stands in the log. Changes may be old ones, or known from elsewhere:
-    /// what was said later counts.
+    /// This schema after changes in the log. They may be old or already known:
+    /// the later one counts.
     #[must_use]
     pub fn with_changes<'c>(&self, changes: impl IntoIterator<Item = &'c SchemaChange>) -> Self {
         let mut schema = self.clone();

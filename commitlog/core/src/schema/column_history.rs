@@ -7,7 +7,7 @@ use super::{Column, ColumnKind};
 /// `system_schema.dropped_columns` has milliseconds, so a drop time reaches to the end of its own.
 const DROP_TIME_PRECISION_US: i64 = 999;
 
-/// When a version of a column was there, as far as anybody said so. Times are in microseconds by
+/// When a version of a column existed, as far as any source knew. Times are in microseconds by
 /// the clocks that schema changes are made with; `i64::MIN` is never.
 #[derive(Debug, Clone)]
 pub struct ColumnHistory {
@@ -82,7 +82,7 @@ pub(super) fn fold(columns: &mut Vec<Column>) {
     *columns = folded;
 }
 
-/// Sets what a table that was seen whole at a time says of its columns.
+/// Sets the columns of a table that was seen whole at a time.
 pub(super) fn observe(columns: &mut [Column], time_us: i64) {
     for column in columns {
         if column.dropped_at_us.is_none() {

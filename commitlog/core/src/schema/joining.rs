@@ -1,4 +1,4 @@
-//! What several feeders at several times say of one table, as one table.
+//! One table out of what several sources knew of it at several times.
 //!
 //! Joining is commutative, associative and idempotent, so it does not matter in which order a node,
 //! a file and the log itself are heard: of each attribute what was said last counts, and of the
@@ -89,7 +89,7 @@ impl Table {
         table
     }
 
-    /// The same with its user types as grown as `definitions` say; `None` when that changes
+    /// This table with its user types as in `definitions`; `None` if that changes
     /// nothing.
     pub(super) fn grown(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
         let mut table = self.clone();

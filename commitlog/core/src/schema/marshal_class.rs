@@ -11,7 +11,7 @@ pub(super) const NESTING_LIMIT: usize = 64;
 /// The package of Cassandra's own types; a class name without a package belongs to it.
 pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 
-/// Reads a class name with its parameters; gives the type and whether it is stored cell by cell
+/// Reads a class name with its parameters; returns the type and whether it is stored cell by cell
 /// when it is the type of a column.
 ///
 /// A class that has no CQL type becomes [`CqlType::Custom`] with its full text. `DateType`, an

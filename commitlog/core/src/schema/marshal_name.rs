@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::marshal_class::PACKAGE;
 use crate::cql_type::{CqlType, UserType};
 
-/// Cassandra's name of a column's type, as `AbstractType#toString` gives it.
+/// Cassandra's name of a column's type (`AbstractType#toString`).
 ///
 /// `multi_cell` and `reversed` are those of the column ([`super::Column`]). Frozen collections and
 /// user types stand in `FrozenType(…)`; inside of anything frozen, and inside of tuples, no further

@@ -1,10 +1,10 @@
-//! What the bytes do not say: the tables behind the table ids and the types behind the column
+//! What the bytes lack: the tables of table ids and the types of column
 //! names.
 //!
 //! A [`Schema`] is immutable; a change of schema makes another one, with [`Schema::merged`] out of
-//! what a node or a file says, and with [`Schema::with_changes`] out of the log itself. Both keep
+//! a node or a file, and with [`Schema::with_changes`] out of the log itself. Both keep
 //! every table and every version of every column that was ever seen, because a segment may be older
-//! than any schema change, and both give the same in whatever order they are told.
+//! than any schema change, and both give the same result in any order.
 
 mod change;
 mod column_history;
@@ -55,7 +55,7 @@ pub enum SchemaError {
     },
 }
 
-/// Where a column stands in its table.
+/// The role of a column in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
     PartitionKey,
@@ -84,9 +84,9 @@ pub struct Column {
 /// When a table was seen, in microseconds; no part of what the table is.
 #[derive(Debug, Clone, Copy)]
 pub struct Observed {
-    /// The last time that somebody told of it.
+    /// The last time that a source had the table.
     pub as_of_us: i64,
-    /// The last time that somebody told of all of its columns.
+    /// The last time that a source had all of its columns.
     pub whole_us: i64,
 }
 
@@ -259,7 +259,7 @@ impl Schema {
         schema
     }
 
-    /// Adds what a table says to what is known of it.
+    /// Merges a table into the known one.
     fn insert(&mut self, table: &Arc<Table>) {
         let id = table.id;
         let known = self.tables.get(&id).or_else(|| self.fragments.get(&id));

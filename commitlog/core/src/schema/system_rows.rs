@@ -122,7 +122,7 @@ fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>, SchemaEr
     Ok(declarations)
 }
 
-/// A column as a row of `columns` or `dropped_columns` tells of it.
+/// A column by its row of `columns` or `dropped_columns`.
 pub(super) fn column(
     name: String,
     type_name: &str,
@@ -148,7 +148,7 @@ pub(super) fn drop_time_us(row: &DroppedColumnRow) -> Option<i64> {
     row.dropped_time.checked_mul(1000)
 }
 
-/// Whether the flags of a table say that it holds counters.
+/// Whether the flags of a table mark it as a counter table.
 pub(super) fn is_counter(row: &TableRow) -> bool {
     let is_counter_flag = |flag: &String| flag.eq_ignore_ascii_case("counter");
     (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_counter_flag))

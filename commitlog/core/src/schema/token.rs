@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    /// What stands between two quotes; a doubled quote inside stands for one.
+    /// The text between two quotes; a doubled quote inside is one quote.
     fn quoted(&mut self, quote: char, what: &str) -> Result<String, SchemaError> {
         let mut unescaped = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();

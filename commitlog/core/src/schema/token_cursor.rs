@@ -3,7 +3,7 @@
 use super::SchemaError;
 use super::token::{Token, TokenKind};
 
-/// Walks over tokens; every `expect_…` names what it wanted and what stands there instead.
+/// Walks over tokens; every `expect_…` error names the expected and the actual token.
 pub(super) struct TokenCursor<'a> {
     tokens: &'a [Token<'a>],
     position: usize,

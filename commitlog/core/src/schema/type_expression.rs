@@ -30,12 +30,12 @@ pub(super) enum TypeExpression {
 }
 
 impl TypeExpression {
-    /// Reads a type from tokens and leaves the cursor behind it.
+    /// Reads a type from tokens; the cursor is after it then.
     pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self, SchemaError> {
         Self::parse_nested(tokens, 0)
     }
 
-    /// Makes expressions equal that only stand in different lines.
+    /// Makes expressions equal that differ only in their lines.
     pub fn forget_lines(&mut self) {
         match self {
             Self::Known { .. } => {}

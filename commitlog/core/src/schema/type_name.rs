@@ -119,7 +119,7 @@ impl UserTypes {
     /// Resolves declarations that may refer to each other in any order.
     ///
     /// # Errors
-    /// The declaration that cannot be resolved and the reason: a name that nobody declares, one
+    /// The declaration that cannot be resolved and the reason: an undeclared name, one
     /// that leads back to the type itself, or too deep a nesting.
     pub(super) fn resolve_all(declarations: Vec<UserTypeDeclaration>) -> Result<Self, TypeFailure> {
         let mut types = Self::default();
@@ -194,7 +194,7 @@ impl UserTypes {
         Ok(Resolved { value, depth })
     }
 
-    /// The type behind an expression, and whether it is stored cell by cell as a column's type.
+    /// The type of an expression, and whether a column of it is stored cell by cell.
     pub(super) fn resolve(
         &self,
         expression: &TypeExpression,

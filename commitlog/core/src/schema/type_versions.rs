@@ -38,7 +38,7 @@ pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
     }
 }
 
-/// Of two forms of one type ([`is_same`]) the one that says more; field names are the newer ones.
+/// Of two forms of one type ([`is_same`]) the one with more fields; field names are the newer ones.
 pub(super) fn joined(newer: &CqlType, older: &CqlType) -> CqlType {
     let boxed = |newer: &CqlType, older: &CqlType| Box::new(joined(newer, older));
     match (newer, older) {
@@ -91,7 +91,7 @@ pub(super) struct TypeVersion {
 }
 
 /// Every definition of every user type that was seen, by keyspace and name; the one that was seen
-/// last stands last.
+/// last comes last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TypeVersions {
     versions: FxHashMap<(String, String), Vec<TypeVersion>>,
@@ -203,7 +203,7 @@ fn declaration(keyspace: &str, name: &str, version: &TypeVersion) -> UserTypeDec
     }
 }
 
-/// A type with its user types as grown as `definitions` (oldest first) say.
+/// A type with its user types as in `definitions` (oldest first).
 pub(super) fn grown(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
     let boxed = |inner: &CqlType| Box::new(grown(inner, definitions));
     match cql_type {

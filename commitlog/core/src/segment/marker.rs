@@ -3,7 +3,7 @@
 /// Bytes of a marker.
 pub const MARKER_LENGTH: u64 = 8;
 
-/// The eight bytes in front of a section.
+/// The eight bytes before a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marker {
     /// Physical offset of the next marker.
@@ -26,7 +26,7 @@ impl Marker {
         }
     }
 
-    /// What stands where the node has not synced yet, and behind the last section.
+    /// Where the node has not synced yet, and after the last section.
     pub fn is_zero(&self) -> bool {
         self.end == 0 && self.crc == 0
     }

@@ -150,7 +150,7 @@ impl<S: Source> SegmentReader<S> {
         self.position = position;
     }
 
-    /// Brings the next whole record into memory, or says what stands there instead.
+    /// Loads the next whole record, or reports what is there instead.
     ///
     /// `limit`: only sections whose logical end is at most this are read. `complete`: the file
     /// does not change any more, so an unreadable marker is damage; otherwise it is "not yet".
@@ -172,7 +172,7 @@ impl<S: Source> SegmentReader<S> {
         };
         let left = section.end.saturating_sub(self.position);
         let mut found = inspect(self.bytes(), left);
-        // A large record needs two loads: its header gives its size.
+        // A large record needs two loads: its size is in its header.
         while let Found::NeedsBytes(wanted) = found {
             let before = self.bytes().len();
             let decoder = self.chain.decoder_mut();

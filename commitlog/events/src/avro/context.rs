@@ -1,4 +1,4 @@
-//! What the values of one read have in common.
+//! Shared by all values of one read.
 
 use super::plan::string;
 use crate::event::Op;
@@ -6,9 +6,9 @@ use crate::format::EventFormat;
 use crate::static_fragment::StaticFragment;
 use event_encoding::avro::varint;
 
-/// What the values of one read have in common.
+/// Shared by all values of one read.
 pub struct AvroContext {
-    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
+    /// The start of a value for each [`Op`], up to the event's time in `source`.
     starts: [StaticFragment<128>; Op::ALL.len()],
     /// File name of the segment.
     pub file: Vec<u8>,

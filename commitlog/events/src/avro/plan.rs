@@ -1,4 +1,4 @@
-//! What is prepared once for each table that is written as Avro.
+//! Prepared once for each table that is written as Avro.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {
                 .unwrap_or(false),
         })
         .collect();
-    // The column that there is has the name; versions of it that were dropped tell their type.
+    // The existing column has the name; dropped versions of it have their type in the name.
     for is_dropped in [false, true] {
         for (column, field) in columns_of(table).zip(&mut fields) {
             if column.dropped_at_us.is_some() == is_dropped && !field.is_left_out {

@@ -2,7 +2,7 @@
 //!
 //! Every record has a name of its own in its schema, a type that is met again is a reference, and
 //! every column is nullable with the default null, so that a schema with more or fewer columns
-//! reads what was written before. What the members of an event mean stands in `connect.name`, as
+//! reads what was written before. The meaning of an event's members is in `connect.name`, as
 //! Confluent's converter writes it for Debezium.
 
 use commitlog_core::cql_type::CqlType;
@@ -15,7 +15,7 @@ use event_encoding::avro_names::{NameAdjustment, unique_name};
 
 /// Namespace of the records that are the same for all tables and are not Debezium's.
 const OURS: &str = "cdc_sidecar";
-/// Digits that Connect's converter says a decimal has.
+/// The precision of a decimal by Connect's converter.
 const CONNECT_PRECISION: u32 = 64;
 const SNAPSHOTS: &str =
     "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
@@ -31,7 +31,7 @@ pub struct AfterField {
     pub is_left_out: bool,
 }
 
-/// Names of records that are taken in a schema, and what they stand for.
+/// Names of records in a schema, and their types.
 pub struct SchemaWriter {
     modes: ValueModes,
     names: NameAdjustment,
@@ -108,7 +108,7 @@ impl SchemaWriter {
         .to_string()
     }
 
-    /// What a write says of one column.
+    /// The schema of one column in `after`.
     fn cell(&mut self, column: &Column, field: &AfterField) -> Value {
         let mut fields = vec![
             optional("value", self.of_type(&column.cql_type)),
@@ -294,7 +294,7 @@ fn array(items: Value) -> Value {
     Value::Object(members.into_iter().collect())
 }
 
-/// A type with what Debezium says that it means.
+/// A type with a semantic type of Debezium.
 fn meaning(ty: &str, name: &str) -> Value {
     json!({"type": ty, "connect.version": 1, "connect.name": name})
 }

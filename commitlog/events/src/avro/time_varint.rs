@@ -1,4 +1,4 @@
-//! A write time as Avro writes it, which stands in an event again and again.
+//! A write time as Avro, which is written into an event several times.
 
 use crate::event_writer::EventWriter;
 use event_encoding::avro::varint;

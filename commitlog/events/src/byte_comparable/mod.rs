@@ -1,7 +1,7 @@
 //! Clustering keys as bytes that compare as the keys do.
 //!
-//! `memcmp` of two encodings of the same columns gives what Cassandra's `ClusteringComparator`
-//! gives of the keys; keys that it holds equal have equal bytes; no encoding is a prefix of
+//! `memcmp` of two encodings of the same columns equals Cassandra's `ClusteringComparator`
+//! of the keys; keys that it holds equal have equal bytes; no encoding is a prefix of
 //! another. So an event consumer can sort, join and cut ranges without knowing a type.
 //!
 //! A component is a header byte and, for a value, bytes of its type (`docs/reference/types.md`):

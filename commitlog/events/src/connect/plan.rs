@@ -1,4 +1,4 @@
-//! What is prepared once for each table whose keys or values are not plain JSON.
+//! Prepared once for each table whose keys or values are not plain JSON.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl PartEncoding {
         schema: impl FnOnce(ValueModes) -> Schema,
     ) -> Self {
         let modes = match encoding {
-            // Java shows the digits, not the bytes behind them.
+            // Java shows the digits, not the bytes.
             Encoding::Text => modes.with_digits(),
             _ => modes,
         };

@@ -113,7 +113,7 @@ impl<'j> Reader<'j> {
         out.push(b'}');
     }
 
-    /// Goes through what stands between brackets, with commas between.
+    /// Reads the items between brackets, separated by commas.
     fn enclosed(&mut self, open: u8, close: u8, mut each: impl FnMut(&mut Self)) {
         self.bump(open);
         while !self.rest.is_empty() && !self.bump(close) {
@@ -142,7 +142,7 @@ impl<'j> Reader<'j> {
         std::str::from_utf8(self.token()).ok()?.parse().ok()
     }
 
-    /// Appends what a string says.
+    /// Appends the content of a string.
     fn string(&mut self, out: &mut Vec<u8>) {
         let quoted = self.quoted();
         let inner = quoted.get(1..quoted.len().saturating_sub(1));

@@ -63,7 +63,7 @@ impl TableSchemas<'_> {
         format!("{NAMESPACE}.{}.{keyspace}.{table}.{name}", self.prefix)
     }
 
-    /// What a write says of one column.
+    /// The schema of one column in `after`.
     fn cell(&self, column: &Column) -> Schema {
         let mut fields = vec![
             ("value", self.of_type(&column.cql_type)),

@@ -1,4 +1,4 @@
-//! What is remembered of counters, so that a shard's event can say by how much it grew.
+//! The last shards of counters, from which events compute growth.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct CellPlace {
 
 /// The newest shards of the counters that were met last, in bounded memory.
 ///
-/// A growth is told only when it is certain: the shard's clock is larger than that of the one
+/// A growth is reported only when it is certain: the shard's clock is larger than that of the one
 /// remembered. A repeat, an older shard that comes late, and the first one after a deletion, after
 /// a restart or after it was forgotten have none. What a mutation changes is settled by
 /// [`Self::settle`] or taken back by [`Self::revert`], so one that is refused and read again is
@@ -79,7 +79,7 @@ impl CounterHistory {
         self.young.is_empty() && self.old.is_empty()
     }
 
-    /// Remembers a shard and tells by how much it grew, where that is certain.
+    /// Stores a shard and returns its growth if that is certain.
     pub fn follow(&mut self, cell: &CellPlace, shard: &Shard) -> Option<Growth> {
         // The others are no totals, or no leader's own.
         if shard.kind != ShardKind::Global {
@@ -102,7 +102,7 @@ impl CounterHistory {
         })
     }
 
-    /// Forgets a cell, whose shards may begin anew behind a deletion.
+    /// Forgets a cell, whose shards may restart after a deletion.
     pub fn forget_cell(&mut self, cell: &CellPlace) {
         self.forget(&[&cell.partition, &cell.row, &cell.column]);
     }

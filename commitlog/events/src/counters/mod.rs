@@ -1,4 +1,4 @@
-//! Counters in events. A record holds what one leader has counted so far: neither the counter's
+//! Counters in events. A record holds the count of one leader so far: neither the counter's
 //! value nor a change of it (format notes §6.4). An event shows it as such, and the change where
 //! the shard before it is remembered.
 
@@ -25,7 +25,7 @@ pub struct CounterDelta {
     pub growth: Option<Growth>,
 }
 
-/// Reads what an event's content says of counters, and remembers it. Live counter cells append
+/// Reads and stores the counters in an event's content. Live counter cells append
 /// their column and shards to `news`.
 pub fn follow(
     history: Option<&mut CounterHistory>,
@@ -38,7 +38,7 @@ pub fn follow(
     let mut history = history;
     let partition = hash(&[&plan.table.id.0, key]);
     match content {
-        // Behind a deletion shards may begin anew or go on, by what the leader's cache holds.
+        // After a deletion shards may restart or continue, depending on the leader's cache.
         Content::PartitionDeletion(_) | Content::RangeDeletion { .. } => {
             if let Some(history) = history {
                 history.forget_partition(&partition);
@@ -150,7 +150,7 @@ pub fn write_shards(out: &mut Vec<u8>, shards: &[CounterDelta]) {
     out.extend_from_slice(b"]}");
 }
 
-/// What `kind` says of a shard; nothing of those of present releases.
+/// The `kind` of a shard; `None` for shards of current releases.
 pub(crate) fn kind_name(kind: ShardKind) -> Option<&'static str> {
     match kind {
         ShardKind::Global => None,

@@ -411,7 +411,7 @@ fn shown_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor.array_end(out)
 }
 
-/// Whether another version of the column is written: its member stands for the column.
+/// Whether another version of the column is written: its member replaces the column.
 #[cold]
 fn is_written_otherwise<'w, V: EventVisitor<'w>>(
     visitor: &mut V,

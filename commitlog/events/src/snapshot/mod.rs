@@ -1,8 +1,8 @@
-//! Rows that were there before: pages of a `SELECT` to events (`docs/reference/event-format.md`,
+//! Existing rows: pages of a `SELECT` as events (`docs/reference/event-format.md`,
 //! "Snapshots").
 //!
-//! [`Selection`] says what is selected, [`page`] takes the body of an answer apart, [`row`] makes
-//! of one answered row what a mutation would have been, and [`SnapshotEncoder`] gives it to the
+//! [`Selection`] lists the selected columns, [`page`] parses the body of a result, [`row`] makes
+//! of one result row the row of a mutation, and [`SnapshotEncoder`] passes it to the
 //! encoder of the log's events.
 
 mod page;
@@ -48,7 +48,7 @@ pub fn token_of(position: u64) -> i64 {
     (position ^ (1 << 63)).cast_signed()
 }
 
-/// Why a page gives no events.
+/// Why a page cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
     #[error("a page of the result: {0}")]
@@ -78,7 +78,7 @@ pub struct SnapshotEncoder {
     format: Arc<EventFormat>,
     plan: TablePlan,
     selection: Selection,
-    /// The beginning of the copy, which stands for the time of rows that tell of none.
+    /// The start of the snapshot, which is the time of rows without one.
     snapshot_us: i64,
     rows: RowMaker,
     scratch: Scratch,
@@ -183,7 +183,7 @@ impl SnapshotEncoder {
         Ok(batch)
     }
 
-    /// The events of one row, the static row in front of the first one of its partition; gives
+    /// The events of one row, the static row before the first one of its partition; returns
     /// the token.
     fn row(
         &mut self,

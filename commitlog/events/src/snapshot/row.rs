@@ -1,7 +1,7 @@
 //! One answered row as the row of a mutation.
 //!
-//! What the answer does not tell, it cannot get wrong: a time that is not known is the oldest one
-//! that there is, so that everything the log says of the same place wins over it.
+//! An unknown time is the oldest one
+//! that exists, so that every change of the same cell in the log takes precedence.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Row};
@@ -13,9 +13,9 @@ use crate::event::OLDEST_US;
 use crate::value::{Reader, ValueError};
 
 /// 2010-01-01 in the 100 ns since 1582 that a time UUID counts: between the elements that were put
-/// in front of a list (`Lists.Prepender`, whose times run backwards from there) and those behind.
+/// before a list (`Lists.Prepender`, whose times run backwards from there) and those after it.
 const LIST_MIDDLE: u64 = 134_815_968_000_000_000;
-/// Drop times are told in milliseconds.
+/// Drop times are in milliseconds.
 const DROP_PRECISION_US: i64 = 1_000;
 
 /// A path of an element; a list's is a time UUID, a user type's the index of its field.
@@ -133,7 +133,7 @@ impl RowMaker {
         Ok(())
     }
 
-    /// Each element a cell, with its own times where the server tells them.
+    /// One cell for each element, with its own times if the server returns them.
     fn elements<'r>(
         &'r self,
         answered: &PageRow<'r>,

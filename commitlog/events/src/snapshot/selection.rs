@@ -1,4 +1,4 @@
-//! What is selected of a table, and where each part of it stands in an answered row.
+//! The selected columns of a table, and their places in a result row.
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, ColumnKind, Table};
@@ -6,7 +6,7 @@ use commitlog_core::schema::{Column, ColumnKind, Table};
 use super::SnapshotError;
 use super::page::PageRow;
 
-/// Whether the server tells the times of the elements of a collection: `WRITETIME` and `TTL` of
+/// Whether the server returns the times of the elements of a collection: `WRITETIME` and `TTL` of
 /// them give lists from Cassandra 5.0 on and are refused by older releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementTimes {
@@ -22,7 +22,7 @@ pub(super) struct SelectedColumn {
     pub cql_type: CqlType,
     pub multi_cell: bool,
     pub is_static: bool,
-    /// Where its value stands; its write time and TTL, where they are selected, follow.
+    /// The index of its value; write time and TTL, if they are selected, follow.
     pub place: usize,
     pub has_times: bool,
     /// When a column of this name was dropped last, in microseconds.
@@ -82,7 +82,7 @@ impl Selection {
         }
     }
 
-    /// The statement for the tokens behind `after` up to and including `to`.
+    /// The statement for tokens greater than `after`, up to and including `to`.
     pub fn cql(&self, after: i64, to: i64) -> String {
         let token = format!("token({})", self.partition_key.join(","));
         format!(
@@ -129,7 +129,7 @@ impl Selection {
         true
     }
 
-    /// The raw partition key: of several columns each behind its length, in front of a zero byte.
+    /// The raw partition key; several columns have a length before and a zero byte after each value.
     pub(super) fn write_key(
         &self,
         row: &PageRow<'_>,

@@ -1,5 +1,5 @@
 //! The structure of a segment as lines of JSON, each thing with its place: header, sections,
-//! records with the tree of their mutations, gaps, and what stands behind the chain
+//! records with the tree of their mutations, gaps, and the bytes after the chain
 //! (`docs/reference/dump-format.md`, "The structure").
 //!
 //! With a schema the trees are whole; without one, or where it lacks a table, they go as far as
@@ -48,7 +48,7 @@ impl StructureWriter {
         self.decoder.schema()
     }
 
-    /// The next lines, `max_bytes` and what the last one has more; none behind the end. `limit`
+    /// The next lines, at least `max_bytes` of them; none after the end. `limit`
     /// and `complete` as in [`SegmentReader::fill`].
     pub fn write<S: Source>(
         &mut self,
@@ -188,7 +188,7 @@ impl StructureWriter {
     }
 }
 
-/// Bytes of a record in front of its payload.
+/// Bytes of a record before its payload.
 const RECORD_HEAD_BYTES: u64 = 8;
 
 fn header<S: Source>(segment: &SegmentReader<S>) -> Value {

@@ -27,7 +27,7 @@ const MODES: ValueModes = ValueModes {
     duration: DurationMode::Nanos,
 };
 
-/// One payload and where it stands.
+/// One payload and its position.
 pub struct MutationTree<'d, 'p> {
     pub decoder: &'d mut Decoder,
     pub version: Version,
@@ -37,7 +37,7 @@ pub struct MutationTree<'d, 'p> {
 }
 
 impl MutationTree<'_, '_> {
-    /// `{"updates": n, "tree": […]}`; what cannot be decoded stands in `undecoded`.
+    /// `{"updates": n, "tree": […]}`; what cannot be decoded is in `undecoded`.
     pub fn read(self) -> Value {
         let Self {
             decoder,
@@ -118,12 +118,12 @@ impl<'p> Updates<'p> {
                 update.read(&head, table, members, &mut row)?;
             }
         }
-        // Nothing may be left behind the last one.
+        // No bytes may follow the last one.
         mutation.next_update().map(|_| ())
     }
 }
 
-/// What an update says without a schema, and the names that the schema has for it.
+/// The parts of an update that need no schema, and the names that the schema has for them.
 fn head_of(head: &UpdateHead<'_>, table: Option<&Arc<Table>>, index: u64, at: u64) -> Value {
     let key_values = table.and_then(|table| {
         let partition = Partition::of(table, head.key)?;

@@ -74,7 +74,7 @@ fn column_list(
     Ok((columns, keys))
 }
 
-/// `name type [STATIC] [PRIMARY KEY]`; true when PRIMARY KEY stands there. Other attributes, such
+/// `name type [STATIC] [PRIMARY KEY]`; true if PRIMARY KEY is present. Other attributes, such
 /// as masks, are left out.
 pub(super) fn column(
     tokens: &mut TokenCursor<'_>,

@@ -4,7 +4,7 @@ use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::{SchemaError, TableId};
 
-/// What a WITH clause says about the bytes; all other options are left out.
+/// The options of a WITH clause that change the bytes.
 #[derive(Default)]
 pub(super) struct Options {
     pub id: Option<TableId>,

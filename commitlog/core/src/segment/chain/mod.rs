@@ -191,7 +191,7 @@ impl<S: Source> Chain<S> {
             && !self.file().is_marker(marker.end)?
             && self.file().find_marker(reach.position, length)?.is_some()
         {
-            // Records tell of a wrong end where it should be, which may have been passed by now.
+            // Records show a wrong end only where the right one is, and the position may be past it.
             return self.open_at_position(reach, length);
         }
         let leads_on =
@@ -210,12 +210,12 @@ impl<S: Source> Chain<S> {
                 self.open_damaged(marker.end, reach, length, cause)
             }
             (false, false) if self.is_plain() => self.open_unmarked(reach, length),
-            // Where logical and physical positions differ, those behind are not known.
+            // If logical and physical positions differ, later ones are unknown.
             (false, false) => Ok(self.give_up("a sync marker is damaged")),
         }
     }
 
-    /// Where no marker stands: the end of the log, or a hole before a position that an index named.
+    /// At a missing marker: the end of the log, or a hole before a position that an index named.
     fn end_of_chain(&mut self, reach: Reach, length: u64) -> Result<Opened, SegmentError> {
         let reached = self.marker_logical.max(reach.position);
         if !reach.is_complete || self.has_ended() {
@@ -224,7 +224,7 @@ impl<S: Source> Chain<S> {
         if !self.is_plain() {
             let is_short =
                 reached < self.expected_end || self.is_before_completed(reached, length)?;
-            // Where logical and physical positions differ, those behind are not known.
+            // If logical and physical positions differ, later ones are unknown.
             return Ok(if is_short {
                 self.give_up("the chain ends before a position that an index of the node names")
             } else {
@@ -232,7 +232,7 @@ impl<S: Source> Chain<S> {
             });
         }
         if reached >= self.expected_end {
-            // A replay names the length of the file. Markers behind a hole prove what was there.
+            // A replay names the length of the file. Later markers prove that the hole had records.
             let is_replayed = self.completed_at == length;
             let at = self.marker_physical;
             return Ok(
@@ -256,14 +256,14 @@ impl<S: Source> Chain<S> {
     }
 
     /// Whether a chain of blocks that ends here misses the number beside COMPLETED, logical or
-    /// physical as it may be. Blocks leave no room behind them, so a replayed file is all chain.
+    /// physical as it may be. No space follows blocks, so a replayed file is all chain.
     fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool, SegmentError> {
         let is_whole = reached == self.completed_at && self.marker_physical == length;
         let is_short = !is_whole && self.marker_physical < self.completed_at;
         Ok(is_short && !self.is_unfinished_sync(length)?)
     }
 
-    /// Whether what stands here is what a killed node leaves of an encrypted section: the node
+    /// Whether a killed node left a part of an encrypted section here: the node
     /// stores the chunks first and their marker last, so nothing of it was synced.
     fn is_unfinished_sync(&self, length: u64) -> Result<bool, SegmentError> {
         if self.file().descriptor().encryption.is_none() {
@@ -293,7 +293,7 @@ impl<S: Source> Chain<S> {
         let is_right = marker.is_plausible(at, length)
             && (self.is_plain() || self.decoder.is_block(at + MARKER_LENGTH, marker.end)?);
         if is_right {
-            // Records of a plain section tell by themselves where it does not end.
+            // Records of a plain section show where it does not end.
             return self.open_chained(marker.end, reach, length);
         }
         if let Some(next) = self.file().find_marker(at + MARKER_LENGTH, length)? {
@@ -331,7 +331,7 @@ impl<S: Source> Chain<S> {
         })
     }
 
-    /// Opens the section behind the current marker, whose physical end is `end`.
+    /// Opens the section after the current marker, whose physical end is `end`.
     fn open_chained(
         &mut self,
         end: u64,

@@ -53,7 +53,7 @@ impl<S: Source> Chain<S> {
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
 
-    /// Opens a plain section at a place where no good marker stands, and reports it.
+    /// Opens a plain section without a good marker, and reports it.
     pub(super) fn open_unmarked(
         &mut self,
         reach: Reach,
@@ -65,14 +65,14 @@ impl<S: Source> Chain<S> {
         }
         let next = self.file().find_marker(at + 1, length)?;
         let (gap, content) = if self.file().is_record(at, length)? {
-            // What the node has not synced stands behind eight zeros, so this was synced.
+            // Records that the node has not synced follow eight zeros, so this one was synced.
             let cause = "a sync marker points into its own section; the whole section is read";
             let before = self.section_marker;
             (Gap::new(before, Some(before + MARKER_LENGTH), cause), at)
         } else {
             let is_synced = (at + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
-                // Records may stand here that the node never synced.
+                // Records may be here that the node never synced.
                 return Ok(self.give_up("a sync marker is damaged"));
             }
             let cause = "a sync marker is damaged; its records are read";
@@ -86,7 +86,7 @@ impl<S: Source> Chain<S> {
         Ok(Opened::Gap(gap))
     }
 
-    /// Ends a section without a next marker where an index of the node says that it was synced.
+    /// Ends a section without a next marker at the synced end in an index of the node.
     fn end_where_expected(&mut self) {
         let end = self.expected_end;
         if let Some(section) = &mut self.section

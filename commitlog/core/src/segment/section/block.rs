@@ -5,8 +5,8 @@
 //! marker | L: 4 | block        L bytes of records when it is decoded
 //! ```
 //!
-//! No checksum covers L, and all positions behind it depend on it. So it is believed when the block
-//! says the same or decodes to it.
+//! No checksum covers L, and all later positions depend on it. So L is trusted if the block
+//! has the same length or decodes to it.
 
 use super::{SectionDecoder, reuse};
 use crate::error::SegmentError;
@@ -14,12 +14,12 @@ use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
 use crate::segment::marker::{MARKER_LENGTH, Marker};
 use crate::source::Source;
 
-/// Bytes of a block from which a decoder may tell its decoded length.
+/// Bytes of a block that may contain its decoded length.
 pub(super) const BLOCK_START: usize = 16;
 /// A compressor makes no more than this of nothing.
 const MAX_EMPTY_BLOCK: usize = 16;
-/// Of the records of one section. Cassandra's buffer for a section has the size of a segment, 32 MiB
-/// unless `commitlog_segment_size` says otherwise; without a bound 64 KiB of Zstandard take 2 GiB.
+/// Bytes of the records of one section. Cassandra's buffer for a section has the size of a segment, 32 MiB
+/// unless `commitlog_segment_size` differs; without a bound 64 KiB of Zstandard take 2 GiB.
 const MAX_SECTION_BYTES: usize = 512 << 20;
 
 /// The bytes of one block as they are stored.
@@ -31,14 +31,14 @@ pub(super) struct StoredBlock {
     decoded: Option<(u64, u64, usize)>,
 }
 
-/// What the start of a block section says.
+/// The start of a block section.
 struct BlockHeader {
-    /// Of the records, by the section.
+    /// Bytes of the records, by the section.
     length: usize,
-    /// The same by the block, if it says it.
+    /// Bytes of the records by the block, if the block has them.
     own_length: Option<usize>,
     max_length: usize,
-    /// Of the block.
+    /// Bytes of the block.
     stored: usize,
 }
 
@@ -65,7 +65,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Where an empty block section ends whose marker leads to no other: at the next marker if it
-    /// is as near as it must be, since there is nothing to decode that would tell.
+    /// is near enough, since there is nothing to decode as a proof.
     pub fn empty_block_end(
         &self,
         at: u64,
@@ -108,7 +108,7 @@ impl<S: Source> SectionDecoder<S> {
         {
             return Ok(Some(decoded));
         }
-        // The block is damaged; nothing says that its length is too. A short one of a section
+        // The block is damaged; its length need not be. A short one of a section
         // without records is one of nothing.
         let least = usize::from(header.stored > MAX_EMPTY_BLOCK);
         Ok(Some(header.length).filter(|length| (least..=header.max_length).contains(length)))

@@ -4,7 +4,7 @@
 //! a compressor copy whole records of the same section to another place, where their checksums are
 //! as good as before. So a block in which anything is wrong is looked at as a whole before any of
 //! it is given: a record that repeats an earlier one is left out. If it was written twice, the
-//! first one says the same.
+//! first one has the same content.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ const BROKEN: &str = "the checksum of a record's size does not match";
 
 impl<S: Source> SectionDecoder<S> {
     /// The ranges of the decoded block in the buffer that are not to be read; none in a good one.
-    /// `failure` says why decoding stopped early: then nothing behind the first doubt is read.
+    /// `failure` is why decoding stopped early: then nothing after the first doubt is read.
     pub(super) fn block_gaps(
         &self,
         end: u64,

@@ -78,7 +78,7 @@ const fn pairs() -> [[u8; 2]; 4096] {
     pairs
 }
 
-/// `"/192.0.2.1"`: what Java's `InetAddress#toString` says of an address without a name.
+/// `"/192.0.2.1"`: Java's `InetAddress#toString` of an address without a name.
 pub(super) fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
     let start = out.len();
     out.extend_from_slice(b"\"/");

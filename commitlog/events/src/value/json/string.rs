@@ -4,7 +4,7 @@ const BLOCK: usize = 32;
 /// Appends a JSON string of UTF-8 bytes, with the quotes.
 ///
 /// Bytes that are no UTF-8 become U+FFFD: the server accepts none, and an event that cannot be
-/// parsed would be worse. The raw bytes stand in the event's `cells`.
+/// parsed would be worse. The raw bytes are in the event's `cells`.
 pub fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len().saturating_add(2));
     out.push(b'"');

@@ -31,7 +31,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Lists with 32-bit offsets: where the elements of each row stand.
+/// Lists with 32-bit offsets of the elements of each row.
 struct Ranges<'a> {
     offsets: &'a [i32],
     array: &'a dyn Array,

@@ -1,8 +1,8 @@
 //! Arrow arrays across the border of Python, by Arrow's C data interface: an object with
-//! `__arrow_c_array__` gives two capsules, and gets them.
+//! `__arrow_c_array__` returns two capsules, and this crate reads such capsules.
 //!
 //! The one place of the project with `unsafe` code: a capsule holds the address of a C structure,
-//! and that it is what the capsule's name says has to be believed.
+//! and only the capsule's name tells its type.
 
 use std::ffi::CStr;
 
@@ -72,7 +72,7 @@ fn import(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResu
     // SAFETY: a capsule of this name holds a C array; it is moved out and marked as released, so
     // that the capsule's end does not release it again.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
-    // SAFETY: both come from one `__arrow_c_array__`, which has to give them agreeing.
+    // SAFETY: both are of one `__arrow_c_array__` call, so they have to agree.
     unsafe { from_ffi(array, schema) }.map_err(|error| refused(&error))
 }
 

@@ -42,7 +42,7 @@ impl DecodeError {
     /// Whether another schema may make the payload readable.
     ///
     /// A wrong type shows as any kind of nonsense, so every error may; these are the ones that
-    /// say so themselves.
+    /// are certain.
     pub fn asks_for_schema(&self) -> bool {
         matches!(self, Self::UnknownTable(_) | Self::UnknownColumn(_))
     }

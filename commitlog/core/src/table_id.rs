@@ -26,7 +26,7 @@ impl TableId {
         self.uuid_version() == Some(3)
     }
 
-    /// Whether the id is a time UUID, as Cassandra gives to user tables.
+    /// Whether the id is a time UUID, as user tables have.
     pub fn is_time_based(self) -> bool {
         self.uuid_version() == Some(1)
     }

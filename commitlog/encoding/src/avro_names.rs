@@ -25,7 +25,7 @@ impl NameAdjustment {
         }
     }
 
-    /// The name that Debezium's `SchemaNameAdjuster` gives to a field. The empty name, which columns
+    /// The name of a field by Debezium's `SchemaNameAdjuster`. The empty name, which columns
     /// of compact tables may have, becomes an underscore.
     pub fn adjust(self, name: &str) -> String {
         let mut adjusted = String::with_capacity(name.len());

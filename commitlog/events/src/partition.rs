@@ -11,8 +11,8 @@ pub struct Partition<'p> {
 }
 
 impl<'p> Partition<'p> {
-    /// Takes a key apart: one column is the key itself, several are each behind a length and in
-    /// front of a zero byte (`CompositeType`, §6.3). `None` when it does not fit the table.
+    /// Splits a key: one column is the key itself, several have a length before each value and a
+    /// zero byte after it (`CompositeType`, §6.3). `None` if it does not fit the table.
     pub fn of(table: &Table, key: &'p [u8]) -> Option<Self> {
         let mut composite = Vec::new();
         if table.partition_key.len() == 1 {

@@ -232,7 +232,7 @@ impl EventReader {
     ) -> Result<(), Box<Refusal>> {
         let version = writing.context.version;
         let (start, updates) = self.decoder.head(record.payload, version)?;
-        // Most records of a busy node are of tables that nobody asked for: their first bytes say
+        // Most records of a busy node are of tables that are not published: their first bytes show
         // so. Several updates have to be read to find the second one.
         match self.publisher.disposition(start.first_table) {
             Some(Disposition::Publish(_)) => {}

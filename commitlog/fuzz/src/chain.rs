@@ -11,16 +11,16 @@ struct Found {
     payload: Vec<u8>,
 }
 
-/// All that a reader says.
+/// Everything that a reader returns.
 #[derive(Default)]
 struct Reading {
     records: Vec<Found>,
     gaps: Vec<Gap>,
 }
 
-/// Every record that comes out was written and stands behind the one before it; whole records that
+/// Every record that is read was written and follows the one before it; whole records that
 /// nothing odd precedes come out, of a live segment too; what is passed over never runs backwards;
-/// who goes on from the end of a record gets the rest, or of a damaged segment a gap.
+/// a reader that resumes at the end of a record gets the rest, or of a damaged segment a gap.
 pub fn chain(input: &[u8]) {
     let segment = build(input);
     let Some(whole) = read(&segment, 0, true) else {
@@ -39,7 +39,7 @@ pub fn chain(input: &[u8]) {
     if let Some(last) = read_before.last() {
         let rest = read(&segment, last.end, true).unwrap_or_default();
         check_written(&segment, &rest.records);
-        // Who is told of damage keeps the segment as a whole.
+        // A segment with reported damage is kept as a whole.
         let is_told = segment.is_damaged && !rest.gaps.is_empty();
         for record in expected {
             let end = record.end;
@@ -53,7 +53,7 @@ pub fn chain(input: &[u8]) {
     }
 }
 
-/// What comes behind `position`; `None` where the segment is refused.
+/// Everything after `position`; `None` if the segment is rejected.
 fn read(segment: &Segment, position: u64, complete: bool) -> Option<Reading> {
     let keys = segment.framing.keys();
     let data = segment.data.clone();

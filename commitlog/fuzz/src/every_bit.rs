@@ -24,7 +24,7 @@ const SEGMENT_BYTES: usize = 64 << 10;
 const SECTIONS: usize = 13;
 const EMPTY_SECTION: usize = 5;
 
-/// A segment and what it says.
+/// A segment and its records.
 pub struct Specimen {
     segment: Segment,
     schema: Arc<Schema>,
@@ -114,7 +114,7 @@ impl Specimen {
         bits.filter(|bit| *bit < self.bits())
     }
 
-    /// Flips one bit and reads. The error says what is wrong.
+    /// Flips one bit and reads. The error describes what is wrong.
     pub fn check(&self, bit: usize) -> Result<(), String> {
         let mut data = self.segment.data.clone();
         if let Some(byte) = data.get_mut(bit / 8) {
@@ -186,7 +186,7 @@ impl Specimen {
                 Stop::End => break,
                 Stop::Full | Stop::Schema => {}
                 Stop::Blocked => {
-                    // Checksums were good, so this is what another record says.
+                    // Checksums were good, so this is the content of another record.
                     assert!(batch.blocked.is_none(), "blocked: {:?}", batch.blocked);
                 }
             }
@@ -220,7 +220,7 @@ fn insert(clustering: u32, value: &[u8]) -> Vec<u8> {
     const HAS_ROW_ESTIMATE: u8 = 0x10;
     const HAS_TIMESTAMP_AND_ALL_COLUMNS: u8 = 0x24;
     const USE_ROW_TIMESTAMP: u8 = 0x08;
-    // Two bytes say up to 14 bits.
+    // Two bytes hold up to 14 bits.
     let length = (value.len() as u16 | 0x8000).to_be_bytes();
     let clustering = clustering.to_be_bytes();
     let parts: [&[u8]; 9] = [

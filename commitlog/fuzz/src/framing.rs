@@ -1,4 +1,4 @@
-//! The framings of the reader, written: what stands between two markers for the records of a
+//! The framings of the reader, written: the bytes between two markers for the records of a
 //! section (format notes §2.4 to §2.6).
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What is fuzzed: a function for each entry point, which takes any bytes and breaks off where a
 //! promise is broken.
 //!
-//! `libfuzzer/` drives them, guided by coverage; `tests/replay.rs` gives them the kept corpus.
+//! `libfuzzer/` drives them, guided by coverage; `tests/replay.rs` runs them over the kept corpus.
 
 // A target panics where a promise is broken; that is all it is for.
 #![allow(clippy::missing_panics_doc)]

@@ -17,13 +17,13 @@ pub struct Segment {
     /// The same as the writer's buffer had it, so that logical positions lead into it; of a plain
     /// segment the bytes of the file.
     pub logical: Vec<u8>,
-    /// Whether the file says something else than the buffer did.
+    /// Whether the file differs from the buffer.
     pub is_damaged: bool,
-    /// Whether something stands before the first marker.
+    /// Whether bytes precede the first marker.
     pub starts_late: bool,
-    /// Records that nothing odd stands before.
+    /// Records without anything odd before them.
     pub certain: Vec<Certain>,
-    /// Where the markers stand in the file.
+    /// Offsets of the markers in the file.
     pub markers: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ struct Section {
     certain: Vec<Certain>,
     /// Bytes of the stored section, its marker included, and what they are xored with.
     flips: Vec<(usize, u8)>,
-    /// What the marker says instead of where the next one is.
+    /// The wrong offset in the marker.
     end: Option<[u8; 4]>,
 }
 

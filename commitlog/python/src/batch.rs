@@ -286,7 +286,7 @@ impl EventBatch {
     fn last_write_ts_us(&self) -> Option<i64> {
         match self.origin {
             Origin::Segment(_) => self.batch.entries.last().map(|entry| entry.timestamp_us),
-            // How old a copied row is tells nothing of how far delivery lags.
+            // The age of a snapshot row is no measure of the delivery lag.
             Origin::Snapshot => None,
         }
     }

@@ -11,8 +11,8 @@ pyo3::import_exception!(commitlog.errors, SchemaError);
 pyo3::import_exception!(commitlog.errors, SegmentKeyError);
 pyo3::import_exception!(commitlog.errors, UnsupportedFeatureError);
 
-/// An incomplete header is corrupt to who asked for it: a live segment is asked for only when its
-/// index file says that there is something to read.
+/// An incomplete header counts as corrupt: the agent reads a live segment only when its
+/// index file names records.
 pub fn from_segment_error(error: SegmentError) -> PyErr {
     let text = error.to_string();
     match error {

@@ -24,7 +24,7 @@ pub trait Messages {
     fn partition_hash(&self, entry: &Self::Entry) -> u32;
 }
 
-/// Writes who says so: the header `cdc.source`.
+/// Writes the header `cdc.source`: node, segment and position.
 pub trait SourceText<Entry> {
     fn of(&mut self, entry: &Entry) -> &[u8];
 }
@@ -109,7 +109,7 @@ pub fn messages<'py, M: Messages>(
 /// The arguments of calls of `confluent_kafka.Producer.produce`, in their order: topic, value, key,
 /// partition, callback, the callback's other name, timestamp, headers.
 ///
-/// `partitions` is asked once for the number of partitions of each topic; where it gives None the
+/// `partitions` returns the number of partitions, once for each topic; if it returns None, the
 /// list ends before the topic's first event.
 pub fn produce_arguments<'py, M: Messages>(
     py: Python<'py>,

@@ -49,7 +49,7 @@ struct State {
     segment: segment::SegmentReader<File>,
     events: Option<EventReader>,
     decoder: Option<Decoder>,
-    /// Changes of schema that the last `dump` stopped behind.
+    /// Schema changes after which the last `dump` stopped.
     changes: Vec<SchemaChange>,
     verification: verify::Verification,
     structure: Option<StructureWriter>,
@@ -316,7 +316,7 @@ impl SegmentReader {
         Ok(PyBytes::new(py, lines.as_bytes()))
     }
 
-    /// What the last `dump` stopped behind.
+    /// Schema changes after which the last `dump` stopped.
     #[getter]
     fn schema_changes(&self) -> Option<SchemaChanges> {
         self.with_state(|state| SchemaChanges::of(&state.changes))

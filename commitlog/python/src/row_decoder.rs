@@ -88,7 +88,7 @@ impl RowBatch {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Capsules<'py>> {
-        // The interface lets who gives the data choose.
+        // The interface lets the producer of the data choose.
         let _ = requested_schema;
         export_batch(py, &self.0)
     }

@@ -48,7 +48,7 @@ impl Table {
     }
 }
 
-/// Changes of schema that stand in the log.
+/// Schema changes in the log.
 #[pyclass(frozen, module = "commitlog")]
 pub struct SchemaChanges(Arc<[schema::SchemaChange]>);
 

@@ -1,4 +1,4 @@
-//! What a check of a segment says: `Verification`.
+//! The progress of a segment check: `Verification`.
 
 use commitlog_core::segment::SegmentReader;
 use commitlog_core::source::Source;

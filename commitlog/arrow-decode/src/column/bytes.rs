@@ -8,7 +8,7 @@ use commitlog_core::cql_type::CqlType;
 use super::{Column, Element, check_room, has_empty, not_multi_cell};
 use crate::Misfit;
 
-/// `ascii` and `text`. The server accepts nothing else than what they say, so it is refused here.
+/// `ascii` and `text`. The server accepts only valid text, so other bytes are rejected here.
 pub struct Text {
     cql_type: CqlType,
     builder: StringBuilder,

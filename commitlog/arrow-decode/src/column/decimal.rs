@@ -10,7 +10,7 @@ use commitlog_events::value::text;
 use super::{Column, Element, not_multi_cell};
 use crate::Misfit;
 
-/// `decimal` and `varint` at one scale; what cannot be said exactly with it is refused.
+/// `decimal` and `varint` at one scale; values that do not fit exactly are rejected.
 pub struct Decimals {
     cql_type: CqlType,
     precision: u8,

@@ -140,7 +140,7 @@ fn check_room(present: usize, more: usize) -> Result<(), Misfit> {
     i32::try_from(total).map(drop).map_err(|_| Misfit::Room)
 }
 
-/// The offset behind so many elements.
+/// The offset after so many elements.
 fn offset(elements: usize) -> Result<i32, Misfit> {
     i32::try_from(elements).map_err(|_| Misfit::Room)
 }

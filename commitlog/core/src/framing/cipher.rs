@@ -1,6 +1,6 @@
 //! The cipher transformations that a segment's header can name (`CipherFactory`).
 //!
-//! Cassandra gives every cipher an `IvParameterSpec`, which of AES's modes ECB and GCM refuse, and
+//! Cassandra passes an `IvParameterSpec` to every cipher; AES's modes ECB and GCM reject it, and
 //! encrypts texts of any length, which Java refuses to do in CBC, CFB and OFB without padding and in
 //! CTR with it.
 

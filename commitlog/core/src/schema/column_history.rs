@@ -29,7 +29,7 @@ impl Default for ColumnHistory {
     }
 }
 
-/// Only drops are a property of the column; the other times are of those who looked.
+/// Only drops are a property of the column; the other times are those of observations.
 impl PartialEq for ColumnHistory {
     fn eq(&self, other: &Self) -> bool {
         self.drops_us == other.drops_us

@@ -20,7 +20,7 @@ use declaration::{TableDeclaration, ViewDeclaration};
 ///
 /// Understood are CREATE TYPE, CREATE TABLE, CREATE MATERIALIZED VIEW, USE, and ALTER TABLE with
 /// ADD, DROP and WITH; also the tables that DESCRIBE puts into a comment because they were made
-/// with COMPACT STORAGE. All other statements and comments are left out whole. A table may stand
+/// with COMPACT STORAGE. All other statements and comments are skipped. A table may appear
 /// there twice with different ids, as a dropped one and the one that came after it.
 ///
 /// COMPACT STORAGE tables get the columns that DESCRIBE hides. The clustering column of one without

@@ -8,7 +8,7 @@ use crate::cql_type::{CqlType, UserType};
 /// Cassandra's name of a column's type (`AbstractType#toString`).
 ///
 /// `multi_cell` and `reversed` are those of the column ([`super::Column`]). Frozen collections and
-/// user types stand in `FrozenType(…)`; inside of anything frozen, and inside of tuples, no further
+/// user types are in `FrozenType(…)`; inside of anything frozen, and inside of tuples, no further
 /// `FrozenType` is written. A descending clustering column is wrapped in `ReversedType(…)`.
 pub fn marshal_name(cql_type: &CqlType, multi_cell: bool, reversed: bool) -> String {
     let mut name = String::new();

@@ -192,7 +192,7 @@ impl Schema {
         self
     }
 
-    /// The same, as seen at a time (microseconds): of two schemas the one that was seen later says
+    /// This schema, as seen at a time (microseconds): of two schemas the one that was seen later decides
     /// which columns are there, what they are called and which tables are published.
     #[must_use]
     pub fn seen_at(&self, time_us: i64) -> Self {

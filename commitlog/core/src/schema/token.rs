@@ -3,7 +3,7 @@
 use super::SchemaError;
 
 /// `DESCRIBE` puts a table made through the legacy API (all COMPACT STORAGE tables among them)
-/// into a comment, behind this line. Its updates are in the commit log like all others, so the
+/// into a comment, after this line. Its updates are in the commit log like all others, so the
 /// statement is read all the same (`CompactTableMetadata#appendCqlTo`).
 const REFERENCE_STRUCTURE: &str = "(this should not be used to reproduce this schema)";
 

@@ -288,7 +288,7 @@ impl UserTypes {
     }
 }
 
-/// Of declarations that wait for each other, the one that is to blame: it needs a type that nobody
+/// Of declarations that need each other, the one to report: it needs a type that no statement
 /// declares, or it is too deep; otherwise they form a circle.
 fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailure> {
     let blamed = failed.iter().position(|(_, reason)| match reason {

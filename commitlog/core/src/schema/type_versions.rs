@@ -1,4 +1,4 @@
-//! The same type as different feeders and times give it: user types grow, and a column that is
+//! One type in the forms of different sources and times: user types grow, and a column that is
 //! dropped shows its user types as tuples (`AbstractType#expandUserTypes`).
 
 use std::sync::Arc;

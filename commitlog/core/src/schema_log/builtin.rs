@@ -1,5 +1,5 @@
 //! The tables of `system_schema` as Cassandra 3.0 to 5.0 and its development versions have them, all
-//! columns of all releases together (`SchemaKeyspace`). The names on the wire say which are meant; no
+//! columns of all releases together (`SchemaKeyspace`). The names on the wire select them; no
 //! column has changed its type.
 
 /// `DESCRIBE KEYSPACE system_schema WITH INTERNALS`, as far as it matters.

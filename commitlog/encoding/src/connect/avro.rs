@@ -1,6 +1,6 @@
 //! Schemas of Connect as Confluent's Avro converter writes them (`AvroData#fromConnectSchema`).
 //!
-//! What Avro does not have stands in members that begin with `connect.`, in its order, so that a
+//! Properties that Avro lacks are in members that begin with `connect.`, in its order, so that a
 //! registry finds the schema that the converter registered.
 
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use super::schema::{Schema, Shape};
 /// Names of what has none.
 const NAMESPACE: &str = "io.confluent.connect.avro";
 const UNNAMED: &str = "ConnectDefault";
-/// Digits that the converter says a decimal has.
+/// The precision of a decimal by the converter.
 const PRECISION: u32 = 64;
 
 impl Schema {
@@ -27,7 +27,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// With null beside it where it may be null; its default stands first.
+    /// A union with null if it may be null; the default comes first.
     fn of(&mut self, schema: &Schema) -> Value {
         let base = self.base(schema);
         match (schema.is_optional, &schema.default) {

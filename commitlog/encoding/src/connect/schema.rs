@@ -27,7 +27,7 @@ pub enum Shape {
     Boolean,
     String,
     Bytes,
-    /// Bytes that stand for an integer of any size (`org.apache.kafka.connect.data.Decimal`).
+    /// The bytes of an integer of any size (`org.apache.kafka.connect.data.Decimal`).
     Decimal,
     Array(Box<Schema>),
     /// Keys and values.

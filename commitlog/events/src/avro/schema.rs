@@ -254,7 +254,7 @@ impl SchemaWriter {
     }
 
     /// A record, or a reference to it where it was met before. Another type of its name gets a name
-    /// that tells them apart.
+    /// that distinguishes them.
     fn record(
         &mut self,
         namespace: &str,

@@ -27,7 +27,7 @@ const END: u8 = 0x08;
 const NULL: u8 = 0x10;
 const EMPTY: u8 = 0x20;
 const VALUE: u8 = 0x40;
-/// Above everything that goes on after a prefix, since every header is below it.
+/// Above everything that continues after a prefix, since every header is below it.
 const AFTER: u8 = 0xff;
 
 /// One clustering column of a key or bound.

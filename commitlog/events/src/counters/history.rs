@@ -56,7 +56,7 @@ pub struct CounterHistory {
 }
 
 impl CounterHistory {
-    /// Holds at most `max_bytes`, give or take the counters of one mutation.
+    /// Holds at most `max_bytes` and the counters of one mutation.
     pub fn new(max_bytes: usize) -> Self {
         Self {
             young: BTreeMap::new(),

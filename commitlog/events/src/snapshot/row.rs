@@ -207,8 +207,8 @@ impl RowMaker {
     }
 }
 
-/// Elements of a list are told apart by paths that no server tells. So the list is put in place of
-/// all that was written up to its newest element, or where times are not told, to the question.
+/// Elements of a list have paths that no server returns. So the list replaces
+/// everything written up to its newest element or, without times, up to the request.
 fn replace_list(column: &SelectedColumn, row: &mut Row<'_>, first: usize, read_at_us: i64) {
     let Some(cells) = row.cells.get_mut(first..).filter(|cells| !cells.is_empty()) else {
         return;

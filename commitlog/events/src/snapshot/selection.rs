@@ -7,7 +7,7 @@ use super::SnapshotError;
 use super::page::PageRow;
 
 /// Whether the server returns the times of the elements of a collection: `WRITETIME` and `TTL` of
-/// them give lists from Cassandra 5.0 on and are refused by older releases.
+/// them return lists from Cassandra 5.0 on; older releases reject them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ElementTimes {
     Selected,

@@ -87,6 +87,6 @@ impl ValueModes {
     }
 }
 
-/// Most digits, give or take three, that a `decimal` or `varint` is printed with; without a limit
+/// Most digits, plus or minus three, that a `decimal` or `varint` is printed with; without a limit
 /// a few bytes of scale would ask for gigabytes of zeros.
 pub const MAX_DIGITS: u64 = 100_000;

@@ -9,7 +9,7 @@ use crate::schema::{Column, ColumnHistory, ColumnKind, Table};
 /// Without clustering columns its columns are static ones, and a clustering column `column1` and a
 /// regular column `value` are added, which CQL never fills. With clustering columns but no other
 /// column it gets a regular column `value` without content. A name that is taken gets the next free
-/// number behind it. `clustering_name` is the name of the clustering column where the text gives it.
+/// number after it. `clustering_name` is the name of the clustering column if the text has it.
 pub(super) fn add_hidden_columns(table: &mut Table, clustering_name: Option<&String>) {
     if table.clustering.is_empty() {
         let counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);

@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn an_exact_middle_goes_to_even() {
-        // 2^53 + 1 and 2^53 + 3, as far as the double can tell.
+        // 2^53 + 1 and 2^53 + 3, in the precision of a double.
         for digits in ["9007199254740993", "9007199254740995"] {
             let expected: f64 = digits.parse().unwrap();
             assert_eq!(to_f64(&magnitude(digits, 900), 900), expected);

@@ -6,7 +6,7 @@ use super::super::{MAX_DIGITS, ValueError};
 #[derive(Debug, Clone, Copy)]
 pub struct Integer<'a>(&'a [u8]);
 
-/// What one step of the conversion of a long integer gives: 19 decimal digits. Its top bit is
+/// The result of one step of the conversion of a long integer: 19 decimal digits. Its top bit is
 /// set, which [`divide`] relies on.
 const CHUNK: u64 = 10_000_000_000_000_000_000;
 const CHUNK_DIGITS: usize = 19;

@@ -19,8 +19,8 @@ pub fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(text.get(..length).unwrap_or_default());
 }
 
-/// The same of at most [`SHORT_BASE64`] bytes, at the start of a place; gives its length. What is
-/// behind it is written over.
+/// The base64 of at most [`SHORT_BASE64`] bytes, at the start of a buffer; returns its length. Bytes
+/// after it are overwritten.
 #[inline]
 pub fn place_short_base64(text: &mut [u8; SHORT_BASE64_TEXT], bytes: &[u8]) -> usize {
     let [open, rest @ ..] = text;

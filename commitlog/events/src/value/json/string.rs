@@ -69,7 +69,7 @@ fn is_plain_block<const N: usize>(block: &[u8; N]) -> bool {
     block.iter().fold(0, others) == 0
 }
 
-/// Eight bytes at once; the high bit of a byte tells that it is no plain one. A byte behind one
+/// Eight bytes at once; the high bit of a byte marks that it is not plain. A byte after one
 /// that is not plain may be misjudged, which changes nothing.
 #[inline]
 fn is_plain_word(word: u64) -> bool {

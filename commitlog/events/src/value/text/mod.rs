@@ -104,7 +104,7 @@ fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// Fields with colons between them, `@` for a null, both escaped in what the fields say
+/// Fields with colons between them, `@` for a null, both escaped in the fields
 /// (`TupleType#getString`). Fields that the bytes end before are left out.
 fn write_fields<'t>(
     out: &mut Vec<u8>,

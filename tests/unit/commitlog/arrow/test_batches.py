@@ -94,7 +94,7 @@ def test_a_large_batch() -> None:
 @pytest.mark.parametrize(
     ("choices", "error", "cause"),
     [
-        ({"show": {"b": "decimal(3,1)"}}, ValueError, "column b: there is no decimal or varint"),
+        ({"show": {"b": "decimal(3,1)"}}, ValueError, "column b: it has no decimal or varint"),
         ({"show": {"y": "raw"}}, ValueError, "column y: the table has no such column"),
         ({"show": {"Z": "float"}}, ValueError, '"float" is neither "raw" nor'),
         ({"table_id": ID.format(9)}, SchemaError, "there is no such table"),
@@ -122,8 +122,8 @@ def test_tables_of_one_name_are_told_apart_by_their_ids() -> None:
     [
         ({"y": [b""]}, "column y: the table has no such column"),
         ({"gone": [b""]}, "column gone: the table has no such column"),
-        ({"z": [1]}, "column z: Int64 where binary is expected"),
-        ({"m": [b""]}, "column m: Binary where a list of struct"),
+        ({"z": [1]}, "column z: expected binary, not Int64"),
+        ({"m": [b""]}, "column m: expected a list of struct"),
     ],
 )
 def test_columns_that_are_refused(columns: dict[str, list[Any]], cause: str) -> None:
@@ -134,7 +134,7 @@ def test_columns_that_are_refused(columns: dict[str, list[Any]], cause: str) -> 
 @pytest.mark.parametrize(
     ("columns", "cause"),
     [
-        ({"key": [COMPOSITE[:-1]], "cks": [[]]}, "column key, row 0 .*cut short"),
+        ({"key": [COMPOSITE[:-1]], "cks": [[]]}, "column key, row 0 .*truncated"),
         ({"key": [COMPOSITE], "cks": [[b"", b"", b""]]}, "3 clustering values for 2 columns"),
         ({"key": [COMPOSITE], "cks": [[b"abc"]]}, "column c, row 0 .*int value: 3 bytes"),
     ],

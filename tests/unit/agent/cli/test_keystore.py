@@ -145,7 +145,7 @@ def test_verify_needs_the_key(site: Site) -> None:
     other = make_keystore(site.folder / "other")
     done = agent("verify", SEGMENT, "--cassandra-config", write_yaml(site.folder, other))
     assert done.exit_code == 1
-    assert "is not the one that was given" in done.output
+    assert "is wrong: it decrypts no chunk of the segment" in done.output
 
 
 def keys(site: Site, changes: Mapping[str, str] | None = None) -> list[Finding]:
@@ -169,4 +169,4 @@ def test_check_says_whether_the_keys_are_there(site: Site) -> None:
     changes["commit.log.keystore.path"] = str(make_keystore(site.folder / "other"))
     (finding,) = keys(site, changes)
     assert finding.level is Level.FAULT
-    assert "is not the one that was given" in finding.message
+    assert "is wrong: it decrypts no chunk of the segment" in finding.message

@@ -89,7 +89,7 @@ def test_another_key_of_the_same_name_holds_and_loses_nothing(place: Place) -> N
     rig.settle()
     rig.pass_time(30)
     assert rig.phases == ["blocked"]
-    assert "is not the one that was given" in place.sentence()
+    assert "is wrong: it decrypts no chunk of the segment" in place.sentence()
     assert "put the key that the node used into" in place.sentence()
     assert rig.quarantined() == set()
     assert arrived(rig) == []

@@ -10,7 +10,6 @@
 //! Connect's JSON is the JSON after a schema, and Connect's text is made of the JSON.
 
 mod avro;
-mod avro_elements;
 mod json;
 mod key_value;
 mod visitor;

@@ -43,7 +43,7 @@ pub(crate) struct SourceFields {
 /// visitor decides how each of them looks.
 ///
 /// The writer passes through every method by value, so that it stays in registers.
-pub(crate) trait EventVisitor<'w> {
+pub(crate) trait EventVisitor<'w>: CellsVisitor {
     /// A column as a member of the key and of `after`, prepared once for each table.
     type Field: 'w;
 
@@ -159,9 +159,10 @@ pub(crate) trait EventVisitor<'w> {
         value: &BoundValue<'_>,
     ) -> Written<'b>;
     fn bound_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+}
 
-    // `cells`. Its members are `ck`, `ckv`, `lo`, `hi`, `live`, `del`, `cdel` and `cell`.
-
+/// The member `cells`: `ck`, `ckv`, `lo`, `hi`, `live`, `del`, `cdel` and `cell`.
+pub(crate) trait CellsVisitor {
     fn cells_start<'b>(
         &mut self,
         out: EventWriter<'b>,

@@ -78,7 +78,7 @@ def test_every_error_names_the_segment(tmp_path: Path) -> None:
         (writer.header(5, 1), "version 5 is not supported"),
         (writer.header(5, 1), "Cassandra 2.2 or earlier; upgrade the node"),
         (writer.header(10, 1), "version 10 is not supported"),
-        (writer.header(99, 1), "newer Cassandra than this release knows; upgrade the agent"),
+        (writer.header(99, 1), "newer Cassandra wrote it; upgrade the agent"),
         (writer.header(7, 1, b'{"compressionClass":"OwnCompressor"}'), "OwnCompressor"),
         (writer.header(7, 1, b'{"encCipher":"AES","encKeyAlias":"k"}'), 'the key "k"'),
         (writer.header(7, 1, b"[]"), "not JSON"),

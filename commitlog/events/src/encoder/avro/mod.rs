@@ -1,20 +1,18 @@
-//! Events as Avro (`docs/avro.md`): the members of the JSON, with bytes as they are.
+//! Events as Avro (`docs/reference/avro.md`): the members of the JSON, with bytes as they are.
+
+mod cells;
+mod elements;
 
 use commitlog_core::cql_type::CqlType;
-use commitlog_core::row::{
-    BoundKind, Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime,
-};
+use commitlog_core::row::{BoundKind, Cell, Expiry};
 use commitlog_core::schema::Column;
 
 use super::Scratch;
-use super::avro_elements::{END_LIVE, write_elements};
 use super::visitor::{EventVisitor, Fields, RangeSide, SourceFields, Written};
-use super::walk::element_key;
 use crate::avro::time_varint::TimeVarint;
 use crate::avro::value::{END, NULL, THERE, ValueWriter, block, string};
 use crate::avro::{AfterField, AvroPlan, ConfluentHeaders};
 use crate::counters::{CounterDelta, kind_name};
-use crate::event::Kind;
 use crate::event_context::EventContext;
 use crate::event_writer::EventWriter;
 use crate::plan::TablePlan;
@@ -22,6 +20,7 @@ use crate::range_bound::BoundValue;
 use crate::static_fragment::StaticFragment;
 use crate::value::text::write_text;
 use crate::value::{ValueError, write_uuid};
+use elements::{END_LIVE, write_elements};
 
 /// A column with a tombstone: `value` null, `deletion_ts` null, `set` true.
 const TOMBSTONE: &[u8; 4] = &[2, 0, 0, 1];
@@ -78,60 +77,6 @@ impl<'w> AvroEncoder<'w> {
         out = self.values().nullable(out, ty, Some(value))?;
         out.literal(END_LIVE);
         Ok(out)
-    }
-
-    #[inline]
-    fn local_deletion_time<'b>(
-        &self,
-        mut out: EventWriter<'b>,
-        time: LocalDeletionTime,
-    ) -> EventWriter<'b> {
-        if time.is_none(self.context.version) {
-            out.literal(NULL);
-        } else {
-            out.literal(THERE);
-            out.varint(time.0);
-        }
-        out
-    }
-
-    #[inline]
-    fn expiry<'b>(&self, mut out: EventWriter<'b>, expiry: Option<Expiry>) -> EventWriter<'b> {
-        let Some(expiry) = expiry else {
-            out.literal(&[0; 2]);
-            return out;
-        };
-        out.literal(THERE);
-        out.varint(i64::from(expiry.ttl_s));
-        self.local_deletion_time(out, expiry.local_deletion_time)
-    }
-
-    #[inline]
-    fn column_name<'b>(&self, mut out: EventWriter<'b>, column: u32) -> EventWriter<'b> {
-        if let Some(name) = self.avro.names.get(column as usize) {
-            out.fragment(name);
-        }
-        out
-    }
-
-    /// The common form of elements that are equal to Cassandra and differ in their bytes.
-    #[inline(never)]
-    fn element<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        column: u32,
-        path: &[u8],
-    ) -> EventWriter<'b> {
-        let Some(key) = element_key(self.plan, self.scratch, column, path) else {
-            out.literal(NULL);
-            return out;
-        };
-        if let Err(error) = key {
-            self.element_error = Some(error);
-        }
-        out.literal(THERE);
-        out.bytes(&self.scratch.comparable);
-        out
     }
 
     fn shard<'b>(&mut self, mut out: EventWriter<'b>, delta: &CounterDelta) -> EventWriter<'b> {
@@ -409,142 +354,6 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     fn bound_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
         out.literal(END);
         out
-    }
-
-    #[inline]
-    fn cells_start<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        kind: Kind,
-        key: &[u8],
-        token: i64,
-    ) -> EventWriter<'b> {
-        out.literal(THERE);
-        out.bytes(kind.name().as_bytes());
-        out.fragment(&self.avro.table_id);
-        out.bytes(key);
-        out.varint(token);
-        out
-    }
-
-    #[inline]
-    fn cells_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
-        out
-    }
-
-    #[inline]
-    fn absent<'b>(&mut self, mut out: EventWriter<'b>, members: usize) -> EventWriter<'b> {
-        out.padded(&[0; 8], members);
-        out
-    }
-
-    #[inline]
-    fn clustering<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        values: &[Option<&[u8]>],
-    ) -> EventWriter<'b> {
-        out.literal(THERE);
-        out.bytes(&self.scratch.comparable);
-        out.literal(THERE);
-        out = block(out, values.len() as i64);
-        for value in values {
-            match value {
-                Some(value) => {
-                    out.literal(THERE);
-                    out.bytes(value);
-                }
-                None => out.literal(NULL),
-            }
-        }
-        out.literal(END);
-        out
-    }
-
-    fn range_bound<'b>(&mut self, mut out: EventWriter<'b>, _: RangeSide) -> EventWriter<'b> {
-        out.literal(THERE);
-        out.bytes(&self.scratch.comparable);
-        out
-    }
-
-    #[inline]
-    fn liveness<'b>(&mut self, mut out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b> {
-        out.literal(THERE);
-        out = self.time.write(out, liveness.timestamp_us);
-        self.expiry(out, liveness.expiry)
-    }
-
-    fn deletion<'b>(&mut self, mut out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b> {
-        out.literal(THERE);
-        out = self.time.write(out, deletion.timestamp_us);
-        self.local_deletion_time(out, deletion.local_deletion_time)
-    }
-
-    #[inline]
-    fn collection_deletions<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        count: usize,
-    ) -> EventWriter<'b> {
-        out.literal(THERE);
-        block(out, count as i64)
-    }
-
-    #[inline]
-    fn collection_deletion<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        _: usize,
-        column: u32,
-        deletion: Deletion,
-    ) -> EventWriter<'b> {
-        out = self.column_name(out, column);
-        out = self.time.write(out, deletion.timestamp_us);
-        self.local_deletion_time(out, deletion.local_deletion_time)
-    }
-
-    #[inline]
-    fn cell_array<'b>(&mut self, mut out: EventWriter<'b>, count: usize) -> EventWriter<'b> {
-        out.literal(THERE);
-        block(out, count as i64)
-    }
-
-    #[inline]
-    fn cell<'b>(&mut self, mut out: EventWriter<'b>, _: usize, cell: &Cell<'_>) -> EventWriter<'b> {
-        out = self.column_name(out, cell.column);
-        match cell.path {
-            Some(path) => {
-                out.literal(THERE);
-                out.bytes(path);
-                out = self.element(out, cell.column, path);
-            }
-            None => out.literal(&[0; 2]),
-        }
-        out = self.time.write(out, cell.timestamp_us);
-        match cell.state {
-            CellState::Live => out.literal(&[0; 2]),
-            CellState::Expiring(expiry) => out = self.expiry(out, Some(expiry)),
-            CellState::Tombstone(time) => {
-                out.literal(NULL);
-                out = self.local_deletion_time(out, time);
-                out.literal(NULL);
-                return out;
-            }
-        }
-        out.literal(THERE);
-        out.bytes(cell.value);
-        out
-    }
-
-    #[inline]
-    fn array_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
-        out.literal(END);
-        out
-    }
-
-    #[inline]
-    fn element_error(&mut self) -> Option<ValueError> {
-        self.element_error.take()
     }
 }
 

@@ -3,8 +3,8 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::Cell;
 
-use super::visitor::Written;
 use crate::avro::value::{END, NULL, THERE, ValueWriter, block};
+use crate::encoder::visitor::Written;
 use crate::event_writer::EventWriter;
 use crate::value::json::ElementCell;
 use crate::value::{ValueError, fixed};

@@ -11,7 +11,7 @@ from agent.cli.entry import agent
 from agent.config.document import configuration_document as agent_document
 from mongo_agent.cli.entry import mongo_agent
 from mongo_agent.config.document import configuration_document as mongo_document
-from tests.unit.docs.test_language import DOCS, REPOSITORY, name
+from tests.support.documentation import DOCS, REPOSITORY, name
 
 PAGES = (
     REPOSITORY / "README.md",

@@ -10,17 +10,9 @@ from agent.config import model as agent_model
 from mongo_agent.config import model as mongo_model
 from sidecar.metrics.deprecated import RENAMED
 from sidecar.properties.model import declarations
+from tests.support.documentation import DOCS, LINK, PAGES, REPOSITORY, name, plain, sentences, words
 from tests.support.metric_table import all_metrics
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-DOCS = REPOSITORY / "docs"
-PAGES = sorted(
-    (
-        *REPOSITORY.glob("*.md"),
-        *DOCS.rglob("*.md"),
-        *(REPOSITORY / "k8s").rglob("*.md"),
-    )
-)
 MAX_LINE = 120
 MAX_WORDS = 25
 README_LINES = 120
@@ -43,48 +35,6 @@ BANNED = (
     r"\bset aside\b",
 )
 FIRST_WORDS = r"(?:Who|What|Whoever|Whatever)\b(?![^.?!]*\?)"
-
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_CODE = re.compile(r"`+[^`]*`+")
-_END = re.compile(r'(?<=[.!?:;])\s+(?=[A-Z"`*\[(0-9])')
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf)\.")
-
-
-def prose(page: Path) -> Iterator[str]:
-    """Paragraphs, list items and headings as plain text, without code blocks and tables."""
-    paragraph: list[str] = []
-    is_code = False
-    for line in page.read_text(encoding="utf-8").splitlines():
-        if line.lstrip().startswith("```"):
-            is_code = not is_code
-        is_text = not is_code and line.strip() and not line.startswith(("|", "#", "```", "<"))
-        starts = re.match(r"\s*(?:[*+-]|\d+\.)\s", line)
-        if paragraph and (not is_text or starts):
-            yield plain(" ".join(paragraph))
-            paragraph = []
-        if is_text and not line.lstrip().startswith("```"):
-            paragraph.append(re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", line).strip())
-    if paragraph:
-        yield plain(" ".join(paragraph))
-
-
-def plain(text: str) -> str:
-    text = _LINK.sub(lambda match: match[1], text)
-    text = _CODE.sub("Code", text)
-    return _ABBREVIATION.sub("for example", text).replace("**", "").replace("*", "")
-
-
-def sentences(page: Path) -> Iterator[str]:
-    for paragraph in prose(page):
-        yield from (each.strip() for each in _END.split(paragraph) if each.strip())
-
-
-def words(sentence: str) -> int:
-    return len(re.findall(r"[^\W_][\w'’.,-]*", sentence))
-
-
-def name(page: Path) -> str:
-    return str(page.relative_to(REPOSITORY))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -179,7 +129,7 @@ def slugs(page: Path) -> set[str]:
     )
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {
-        re.sub(r"[^\w\s-]", "", _LINK.sub(lambda match: match[1], each))
+        re.sub(r"[^\w\s-]", "", LINK.sub(lambda match: match[1], each))
         .strip()
         .lower()
         .replace(" ", "-")

@@ -1,1 +1,1 @@
-"""The agent beside a MongoDB replica set: change streams to Kafka."""
+"""The MongoDB agent: change streams to Kafka."""

@@ -1,4 +1,4 @@
-"""Where the command `mongo-agent` begins: ready for SIGTERM before anything large is imported."""
+"""Entry point of the command `mongo-agent`; handles SIGTERM before large imports."""
 
 from typing import NoReturn
 
@@ -7,7 +7,7 @@ from sidecar.process.privacy import forget_working_directory
 
 
 def main() -> NoReturn:
-    """Runs the command line of this process."""
+    """Run the command line."""
     deferred_sigterm.defer()
     forget_working_directory()
     from mongo_agent.cli import main as run_command_line

@@ -122,13 +122,13 @@ def check_headroom(
             code="position_lost",
         )
         return
-    behind = f"{duration_text(headroom_s)} ({headroom_s} s)"
-    sentence = f"{reach}; its oldest entry is {behind} older than the stored offset."
+    distance = f"{duration_text(headroom_s)} ({headroom_s} s)"
+    message = f"{reach}; its oldest entry is {distance} older than the stored offset."
     if headroom_s < warning_s:
         remedy = f"Check that the agent runs and delivers; {grow}"
-        yield warning("oplog", sentence, remedy, code="oplog_overtakes_position")
+        yield warning("oplog", message, remedy, code="oplog_overtakes_position")
     else:
-        yield ok("oplog", sentence)
+        yield ok("oplog", message)
 
 
 def duration_text(seconds: int) -> str:

@@ -127,25 +127,25 @@ def _encoded(
         snapshot="true",
     )
     for _, key, value, headers, _ in batch.messages(0, len(batch)):
-        said = document_state(value, headers)
-        if said is not None:
-            yield key, said.state
+        state = document_state(value, headers)
+        if state is not None:
+            yield key, state.state
 
 
 def _wait_for_delivery(
-    config: MongoConfig, deployment: Deployment, behind: ClusterTime, wait_s: float
+    config: MongoConfig, deployment: Deployment, read_to: ClusterTime, wait_s: float
 ) -> None:
     until_s = time.monotonic() + wait_s
     while True:
         stored = load_offsets(config, deployment)
         streams = parse_offsets(stored.values, deployment.cluster).streams.values()
         reached = min((offset.stream.time for offset in streams), default=None)
-        if reached is not None and reached > behind:
+        if reached is not None and reached > read_to:
             return
         if time.monotonic() >= until_s:
             where = "No offset is stored" if reached is None else f"The stored offset is {reached}"
             raise UnavailableError(
-                f"{where}; the documents were read up to {behind}. Check that the agent runs and "
+                f"{where}; the documents were read up to {read_to}. Check that the agent runs and "
                 "delivers, or raise --wait. On an idle server the offset advances every ten "
                 "seconds, with the server's no-op."
             )
@@ -155,10 +155,10 @@ def _wait_for_delivery(
 def _read_topic(settings: Any, name: str, topics: dict[str, TopicState]) -> None:
     for record in committed_records(settings, name, _ANSWER_S):
         try:
-            said = document_state(record.value, record.headers)
+            state = document_state(record.value, record.headers)
         except ValueError as error:
             raise ConfigError(
                 f"The topic {name} does not contain JSON; `compare` supports only JSON."
             ) from (error)
-        if said is not None and said.collection in topics:
-            topics[said.collection].record(record.key or b"", said)
+        if state is not None and state.collection in topics:
+            topics[state.collection].record(record.key or b"", state)

@@ -190,12 +190,14 @@ def _parsed(uri: str) -> tuple[dict[str, object], list[str]]:
     """Options, and the driver's warnings, without DNS lookups for `mongodb+srv://`."""
     if uri.startswith(SRV):
         # The driver accepts these options only for names that it looks up.
-        kept = [(name, value) for name, value in _pairs(uri) if name.lower() not in _SRV_OPTIONS]
+        remaining = [
+            (name, value) for name, value in _pairs(uri) if name.lower() not in _SRV_OPTIONS
+        ]
         before, mark, _ = uri.partition("?")
         before = _PLAIN + before.removeprefix(SRV)
-        if mark and kept:
+        if mark and remaining:
             slash = "" if "/" in before.partition("://")[2] else "/"
-            uri = f"{before}{slash}?{urlencode(kept)}"
+            uri = f"{before}{slash}?{urlencode(remaining)}"
         else:
             uri = before
     with warnings.catch_warnings(record=True) as caught:

@@ -22,7 +22,7 @@ _SIZES = {
     0xFF: 0,
 }
 """Sizes of fixed-size values, in bytes."""
-_BEHIND_LENGTH = {0x02: 0, 0x03: -4, 0x04: -4, 0x05: 1, 0x0C: 12, 0x0D: 0, 0x0E: 0, 0x0F: -4}
+_EXTRA_BYTES = {0x02: 0, 0x03: -4, 0x04: -4, 0x05: 1, 0x0C: 12, 0x0D: 0, 0x0E: 0, 0x0F: -4}
 """Bytes of a value beyond its length prefix; the length of a document includes the prefix."""
 _PATTERN = 0x0B
 
@@ -53,8 +53,8 @@ def _value_bytes(document: bytes, kind: int, start: int) -> int:
     if kind == _PATTERN:
         options = document.index(0, start) + 1
         return document.index(0, options) + 1 - start
-    behind = _BEHIND_LENGTH[kind]
+    extra = _EXTRA_BYTES[kind]
     (length,) = struct.unpack_from("<i", document, start)
     if length < 0:
         raise IndexError
-    return int(length) + behind + 4
+    return int(length) + extra + 4

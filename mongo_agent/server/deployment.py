@@ -70,9 +70,9 @@ def discover(client: Client) -> Deployment:
         if client.topology_description.topology_type_name == "LoadBalanced":
             # Set by the DNS record of `mongodb+srv://`, which the driver resolves on connect.
             raise ConfigError(f"`mongodb.connection.string` resolves to {LOAD_BALANCED}")
-        sentence = no_change_streams(hello, str(hello.get("me", "this address")))
-        if sentence is not None:
-            raise ConfigError(sentence)
+        reason = no_change_streams(hello, str(hello.get("me", "this address")))
+        if reason is not None:
+            raise ConfigError(reason)
         if hello.get("isreplicaset"):
             raise UnavailableError(not_initiated("The member"))
         version = tuple(_run(client, "buildInfo")["versionArray"][:3])

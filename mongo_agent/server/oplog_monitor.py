@@ -172,11 +172,11 @@ class OplogMonitor:
         for stream in self._findings:
             self._report(stream, self.warning_text(stream))
 
-    def _report(self, stream: str, sentence: str) -> None:
+    def _report(self, stream: str, text: str) -> None:
         """Log each kind of warning once, even after another kind."""
-        last, kind = self._reported.get(stream, ""), _DIGITS.sub("", sentence)
+        last, kind = self._reported.get(stream, ""), _DIGITS.sub("", text)
         if kind:
-            self._repeated.log(f"{stream}: {kind}", sentence)
+            self._repeated.log(f"{stream}: {kind}", text)
         elif last:
             self._repeated.resolved(f"{stream}: {last}", "The stream has recovered.")
         self._reported[stream] = kind

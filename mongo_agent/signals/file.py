@@ -85,10 +85,10 @@ class SignalFile:
                 self._poll()
                 self._repeated.resolved("file", "The signal file is readable again.")
             except OSError as error:
-                sentence = (
+                message = (
                     f"signal.file: {self._path} cannot be processed: {error.strerror}. Retrying."
                 )
-                self._repeated.log("file", sentence)
+                self._repeated.log("file", message)
             stopped.wait(self._interval_s)
 
     def _poll(self) -> None:

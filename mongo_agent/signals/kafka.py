@@ -40,15 +40,17 @@ def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
 
 
 class SignalTopic:
-    """`with SignalTopic(…):` gives signals to `send` and waits for each answer. `behind` is
-    `CopyProgress.kafka_offset`; `settings` are those of a Java client."""
+    """Passes signals to `send` and waits for each result.
+
+    `after` is `SnapshotProgress.kafka_offset`; `settings` use the names of a Java client.
+    """
 
     def __init__(
         self,
         settings: Mapping[str, str],
         topic: str,
         logical_name: str,
-        behind: int | None,
+        after: int | None,
         send: Callable[[Signal], Future[SignalResult]],
         *,
         group: str = "kafka-signal",
@@ -56,7 +58,7 @@ class SignalTopic:
         """Raises ConfigError for invalid client settings."""
         self._logical_name = logical_name
         self._send = send
-        self._follower = TopicTailer(settings, topic, behind, self._handle, group=group)
+        self._follower = TopicTailer(settings, topic, after, self._handle, group=group)
 
     def __enter__(self) -> Self:
         self._follower.__enter__()

@@ -94,8 +94,8 @@ def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProg
         progress = progress.without_requests()
     else:
         stopped = tuple(each for each in progress.collections if _is_among(each, asked.names))
-        kept = [replace(each, but=(*each.but, *asked.names)) for each in progress.requests]
-        progress = replace(progress, requests=tuple(kept))
+        requests = [replace(each, but=(*each.but, *asked.names)) for each in progress.requests]
+        progress = replace(progress, requests=tuple(requests))
     for each in stopped:
         progress = progress.ended(each.number, SnapshotOutcome.STOPPED, _STOPPED)
     if not stopped:

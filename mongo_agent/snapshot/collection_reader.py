@@ -153,8 +153,8 @@ class CollectionReader:
         """The time of the last reply in a session; without a session that of a further reply."""
         if session is None:
             preference = self._client.read_preference
-            told = self._client.admin.command("ping", read_preference=preference)
-            reached = told.get("operationTime")
+            reply = self._client.admin.command("ping", read_preference=preference)
+            reached = reply.get("operationTime")
         else:
             reached = session.operation_time
         return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)

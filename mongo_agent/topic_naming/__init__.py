@@ -1,9 +1,9 @@
-"""How topics are named by collections: pure functions, one file each way, as Debezium's strategies.
+"""Topic naming strategies, as in Debezium: pure functions, one module for each strategy.
 
-The names are those of `debezium-connector-common` 3.6.1, also where a name has to be changed.
+Names equal those of `debezium-connector-common` 3.6.1, also after replacement of characters.
 """
 
 from collections.abc import Callable
 
 Naming = Callable[[str, str], str]
-"""Of a database and a collection their topic."""
+"""Maps a database and a collection to a topic."""

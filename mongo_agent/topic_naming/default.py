@@ -1,24 +1,23 @@
-"""`prefix.database.collection`, `_` for what Kafka does not take: DefaultTopicNamingStrategy."""
+"""DefaultTopicNamingStrategy: `prefix.database.collection`, with `_` for rejected characters."""
 
 import string
 from collections.abc import Callable, Iterator
 
 MAX_TOPIC_LENGTH = 249
-"""Letters of a topic's name, of which there may be so many."""
+"""Kafka's limit for topic names, in characters."""
 
 _ALLOWED = frozenset(string.ascii_letters + string.digits + "._-")
 
 
 def default_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
-    """Each character that is not allowed becomes one `_`, and two where Java has two."""
+    """The topic of a collection. Characters outside the BMP become `__`, as in Java."""
     return replace_characters(
         delimiter.join((prefix, database, collection)), _ALLOWED, lambda _: "_"
     )
 
 
 def replace_characters(text: str, allowed: frozenset[str], instead: Callable[[int], str]) -> str:
-    """The text with something else for each UTF-16 code unit that is not allowed, and as much of it
-    as a topic's name may have."""
+    """Replace each UTF-16 code unit that is not allowed, and truncate to the limit."""
     name = "".join(each if each in allowed else instead(ord(each)) for each in _units(text))
     return name[:MAX_TOPIC_LENGTH]
 

@@ -1,6 +1,6 @@
-"""Names by a regular expression over the plain name: DefaultRegexTopicNamingStrategy.
+"""DefaultRegexTopicNamingStrategy: a regular expression applied to the default name.
 
-Expressions and replacements are written as Java takes them: `(?<name>…)`, `$1`, `${name}`, `\\$`.
+Expressions and replacements use Java's syntax: `(?<name>…)`, `$1`, `${name}`, `\\$`.
 """
 
 import re
@@ -16,15 +16,14 @@ _PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<
 
 @dataclass(frozen=True)
 class RegexNaming:
-    """A plain name that the whole of `pattern` matches becomes `parts`: texts, and groups by their
-    number. Others stay as they are."""
+    """Replaces names that `pattern` matches as a whole by `parts`: text, and groups by number."""
 
     pattern: BoundedPattern
     parts: tuple[str | int, ...]
 
     def name(self, plain: str) -> str:
-        """Where an empty name would come out the plain one stays."""
-        # Java replaces the first match, which may be shorter than the whole.
+        """The replaced name; the default name if the result is empty."""
+        # Java replaces the first match, which may be shorter than the name.
         if not self.pattern.matches(plain) or (spans := self.pattern.first(plain)) is None:
             return plain
         written = "".join(
@@ -35,7 +34,7 @@ class RegexNaming:
 
 
 def regex_naming(regex: str, text: str) -> RegexNaming:
-    """Raises ValueError with the reason."""
+    """Compile a naming. Raises ValueError."""
     pattern = compile_bounded(_NAMED_GROUP.sub("(?P<", regex))
     return RegexNaming(pattern, tuple(_parts(text, pattern.compiled)))
 
@@ -47,12 +46,12 @@ def _parts(text: str, pattern: re.Pattern[str]) -> list[str | int]:
         parts.append(text[end : found.start()])
         end = found.end()
         if found["wrong"]:
-            raise ValueError(f"{text!r} has a {found['wrong']!r} without what belongs to it")
+            raise ValueError(f"{text!r} has an incomplete {found['wrong']!r}")
         if found["literal"]:
             parts.append(found["literal"])
         elif found["name"]:
             if found["name"] not in pattern.groupindex:
-                raise ValueError(f"{text!r} names the group {found['name']!r}, which is not there")
+                raise ValueError(f"{text!r} names the unknown group {found['name']!r}")
             parts.append(pattern.groupindex[found["name"]])
         else:
             group, rest = _group(found["number"], pattern.groups)
@@ -60,15 +59,15 @@ def _parts(text: str, pattern: re.Pattern[str]) -> list[str | int]:
     parts.append(text[end:])
     for part in parts:
         if isinstance(part, str) and not _TOPIC_LETTERS.fullmatch(part):
-            raise ValueError(f"{text!r} has letters besides those of topics: {part!r}")
+            raise ValueError(f"{text!r} contains characters that topics do not allow: {part!r}")
     return [part for part in parts if part != ""]
 
 
 def _group(digits: str, groups: int) -> tuple[int, str]:
-    """As many digits as make a group that is there; the rest is text."""
+    """The longest prefix of digits that is an existing group; the rest is text."""
     number, used = int(digits[0]), 1
     if number > groups:
-        raise ValueError(f"there is no group {number}")
+        raise ValueError(f"the group {number} does not exist")
     while used < len(digits) and number * 10 + int(digits[used]) <= groups:
         number = number * 10 + int(digits[used])
         used += 1

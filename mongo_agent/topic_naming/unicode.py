@@ -1,7 +1,7 @@
-"""Names that keep what Kafka does not take: DefaultUnicodeTopicNamingStrategy.
+"""DefaultUnicodeTopicNamingStrategy: escapes for characters that Kafka rejects.
 
-Such letters, and `_` itself, become `_u` with their number, so `größe` and `gr__e` have topics of
-their own.
+Such characters, and `_` itself, become `_u` with their code, so `größe` and `gr__e` have different
+topics.
 """
 
 import string
@@ -13,7 +13,7 @@ _SHORT = 2
 
 
 def unicode_topic(prefix: str, database: str, collection: str, delimiter: str = ".") -> str:
-    """Three digits stay three: Debezium fills up shorter numbers alone, and by two zeros."""
+    """The topic of a collection. Like Debezium, pads one or two digits with two zeros."""
     return replace_characters(delimiter.join((prefix, database, collection)), _ALLOWED, _escape)
 
 

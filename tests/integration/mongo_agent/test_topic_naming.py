@@ -162,19 +162,19 @@ def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted:
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "$1"},
-            "there is no group 1",
+            "the group 1 does not exist",
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "${x}"},
-            "names the group 'x', which is not there",
+            "names the unknown group 'x'",
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a$"},
-            "has a '$' without what belongs to it",
+            "has an incomplete '$'",
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a/b"},
-            "has letters besides those of topics",
+            "contains characters that topics do not allow",
         ),
     ],
 )
@@ -192,9 +192,9 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, settings: Settings, part: s
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "b"},
-            "documents of the same `_id` have the same key there",
+            "documents with the same `_id` have the same key",
         ),
-        ({"topic.key.enforce.uniqueness": "true"}, "are not extended in Debezium either"),
+        ({"topic.key.enforce.uniqueness": "true"}, "does not extend keys of MongoDB documents either"),
     ],
 )
 def test_what_may_be_meant_otherwise_is_a_warning(

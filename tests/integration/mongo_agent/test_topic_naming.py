@@ -194,7 +194,10 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, settings: Settings, part: s
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "b"},
             "documents with the same `_id` have the same key",
         ),
-        ({"topic.key.enforce.uniqueness": "true"}, "does not extend keys of MongoDB documents either"),
+        (
+            {"topic.key.enforce.uniqueness": "true"},
+            "does not extend keys of MongoDB",
+        ),
     ],
 )
 def test_what_may_be_meant_otherwise_is_a_warning(

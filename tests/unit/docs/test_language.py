@@ -146,3 +146,10 @@ def test_anchors_lead_to_headings(page: Path) -> None:
         if anchor not in slugs((page.parent / target).resolve() if target else page)
     ]
     assert wrong == []
+
+
+def test_the_index_links_every_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", index)) | {"index.md"}
+    pages = {str(page.relative_to(DOCS)) for page in PAGES if page.is_relative_to(DOCS)}
+    assert pages - linked == set()

@@ -1,4 +1,4 @@
-"""The agent as one service: its parts are made here and nowhere else."""
+"""The Cassandra agent as a service. Its parts are made here and nowhere else."""
 
 import logging
 import time
@@ -58,8 +58,7 @@ def create_service(config: AgentConfig) -> "AgentService":
 
 
 class AgentService:
-    """Locks its directories, answers on HTTP, learns who the node is, and delivers until asked to
-    stop."""
+    """Locks its directories, serves HTTP, identifies the node, and delivers until it is stopped."""
 
     def __init__(self, config: AgentConfig, holder: SchemaHolder, sink: Sink) -> None:
         self._config = config
@@ -102,7 +101,7 @@ class AgentService:
         )
 
     def run(self, stop: Stop) -> None:
-        """Until `stop` is requested. Raises what cannot be waited for."""
+        """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
         with self._shell.running(*directories), self._quota_watch(), self._checks:
             self._holder.when_changed(self._status.wake)
@@ -115,7 +114,7 @@ class AgentService:
                 self._holder.close()
 
     def _quota_watch(self) -> AbstractContextManager[object]:
-        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` says it."""
+        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` has it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
         return watch_quota(partial(node_quota, self._config), self._status.note_quota)
@@ -129,9 +128,9 @@ class AgentService:
         return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
 
     def _identity(self, stop: Stop) -> NodeIdentity | None:
-        """Who the node is; None when the stop came first. A node that is away is waited for."""
+        """The identity of the node, once it answers; None when the stop came first."""
         while not stop.requested:
-            # Returns as soon as it is known; between waits a stop is seen.
+            # Returns as soon as it is known; a stop is noticed between waits.
             if self._holder.wait_until_known(_IDENTITY_WAIT_S):
                 return self._holder.identity
         return None
@@ -182,13 +181,12 @@ class AgentService:
         return create_transfer(self._config.transfer_name, settings, self._metrics)
 
     def _snapshot(self, identity: NodeIdentity, event_format: EventFormat) -> Snapshot | None:
-        """What copies rows that were there before; None with `schema.file`, where no node is
-        asked."""
+        """The snapshot of existing rows; None with `schema.file`, which excludes the node."""
         config, properties = self._config, self._config.properties
         if properties.schema_file is not None:
             if properties.snapshot_mode != "never":
                 logger.info(
-                    "rows that were there before are not copied: with schema.file no node is asked"
+                    "no snapshot is taken: with schema.file the agent does not connect to the node"
                 )
             return None
         store = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, properties.topic_prefix)
@@ -289,7 +287,7 @@ class AgentService:
 
 
 def _commit_log_directory(config: AgentConfig) -> Path:
-    """By `cassandra.config`, else where packages of Cassandra have it: beside `cdc_raw`."""
+    """By `cassandra.config`, else beside `cdc_raw`, as in Cassandra's packages."""
     settings = config.node_settings
     if settings is not None and settings.commitlog_directory is not None:
         return settings.commitlog_directory

@@ -1,4 +1,4 @@
-"""The agent as one service: its parts are made here and nowhere else."""
+"""The MongoDB agent as a service. Its parts are made here and nowhere else."""
 
 import logging
 import threading
@@ -71,12 +71,11 @@ def create_service(config: MongoConfig) -> "MongoService":
 
 
 class MongoService:
-    """Locks its directory, answers on HTTP, learns who the server is, and delivers until asked to
-    stop."""
+    """Locks its directory, serves HTTP, identifies the server, and delivers until it is stopped."""
 
     def __init__(self, config: MongoConfig, sink: Sink | None) -> None:
-        """Without a sink it is that of the configuration, made once it is known who the server
-        is, for the name under which Kafka keeps the position may have it."""
+        """Without a sink the service makes it once the server is identified: the name of the
+        position in Kafka may depend on it."""
         self._config = config
         self._sink = sink
         properties = config.properties
@@ -115,7 +114,7 @@ class MongoService:
         return self._shell.http_port
 
     def run(self, stop: Stop) -> None:
-        """Until `stop` is requested. Raises what cannot be waited for."""
+        """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directory = self._config.properties.offset_directory
         with (
             self._shell.running(directory),
@@ -143,18 +142,18 @@ class MongoService:
         try:
             yield client
         finally:
-            # It says goodbye to the server, and waits for one that is away.
+            # The client ends its sessions, and waits for an unavailable server.
             closing = threading.Thread(target=client.close, name="closing", daemon=True)
             closing.start()
             closing.join(_CLOSE_S)
 
     def _deployment(self, client: Client, stop: Stop) -> Deployment | None:
-        """Who the server is; None when the stop came first. One that is away is waited for, as long
-        as the table of pauses lasts."""
+        """The deployment; None when the stop came first. Waits for an unavailable server for the
+        attempts of the backoff."""
         properties = self._config.properties
         pauses_ms = self._config.backoff.delays_ms()
         repeated = RateLimitedLog(logger)
-        # A stop is seen between two looks, and has to be seen within its deadline.
+        # A stop is noticed between two attempts, and must be within its deadline.
         look_s = min(_LOOK_S, client.options.server_selection_timeout)
         while not stop.requested:
             try:
@@ -179,7 +178,7 @@ class MongoService:
         return None
 
     def _refuse(self, deployment: Deployment) -> None:
-        """Raises ConfigError for what this deployment is not, or has not."""
+        """Raises ConfigError when the deployment lacks what the configuration needs."""
         config = self._config
         wanted, address = config.properties.deployment, config.client.address
         sentence = deployment_error(deployment, wanted, address)
@@ -271,7 +270,7 @@ class MongoService:
                 pipeline.run(stop)
 
     def _channels(self, position: AgentOffsets) -> Iterator[AbstractContextManager[object]]:
-        """What gives the pipeline signals, besides HTTP and the stream."""
+        """Channels of signals, besides HTTP and the stream."""
         properties = self._config.properties
         if "kafka" in properties.signal_channels:
             yield self._signal_topic(position)
@@ -304,7 +303,7 @@ class MongoService:
         )
 
     def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
-        """None when the stop came first. A broker that has the position is waited for."""
+        """The answer of the broker with the position; None when the stop came first."""
         return wait_for(
             ask,
             stop,
@@ -314,7 +313,7 @@ class MongoService:
         )
 
     def _send(self, signal: Signal) -> Future[SignalResult]:
-        """Before there is a pipeline nobody answers."""
+        """Without a pipeline the future stays open."""
         return Future() if self._pipeline is None else self._pipeline.signal(signal)
 
     def _snapshots(self) -> Mapping[str, SnapshotView]:

@@ -1,4 +1,4 @@
-"""The components of `/health`: details of each part, in the state that its conditions give it."""
+"""The agent's own components of `/health`, with details."""
 
 from collections.abc import Iterator
 

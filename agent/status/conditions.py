@@ -21,7 +21,7 @@ from sidecar.status.findings import SameCause, with_findings
 from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _NEARLY_FULL = 0.9
-"""Of what the node lets `cdc_raw` grow to."""
+"""Share of the node's limit for `cdc_raw`."""
 
 _BLOCKED_REMEDIES = {
     "schema": "Let the agent read the node's schema, or correct schema.file. After "
@@ -224,7 +224,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
 
 
 def _beside(facts: Facts) -> Iterator[Condition]:
-    """Parts that work beside the delivery."""
+    """Conditions of parts beside the delivery."""
     backlog = facts.backlog
     if backlog is not None and backlog.error:
         yield Condition(

@@ -1,5 +1,4 @@
-"""Everything that an agent's status follows from, at one moment. Frozen; the defaults are those of
-an agent for which all is well."""
+"""The facts that the agent's status follows from. The defaults are those of a healthy agent."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from sidecar.status.facts import ServiceFacts
 
 @dataclass(frozen=True, slots=True)
 class SchemaFacts:
-    """What is known of the node's tables."""
+    """The known tables of the node."""
 
     tables: int = 1
     error: str = ""
@@ -32,17 +31,17 @@ class Facts(ServiceFacts):
     quota: Quota = field(default_factory=lambda: Quota(limit_bytes=1 << 32))
     blocked: BlockedView | None = None
     read_error: str = ""
-    """Why `cdc_raw` cannot be read; empty where it can."""
+    """Why `cdc_raw` cannot be read; empty while it can."""
     irregular_segments: tuple[str, ...] = ()
     """Names of segments in `cdc_raw` that are links or not regular files."""
     watch_error: str = ""
-    """Why changes in `cdc_raw` do not wake the agent; empty where they do."""
+    """Why inotify does not report changes in `cdc_raw`; empty while it does."""
     pinned_by_link: tuple[str, ...] = ()
-    """Segments that a link elsewhere keeps from becoming final."""
+    """Segments that are not final because another hard link exists."""
     removal_error: str = ""
     """Why finished segments stay in `cdc_raw`."""
     retry_error: str = ""
-    """Why a quarantined segment cannot be put back."""
+    """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)

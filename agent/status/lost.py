@@ -1,4 +1,4 @@
-"""Conditions of what was not delivered. Pure."""
+"""Conditions of undelivered changes. Pure."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Conditions of what is published. Pure."""
+"""Conditions of published tables. Pure."""
 
 from collections.abc import Iterator
 

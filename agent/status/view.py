@@ -26,7 +26,7 @@ SERVICE_NAME = "cdc-sidecar-cassandra"
 
 
 class AgentStatus(StatusReporter[View]):
-    """Looks at the pipeline and the schema from other threads; never waits."""
+    """Reads the pipeline and the schema from other threads and never waits."""
 
     def __init__(
         self,
@@ -51,48 +51,48 @@ class AgentStatus(StatusReporter[View]):
         self._publication = publication
         self._wake_pipeline: Callable[[], None] | None = None
         self.snapshot: Snapshot | None = None
-        """None while the agent starts, and where the node is not asked."""
+        """None while the agent starts, and with `schema.file`."""
         self.note_quota(quota or Quota())
 
     def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
-        """From now on there is something to report."""
+        """From now on there is a pipeline to report."""
         self._pipeline = pipeline
         self._wake_pipeline = pipeline.wake
         self.snapshot = snapshot
 
     def note_quota(self, quota: Quota) -> None:
-        """How large `cdc_raw` may grow. Any thread may call it."""
+        """Notes the limit of `cdc_raw`. Any thread may call it."""
         self._quota = quota
-        # Not a number: a ratio with it is none either, and raises no alarm.
+        # NaN: a ratio with it is NaN too and raises no alarm.
         limit_bytes = quota.limit_bytes
         self._metrics.raw_limit_bytes.set(math.nan if limit_bytes is None else limit_bytes)
 
     def wake(self) -> None:
-        """The schema changed: the pipeline and the snapshot should see it."""
+        """Wakes the pipeline and the snapshot after a change of the schema."""
         self.wake_pipeline()
         if self.snapshot is not None:
             self.snapshot.wake()
 
     def wake_pipeline(self) -> None:
-        """Something is ready for the pipeline."""
+        """Wakes the pipeline, if there is one."""
         if self._wake_pipeline is not None:
             self._wake_pipeline()
 
     @property
     def raw_limit_bytes(self) -> int | None:
-        """Size at which `cdc_raw` is full; None where it is not known."""
+        """Size in bytes at which `cdc_raw` is full; None while it is not known."""
         return self._quota.limit_bytes
 
     @property
     def raw_full_in_s(self) -> float:
-        """Seconds until `cdc_raw` is full; infinite: it does not grow, not a number: not known."""
+        """Seconds until `cdc_raw` is full; infinite without growth, NaN while it is not known."""
         view = self.view
         if view is None:
             return math.nan
         return time_to_full_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
 
     def facts(self) -> Facts:
-        """Everything that the status follows from, as it is now."""
+        """The present facts."""
         schema = SchemaFacts(self._holder.table_count, self._holder.last_error or "")
         publication, view = self._published(), self.view
         if view is None:
@@ -117,7 +117,7 @@ class AgentStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        """What follows from the facts, for the log."""
+        """The conditions that follow from the present facts."""
         return status_from(self.facts())
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:

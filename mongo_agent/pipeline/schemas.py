@@ -31,6 +31,6 @@ def create_schemas(
     ids = SchemaIds()
     registrar = create_registrar(ids, registries, waits_when_refused=waits_when_refused)
     registration = SchemaRegistration(
-        ids, registrar, blocked_timeout_ms / 1000, never_given_up=transaction_topic
+        ids, registrar, blocked_timeout_ms / 1000, never_abandoned=transaction_topic
     )
     return Schemas(ids, registrar, registration, SchemaRequests(registrar))

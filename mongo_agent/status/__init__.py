@@ -1,4 +1,4 @@
-"""The status of the agent: facts of its parts, conditions that follow from them, and HTTP."""
+"""The status of the agent: facts of its parts, the conditions that follow, and their report."""
 
 from mongo_agent.status.conditions import conditions_of, status_from
 from mongo_agent.status.facts import Facts, StreamFacts

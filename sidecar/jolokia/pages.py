@@ -1,4 +1,4 @@
-"""Metrics under the names that Debezium's connectors have in JMX, for what was made to read them.
+"""Metrics under the JMX names of Debezium's connectors, for existing scrapers.
 
 GET  /metrics.json                  {"snapshot": {…}, "streaming": {…}}: attributes by context
 GET  /jolokia/read/NAME[/ATTRIBUTE[/PATH]], /jolokia/list, /jolokia/search/NAME, /jolokia/version
@@ -26,7 +26,7 @@ Contexts = Callable[[], Mapping[str, Mapping[str, Any]]]
 _PLAIN = re.compile(r"[\w\-%. \t]*")
 _SPECIAL = re.compile(r'["*?\\]')
 _ONE_TASK = {"task": "0"}
-"""Debezium for MongoDB names the task since 2.0; there is one of them."""
+"""Debezium for MongoDB names the task since 2.0; this agent has one."""
 
 
 def debezium_beans(
@@ -35,8 +35,7 @@ def debezium_beans(
     contexts: Mapping[str, Mapping[str, Any]],
     tags: Mapping[str, str] = MappingProxyType({}),
 ) -> list[MBean]:
-    """The beans of the connector `connector` whose topic prefix is `server`; `tags` are parts of
-    their names too."""
+    """The MBeans of a connector with the topic prefix `server`; `tags` are part of their names."""
     own = {name: _quoted(value) for name, value in tags.items()}
     return [
         MBean(
@@ -75,7 +74,7 @@ def jmx_pages(
     @pages.post("/jolokia/read", strict_slashes=False)
     @only_reads
     def read_several() -> Response:
-        # Scrapers do not all say that what they send is JSON.
+        # Some scrapers send JSON without its content type.
         document = request.get_json(silent=True, force=True)
         found, at_s = beans(), int(time.time())
 

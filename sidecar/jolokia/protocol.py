@@ -1,14 +1,14 @@
-"""Jolokia's protocol for reading, over values that stand for JMX beans.
+"""The read requests of Jolokia's protocol, over values that stand for JMX beans.
 
-What was made to read a JVM over HTTP asks in this protocol (version 7.2 of its reference):
+Tools that read a JVM over HTTP use this protocol (version 7.2 of its reference):
 
-    read     attributes of a bean, of all beans that a pattern names, or a value inside of one
-    list     which beans and attributes there are
-    search   the names that a pattern matches
-    version  who answers
+    read     attributes of a bean, of all beans that match a pattern, or a value inside of one
+    list     the beans and their attributes
+    search   the names that match a pattern
+    version  the agent
 
-There are no operations, and nothing can be written. A request that cannot be answered gets a status
-of its own inside of the answer, by the names of Java's exceptions; HTTP says 200, as Jolokia does.
+There are no operations and no writes. A failed request has its own status inside of the response,
+named after Java's exceptions; HTTP returns 200, as Jolokia does.
 """
 
 import re
@@ -26,7 +26,7 @@ _OK, _BAD, _FORBIDDEN, _NOT_FOUND = 200, 400, 403, 404
 
 @dataclass(frozen=True, slots=True)
 class MBean:
-    """Attributes under the name that JMX would have for them."""
+    """Attributes under their JMX name."""
 
     domain: str
     keys: Mapping[str, str]
@@ -34,7 +34,7 @@ class MBean:
     attributes: Mapping[str, Any]
     description: str = ""
     tolerated: Mapping[str, str] = field(default_factory=dict)
-    """Keys that a question may name besides."""
+    """Other keys that a request may contain."""
 
     def properties(self, *, canonical: bool) -> str:
         """`key=value,…`; canonical means sorted."""
@@ -55,10 +55,10 @@ class Asked:
     path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     is_proxied: bool = False
-    """It names another JVM as its `target`, which a Jolokia proxy would connect to."""
+    """True when the request names another JVM as `target`, for a Jolokia proxy."""
 
     def echo(self) -> dict[str, Any]:
-        """The request as the answer repeats it."""
+        """The request as the response repeats it."""
         said: dict[str, Any] = {"type": self.type}
         if self.mbean is not None:
             said["mbean"] = self.mbean
@@ -118,7 +118,7 @@ def path_parts(path: str) -> tuple[str, ...]:
 
 
 def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dict[str, Any]:
-    """`version` is that of who answers, `at_s` the time in seconds since 1970."""
+    """`version` is the agent's; `at_s` is the time in seconds since 1970."""
     said = {"request": asked.echo(), "timestamp": at_s}
     try:
         return {**said, "value": _value(asked, beans, version), "status": _OK}

@@ -1,7 +1,7 @@
-"""GET /  the page, and GET /page.json, which it asks for what it shows. Both only read.
+"""`GET /` returns the status page, `GET /page.json` its values. Both only read.
 
-The page brings all that it needs with it. Its Content-Security-Policy names its script and its
-style by their hashes and lets it ask this address alone, so nothing else runs in it.
+The page contains everything that it needs. Its Content-Security-Policy names its script and its
+style by their hashes and admits requests to this address alone, so nothing else runs in it.
 """
 
 import base64
@@ -54,7 +54,7 @@ def status_pages(
 def page_values(
     build: Build, health: Health, summary: Summary, trouble: RecentWarnings
 ) -> Mapping[str, object]:
-    """Everything that the page shows; what JSON has no word for, such as infinity, is null."""
+    """The values of the page; those that JSON cannot express, such as infinity, are null."""
     return {
         "service_name": build.service_name,
         "version": build.version,

@@ -22,7 +22,7 @@ Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """One number. `value` None: not known. With a `limit` it is shown as part of it."""
+    """One number; `value` None: not known. With a `limit` the page shows its share."""
 
     name: str
     value: float | None
@@ -35,7 +35,7 @@ class Stat:
 class ProgressBar:
     """One line of the timeline: a segment, a stream, a snapshot.
 
-    Of `size` (any unit), `done` is acknowledged, `read` is read and `there` could be read.
+    Of `size`, in any unit, `done` is acknowledged, `read` is read and `there` is readable.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ProgressBar:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many events of each kind one table or collection gave since the start."""
+    """Events of one table or collection since the start, by kind."""
 
     name: str
     by_kind: Mapping[str, int]
@@ -81,7 +81,7 @@ class Summary:
 
 
 def state_of(health: Health, *, is_late: bool) -> State:
-    """How the page looks: the status, and whether an agent that is ok is late."""
+    """The state on the page: the status, or `late` for a slow agent that is ok."""
     if health.state is Status.OK:
         return "late" if is_late else "ok"
     if health.status.conditions[0].code in EXPECTED:
@@ -120,7 +120,7 @@ def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Count
 
 
 def samples_of(counter: Counter) -> Iterator[tuple[Mapping[str, str], int]]:
-    """Labels and values, without the times at which they began."""
+    """Labels and values of a counter."""
     for family in counter.collect():
         for sample in family.samples:
             if sample.name.endswith("_total"):

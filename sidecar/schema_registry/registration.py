@@ -1,13 +1,13 @@
-"""Ids for the schemas of topics, where keys or values are Avro.
+"""Waiting for the ids of Avro schemas.
 
-A stream waits for them on its own thread (`wait`). Copies and heartbeats, which others would wait
-for, go on without (`SchemaRequests`) and come when the ids are there.
+A stream waits on its own thread (`SchemaRegistration.wait`). Snapshots and heartbeats do not wait
+(`SchemaRequests`): they are sent once their schemas have ids.
 
-    the registry is away        waited for without end
-    refuses a schema            waited for so long as the operator says; then what has it is
-                                refused, event by event, until the registry takes it; begin and end
-                                of transactions wait without end
-    refuses us                  the agent ends
+    the registry does not answer   the agent waits without end
+    it rejects a schema            the agent waits for the blocked timeout. Then events of the
+                                   schema become dead letters until the registry accepts it;
+                                   transaction metadata waits without end
+    it refuses the agent           the agent ends
 """
 
 import logging
@@ -33,59 +33,62 @@ _RECONSIDERED_S = 60.0
 
 
 class AbandonedSchemas(Protocol[SchemaOf_contra]):
-    """The ids that are known, and the schemas that get none."""
+    """Known ids, and abandoned schemas."""
 
     def give_up(self, schema: SchemaOf_contra, /) -> None:
         """Events of this schema become dead letters until it has an id."""
 
 
 class SchemaRegistration(Generic[SchemaOf]):
-    """Shared by all streams."""
+    """Registers schemas for all streams."""
 
     def __init__(
         self,
         ids: AbandonedSchemas[SchemaOf],
         registrar: Registrar[SchemaOf],
-        hold_max_s: float,
+        blocked_timeout_s: float,
         *,
-        never_given_up: str | None = None,
+        never_abandoned: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """`hold_max_s` is how long a schema that is refused is waited for; those of the topic
-        `never_given_up` are waited for without end; `clock` gives seconds."""
+        """`blocked_timeout_s` is the longest wait for a rejected schema; schemas of the topic
+        `never_abandoned` wait without end; `clock` gives seconds."""
         self._ids = ids
         self._registrar = registrar
-        self._hold_max_s = hold_max_s
-        self._never_given_up = never_given_up
+        self._blocked_timeout_s = blocked_timeout_s
+        self._never_abandoned = never_abandoned
         self._clock = clock
         self._pause_s = pause_s
         self._lock = threading.Lock()
-        self._given_up: list[SchemaOf] = []
+        self._abandoned: list[SchemaOf] = []
         self._reconsider_at_s = 0.0
 
     def wait(self, schemas: Sequence[SchemaOf], closed: threading.Event) -> bool:
-        """Until each has an id or is given up; False when it was closed before. Raises RefusedError
-        when the registry refuses us.
+        """Waits until each schema has an id or is abandoned; False when closed before. Raises
+        RefusedError when the registry refuses the agent.
 
-        All are held at once, so that many cost no more than one. Time in which the registry is away
-        does not count."""
+        All schemas wait at once, so many take no longer than one. Time without an answer of the
+        registry does not count."""
         lacking = list(dict.fromkeys(schemas))
-        refused_at_s: dict[SchemaOf, float] = {}
+        rejected_at_s: dict[SchemaOf, float] = {}
         asked_at_s = self._clock()
         while not closed.is_set():
             answers = self._ask_all(lacking, closed)
             before_s, asked_at_s = asked_at_s, self._clock()
             if _is_away(answers):
-                for schema in refused_at_s:
-                    refused_at_s[schema] += asked_at_s - before_s
+                for schema in rejected_at_s:
+                    rejected_at_s[schema] += asked_at_s - before_s
             for schema, answer in answers.items():
                 if answer.status is RegistrationStatus.REGISTERED:
                     lacking.remove(schema)
                 elif answer.status is RegistrationStatus.REJECTED:
-                    held_s = asked_at_s - refused_at_s.setdefault(schema, asked_at_s)
-                    if held_s >= self._hold_max_s and schema.topic != self._never_given_up:
-                        self._give_up(schema, answer.error)
+                    waited_s = asked_at_s - rejected_at_s.setdefault(schema, asked_at_s)
+                    if (
+                        waited_s >= self._blocked_timeout_s
+                        and schema.topic != self._never_abandoned
+                    ):
+                        self._abandon(schema, answer.error)
                         lacking.remove(schema)
             if not lacking:
                 return True
@@ -93,27 +96,26 @@ class SchemaRegistration(Generic[SchemaOf]):
         return False
 
     def reconsider(self, closed: threading.Event) -> None:
-        """Asks again, from time to time, for what was given up."""
+        """Asks again for abandoned schemas, once a minute."""
         with self._lock:
-            if not self._given_up or self._clock() < self._reconsider_at_s:
+            if not self._abandoned or self._clock() < self._reconsider_at_s:
                 return
-            # Others have nothing to ask for meanwhile.
-            given_up, self._given_up = self._given_up, []
-        answers = self._ask_all(given_up, closed)
-        # Those that were not asked come first the next time.
-        still = [schema for schema in given_up if schema not in answers]
+            # Other streams must not ask for them meanwhile.
+            abandoned, self._abandoned = self._abandoned, []
+        answers = self._ask_all(abandoned, closed)
+        # Unasked schemas come first the next time.
+        still = [schema for schema in abandoned if schema not in answers]
         still += [
             each for each in answers if answers[each].status is not RegistrationStatus.REGISTERED
         ]
         with self._lock:
-            self._given_up = list(dict.fromkeys(still + self._given_up))
+            self._abandoned = list(dict.fromkeys(still + self._abandoned))
             self._reconsider_at_s = self._clock() + _RECONSIDERED_S
 
     def _ask_all(
         self, schemas: Sequence[SchemaOf], closed: threading.Event
     ) -> dict[SchemaOf, Registration]:
-        """The answers up to the first one that does not come: each of the others would be waited
-        for as long."""
+        """The answers up to the first timeout: each further question would take as long."""
         answers: dict[SchemaOf, Registration] = {}
         for schema in schemas:
             if closed.is_set():
@@ -129,26 +131,26 @@ class SchemaRegistration(Generic[SchemaOf]):
             raise fatal
         return answer
 
-    def _give_up(self, schema: SchemaOf, sentence: str) -> None:
+    def _abandon(self, schema: SchemaOf, reason: str) -> None:
         self._ids.give_up(schema)
         with self._lock:
-            if schema not in self._given_up:
-                self._given_up.append(schema)
+            if schema not in self._abandoned:
+                self._abandoned.append(schema)
             self._reconsider_at_s = self._clock() + _RECONSIDERED_S
         logger.error(
-            "what has a schema that is refused goes to the quarantine",
-            extra=fields(topic=schema.topic, side=schema.side, reason=sentence),
+            "events of a rejected schema become dead letters",
+            extra=fields(topic=schema.topic, side=schema.side, reason=reason),
         )
 
 
 def _is_away(answers: Mapping[SchemaOf, Registration]) -> bool:
-    """Whether nothing was answered. Where something was, it is one schema's trouble, or too many
+    """True when no question was answered. Otherwise one schema fails, or there are too many
     questions."""
     return all(answer.status is RegistrationStatus.UNAVAILABLE for answer in answers.values())
 
 
 class SchemaRequests(Generic[SchemaOf]):
-    """For one thread, which never waits; another one asks. `close` it."""
+    """Requests ids for one thread that never waits; another thread asks. `close` it."""
 
     def __init__(
         self,
@@ -166,8 +168,8 @@ class SchemaRequests(Generic[SchemaOf]):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 
     def ask(self, schemas: Sequence[SchemaOf], wake: Callable[[], None]) -> None:
-        """Has those asked for that nobody asks for at present. `wake` is called behind an answer.
-        Raises RefusedError when the registry refuses us."""
+        """Requests ids that are not requested yet, and calls `wake` after each answer. Raises
+        RefusedError when the registry refuses the agent."""
         for schema in schemas:
             asked = self._asked.get(schema)
             if asked is not None and asked.done():

@@ -9,13 +9,13 @@ EXPECTED = frozenset(("starting",))
 
 
 class State(StrEnum):
-    """How an agent is. Ordered from best to worst by `severity`."""
+    """The state of an agent; `severity` orders it from best to worst."""
 
     OK = "ok"
-    """Every event is delivered, or will be without help."""
+    """Every event is delivered, or will be without an operator."""
     DEGRADED = "degraded"
-    """Events are delivered, and something needs a person: data was not delivered, or a fault that
-    the agent cannot repair would lose data or go unnoticed."""
+    """Events are delivered, and something needs an operator: data was not delivered, or a fault
+    that the agent cannot repair threatens data."""
     FAILING = "failing"
     """Events are not delivered for now."""
 
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One cause for which an agent is not ok. It exists exactly as long as its cause."""
+    """One cause for which an agent is not ok. It ends with its cause."""
 
     code: str
     """Stable name in snake case, for metrics, alarms and scripts, such as `segment_quarantined`."""
@@ -36,7 +36,7 @@ class Condition:
     component: str
     """The component of `/health` that reports it."""
     message: str
-    """What happened and where, for a person."""
+    """What happened and where, for the operator."""
     remedy: str
     """What to do, as a command or an instruction."""
 
@@ -54,8 +54,8 @@ class Status:
 
 
 def status_of(conditions: Iterable[Condition]) -> Status:
-    """The status that follows from conditions; their order is kept among equally bad ones. Each
-    message ends with a full stop: sentences follow it, and causes that others word have none."""
+    """The status that follows from conditions, which keep their order among equally bad ones. It
+    ends each message with a full stop, because other sentences follow."""
     whole = (replace(each, message=_sentence(each.message)) for each in conditions)
     return Status(tuple(sorted(whole, key=lambda each: -each.state.severity)))
 

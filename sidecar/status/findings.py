@@ -17,7 +17,7 @@ def finding_conditions(
 ) -> Iterator[Condition]:
     """One condition for each code among the faults; none for a cause that `own` reports.
 
-    `components` names the component of a subject that is none itself.
+    `components` maps subjects that are not components to one.
     """
     known = {each.code for each in own}
     by_code: dict[str, list[Finding]] = {}

@@ -1,6 +1,6 @@
-"""What `/health`, the page, the metrics and the log report: one value, made from conditions.
+"""The health of an agent, as `/health`, the page, the metrics and the log report it.
 
-Components have no opinion of their own: the state of each is that of its worst condition.
+The state of a component is that of its worst condition.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Health:
 
     status: Status
     message: str
-    """One line: that all is well, or the worst condition and how many more there are."""
+    """One line: how far delivery is, or the worst condition and the number of others."""
     components: Sequence[Component] = ()
 
     @property

@@ -27,11 +27,11 @@ class _Logged:
 
 
 class ConditionLog:
-    """Logs what changed between the statuses that it is shown. For one thread.
+    """Logs changes between successive statuses. For one thread.
 
-    A condition that one status shows and the next one does not is not logged: connecting to a
-    broker takes a moment. Neither is a condition that every run goes through. A message that
-    changes is logged again, at most once a minute and not for a counter in it.
+    It logs a condition from its second status on: connecting to a broker takes a moment. It skips
+    conditions of every start. It logs a changed message again, at most once a minute, and ignores
+    changes of numbers in it.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,7 +56,7 @@ class ConditionLog:
         self._seen = frozenset(present)
 
     def close(self, status: Status) -> None:
-        """Names what still exists when the agent stops, the worst last."""
+        """Logs the conditions that still exist when the agent stops, the worst last."""
         for condition in reversed(tuple(_by_key(status).values())):
             _warn("the agent stops and a condition still exists", condition)
 
@@ -95,5 +95,5 @@ def _warn(event: str, condition: Condition) -> None:
 
 
 def _material(condition: Condition) -> tuple[str, str]:
-    """What of a condition is worth a line when it changes: all but its counters."""
+    """State and message without numbers: a change of these is worth a line."""
     return condition.state.value, _COUNTER.sub("#", condition.message)

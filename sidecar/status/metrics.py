@@ -30,7 +30,7 @@ class StatusMetrics:
             self._status.labels(state.value)
 
     def set(self, status: Status) -> None:
-        """Sets both gauges; a condition that is gone has no sample any more."""
+        """Sets both gauges and drops the samples of resolved conditions."""
         for state in State:
             self._status.labels(state.value).set(state is status.state)
         self._conditions.clear()

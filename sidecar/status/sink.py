@@ -1,4 +1,4 @@
-"""What the state of a sink means for the status of its agent."""
+"""Conditions of a sink. Pure."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ TOPICS = frozenset(("topic_missing", "topic_refused", "topic_unavailable"))
 
 
 def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Condition]:
-    """`subject` are what events belong to, such as tables; `check` is the command that asks the
-    broker. Failing while nothing is delivered, degraded while only some topics wait."""
+    """Failing while nothing is delivered, degraded while only some topics wait. `subject` names
+    the owners of events, such as tables; `check` is the command that asks the broker."""
     if not sink.healthy:
         yield Condition(
             sink.code or "sink_unavailable",

@@ -1,4 +1,4 @@
-"""The thread that shows the log an agent's status."""
+"""The thread that logs changes of an agent's status."""
 
 import logging
 import threading
@@ -16,7 +16,7 @@ _INTERVAL_S = 1.0
 
 
 class StatusWatch:
-    """Asks for the status every second from `with` to its end, and logs what changed."""
+    """Logs changes of the status every second, from `with` to its end."""
 
     def __init__(
         self,
@@ -50,5 +50,5 @@ class StatusWatch:
             try:
                 self._log.show(self._ask())
             except Exception:
-                # The log of conditions must not end with one status that could not be made.
-                logger.exception("the status cannot be evaluated; it is tried again")
+                # One failed evaluation must not end the log of conditions.
+                logger.exception("the status cannot be evaluated; the agent tries again")

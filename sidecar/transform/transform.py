@@ -1,12 +1,12 @@
-"""A function of the user's over every event before the sink: `event.transform=module:function`.
+"""A user's function over every event before the sink: `event.transform=module:function`.
 
     def transform(event: Event) -> Event:
         return event._replace(topic=f"{event.topic}.eu") if b'"eu"' in event.key else event
 
-It may route an event to another topic, mask parts of key and value, and add headers. It gives an
-event for each that it gets, and the same one when it is called again: events come again after a
-failure, and are asked for again when the sink refuses one. It is called in the pipeline's thread.
-When it fails, the agent ends rather than send an event as it was.
+It may route an event to another topic, mask parts of key and value, and add headers. It returns one
+event for each event, and the same one for a repeated call: the agent sends events again after a
+failure. The pipeline's thread calls it. When it fails, the agent ends instead of sending the
+original event.
 """
 
 import importlib
@@ -26,7 +26,7 @@ PositionOf = TypeVar("PositionOf", covariant=True)
 
 
 class Event(NamedTuple):
-    """What the sink gets of an event."""
+    """An event as the sink receives it."""
 
     topic: str
     key: bytes
@@ -39,11 +39,11 @@ Transform = Callable[[Event], Event]
 
 
 class TransformError(SidecarError):
-    """The function failed, or gave something else than an event."""
+    """The function failed, or returned something other than an event."""
 
 
 def transform_named(name: str) -> Transform:
-    """The function that `module:function` names. Raises ConfigError: one sentence."""
+    """The function that `module:function` names. Raises ConfigError."""
     module_name, _, function_name = name.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -64,13 +64,13 @@ def transform_named(name: str) -> Transform:
             "it one parameter."
         ) from error
     except ValueError:
-        # A function of an extension need not tell its parameters.
+        # Functions of extension modules may hide their parameters.
         pass
     return transform
 
 
 def header_added(name: str, value: bytes) -> Transform:
-    """Gives each event one header more."""
+    """A transform that adds one header to each event."""
     header = (name, value)
 
     def add(event: Event) -> Event:
@@ -80,7 +80,7 @@ def header_added(name: str, value: bytes) -> Transform:
 
 
 class TransformedBatch(Generic[PositionOf]):
-    """A batch whose events have gone through a function, each time that they are asked for."""
+    """A batch that applies a function to its events on each access."""
 
     def __init__(self, batch: EventBatch[PositionOf], transform: Transform) -> None:
         self._batch = batch
@@ -91,7 +91,7 @@ class TransformedBatch(Generic[PositionOf]):
 
     @property
     def size_bytes(self) -> int:
-        """Of the batch as it was."""
+        """Size of the original batch."""
         return self._batch.size_bytes
 
     def position_after(self, events: int, /) -> PositionOf:
@@ -141,7 +141,7 @@ class TransformedBatch(Generic[PositionOf]):
     def _changed(self, event: Event) -> Event:
         try:
             changed = self._transform(event)
-        # `sys.exit()` there would end the agent with exit code 0 and its event unsent.
+        # `sys.exit()` there would end the agent with exit code 0 and without its event.
         except (Exception, SystemExit) as error:
             raise TransformError(
                 f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "

@@ -134,8 +134,8 @@ class RunningAgent:
     def is_copying(self) -> bool:
         """Whether something is left to copy, or is not delivered."""
         found = {each.name: each for each in self.service.status.components()}
-        copy = found.get("copy")
-        return copy is not None and bool(copy.details["is_running"])
+        snapshot = found.get("snapshot")
+        return snapshot is not None and bool(snapshot.details["is_running"])
 
     def of_documents(self) -> list[Published]:
         """Without tombstones, heartbeats and the like."""

@@ -64,7 +64,7 @@ class Place:
             self.ids,
             Registrar(self.ids, {"key": side, "value": side}),
             hold_max_s,
-            never_given_up="p.transaction",
+            never_abandoned="p.transaction",
             clock=self.registry.clock,
             pause_s=0.0,
         )

@@ -47,7 +47,7 @@ class Observation:
     """The whole directory, oldest segment first."""
 
     segments: tuple[ObservedSegment, ...] = ()
-    refused: tuple[str, ...] = ()
+    other_files: tuple[str, ...] = ()
     """Names of other files: legacy names, foreign files, symbolic links, pipes."""
     size_bytes: int = 0
     """Size of all segments, as counted against `cdc_total_space`."""
@@ -56,7 +56,9 @@ class Observation:
     def irregular_segments(self) -> tuple[str, ...]:
         """Irregular files with the name of a segment or index. The node creates only regular files,
         so another user created them; the agent does not read them."""
-        return tuple(name for name in self.refused if parse_log_name(name) or parse_idx_name(name))
+        return tuple(
+            name for name in self.other_files if parse_log_name(name) or parse_idx_name(name)
+        )
 
     def without(self, names: Collection[SegmentName]) -> "Observation":
         """A copy without some segments."""
@@ -89,21 +91,21 @@ def observe(
     thousands of segments cheap.
     """
     names: set[SegmentName] = set()
-    refused: list[str] = []
+    others: list[str] = []
     with os.scandir(directory) as entries:
         for entry in entries:
             name = parse_log_name(entry.name) or parse_idx_name(entry.name)
             if name is not None and _is_file(entry):
                 names.add(name)
             elif not is_temporary(entry.name):
-                refused.append(entry.name)
+                others.append(entry.name)
     observed = [_observe_segment(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
     if commit_log is not None:
         segments = _compared(directory, segments, commit_log)
     return Observation(
         segments=segments,
-        refused=tuple(sorted(refused)),
+        other_files=tuple(sorted(others)),
         size_bytes=sum(seen.log.size_bytes for seen in segments if seen.log is not None),
     )
 

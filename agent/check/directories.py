@@ -100,7 +100,7 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
     segments = seen.irregular_segments
     if segments:
         yield segment_refused(config.cdc_raw_directory, segments)
-    foreign = [name for name in seen.refused if name not in segments]
+    foreign = [name for name in seen.other_files if name not in segments]
     if foreign:
         shown = _shown(foreign)
         yield warning(

@@ -106,7 +106,7 @@ class NodeConnection:
                 return list(session.execute(query, host=self._this_host(session)))
             except Exception as error:
                 self._disconnect()
-                raise self._explained(error) from error
+                raise self.explain(error) from error
 
     def facts(self) -> NodeFacts:
         """Raises `ConfigError` when not exactly one of several hosts is this machine."""
@@ -162,7 +162,7 @@ class NodeConnection:
             return cluster.connect()
         except Exception as error:
             cluster.shutdown()
-            raise self._explained(error) from error
+            raise self.explain(error) from error
 
     def _disconnect(self) -> None:
         if self._session is not None:
@@ -182,7 +182,8 @@ class NodeConnection:
             )
         return here[0]
 
-    def _explained(self, error: Exception) -> Exception:
+    def explain(self, error: Exception) -> Exception:
+        """Converts an error of the driver to the agent's."""
         if isinstance(error, ConfigError):
             return error
         causes = [error]

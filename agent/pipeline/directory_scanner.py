@@ -102,12 +102,12 @@ class DirectoryScanner:
         self._on_change()
 
     def _log_irregular_files(self, observation: Observation) -> None:
-        if observation.refused != self._said:
-            self._said = observation.refused
-            if observation.refused:
+        if observation.other_files != self._said:
+            self._said = observation.other_files
+            if observation.other_files:
                 logger.warning(
                     "files in cdc_raw that are no segments are left alone",
-                    extra=fields(files=", ".join(observation.refused[:5])),
+                    extra=fields(files=", ".join(observation.other_files[:5])),
                 )
         for seen in observation.segments:
             key = f"idx {seen.name}"

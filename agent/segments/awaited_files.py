@@ -37,20 +37,20 @@ class AwaitedFiles:
         return max(0.0, min(self.since_s.values()) + PATIENCE_S - now_s)
 
     def after(
-        self, observation: Observation, segments: Segments, ledger: SegmentOffsets, now_s: float
+        self, observation: Observation, segments: Segments, offsets: SegmentOffsets, now_s: float
     ) -> "AwaitedFiles":
         """After a scan; `segments` are those before it. A segment whose file the agent has observed
         or read is not awaited: its file was deleted."""
         alone = {
             seen.name
             for seen in observation.segments
-            if seen.log is None and seen.idx.has_update and seen.name not in ledger.positions
+            if seen.log is None and seen.idx.has_update and seen.name not in offsets.positions
         }
         overdue = self.overdue & alone
         waiting = {
             name: self.since_s.get(name, now_s)
             for name in sorted(alone - overdue)
-            if not ledger.is_completed(name)
+            if not offsets.is_completed(name)
             and (name in self.since_s or segments.get(name) is None)
         }
         over = {name for name, since_s in waiting.items() if now_s - since_s >= PATIENCE_S}

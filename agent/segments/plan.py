@@ -85,13 +85,15 @@ class Segments:
         return counts
 
 
-def next_known(name: SegmentName, segments: Segments, ledger: SegmentOffsets) -> SegmentName | None:
+def next_known(
+    name: SegmentName, segments: Segments, offsets: SegmentOffsets
+) -> SegmentName | None:
     """The oldest segment after `name` that the agent has observed or read; None without one.
 
     The node deletes the oldest segments first. When it deleted `name`, it may also have deleted
     all segments up to the next known one before the agent observed them.
     """
-    known = (*segments.by_name, *ledger.positions, *ledger.completed)
+    known = (*segments.by_name, *offsets.positions, *offsets.completed)
     return min((each for each in known if each > name), default=None)
 
 
@@ -105,7 +107,7 @@ class DeletedUnread:
 
 
 def find_deleted_unread(
-    ledger: SegmentOffsets, observation: Observation, deletes_at_bytes: int | None
+    offsets: SegmentOffsets, observation: Observation, deletes_at_bytes: int | None
 ) -> DeletedUnread | None:
     """Segments that the node may have deleted unread while the agent was stopped; None without any.
 
@@ -113,7 +115,7 @@ def find_deleted_unread(
     While the agent is stopped, only such deletions remove segments with changes, one at a time. So
     `cdc_raw` is still nearly full then, and ids are missing after the last known segment.
     """
-    known = (*ledger.positions, *ledger.completed)
+    known = (*offsets.positions, *offsets.completed)
     if deletes_at_bytes is None or not known:
         return None
     last = max(known)
@@ -121,7 +123,7 @@ def find_deleted_unread(
     following = min((name for name in logs if name > last), default=None)
     if following is None or following.id == last.id + 1:
         return None
-    if last in ledger.positions and last not in logs:
+    if last in offsets.positions and last not in logs:
         # The loss of `last` covers the same segments.
         return None
     largest_bytes = max(log.size_bytes for log in logs.values())
@@ -130,17 +132,21 @@ def find_deleted_unread(
     return DeletedUnread(SegmentName(id=last.id + 1, version=last.version), following)
 
 
-def segments_from_offsets(ledger: SegmentOffsets) -> Segments:
+def segments_from_offsets(offsets: SegmentOffsets) -> Segments:
     """Segments with a stored offset, before the first observation, which shows the missing ones."""
     return _segments(
-        {name: _known(name, ledger) for name in ledger.positions if not ledger.is_completed(name)}
+        {
+            name: _known(name, offsets)
+            for name in offsets.positions
+            if not offsets.is_completed(name)
+        }
     )
 
 
 def apply_observation(
     segments: Segments,
     observation: Observation,
-    ledger: SegmentOffsets,
+    offsets: SegmentOffsets,
     *,
     retry: bool = False,
     awaited: Collection[SegmentName] = (),
@@ -154,7 +160,7 @@ def apply_observation(
     observed = {found.name: found for found in observation.segments}
     after: dict[SegmentName, Segment] = {}
     for name in sorted(observed.keys() | segments.by_name.keys()):
-        segment = segments.by_name.get(name) or _known(name, ledger)
+        segment = segments.by_name.get(name) or _known(name, offsets)
         around = Neighbours(
             has_newer_log=newest_log is not None and newest_log > name,
             has_newer_update=newest_updated is not None and newest_updated > name,
@@ -171,13 +177,13 @@ def apply_observation(
     return Segments(MappingProxyType(after))
 
 
-def _known(name: SegmentName, ledger: SegmentOffsets) -> Segment:
-    position = ledger.position(name)
+def _known(name: SegmentName, offsets: SegmentOffsets) -> Segment:
+    position = offsets.position(name)
     return Segment(
         name,
         read_position=position,
         acknowledged_position=position,
-        is_finished=ledger.is_completed(name),
+        is_finished=offsets.is_completed(name),
     )
 
 

@@ -166,7 +166,7 @@ class PageConnection(NodeConnection):
             answered = f"{error.received_responses} of {error.required_responses} replicas answered"
             return ReplicasMissingError(answered)
         self.close()
-        return self._explained(error)
+        return self.explain(error)
 
     def _peer_addresses(self) -> list[tuple[str, int]]:
         (here,) = self.rows("SELECT release_version FROM system.local")

@@ -87,6 +87,15 @@ class QuarantineSync:
                 (self._settings.directory / file_name).unlink(missing_ok=True)
         self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._is_stopped
+
     def stop(self) -> None:
         """Requests the end of the thread without waiting."""
         with self._changed:
@@ -143,7 +152,7 @@ class QuarantineSync:
     def _tried(
         self, step: Callable[[SegmentName], None], name: SegmentName, what: str
     ) -> StoreError | None:
-        """What keeps this segment failed from it. Raises StoreError for what keeps all."""
+        """Returns an error of this segment; raises StoreError for an error of all segments."""
         try:
             step(name)
         except StoreError as error:
@@ -151,8 +160,8 @@ class QuarantineSync:
                 raise
             return error
         except OSError as error:
-            sentence = f"{name} cannot be {what}: {error.strerror or error}."
-            return StoreError(sentence, is_segment_specific=True)
+            message = f"{name} cannot be {what}: {error.strerror or error}."
+            return StoreError(message, is_segment_specific=True)
         return None
 
     def _file_names(self) -> list[str]:

@@ -74,6 +74,15 @@ class UploadQueue(Transfer):
         self._show()
         self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._is_stopped
+
     def stop(self) -> None:
         """Requests the end of the thread without waiting."""
         with self._changed:

@@ -61,7 +61,7 @@ def test_a_planted_segment_is_refused_and_never_opened(
     plant(raw / NAME.log, victim)
     seen = observe(raw)
     assert seen.segments == ()
-    assert seen.refused == (NAME.log,)
+    assert seen.other_files == (NAME.log,)
     # Also when it takes the place of a segment between the look and the read.
     with pytest.raises(OSError):
         open_segment(raw / NAME.log, NAME.log, KeySource(None), follow_links=False)
@@ -73,7 +73,7 @@ def test_a_link_to_a_whole_segment_is_refused_too(raw: Path, tmp_path: Path) -> 
     elsewhere.mkdir()
     segment = write_segment(elsewhere, 1, [[payload(1)]])
     (raw / NAME.log).symlink_to(segment)
-    assert observe(raw).refused == (NAME.log,)
+    assert observe(raw).other_files == (NAME.log,)
     with pytest.raises(OSError):
         SegmentReader(str(raw / NAME.log), follow_links=False)
     # A person who names a link on the command line means it.

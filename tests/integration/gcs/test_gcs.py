@@ -282,7 +282,7 @@ def test_a_stop_in_the_middle_of_an_upload_is_quick_and_the_next_start_sends_it(
     uploads = site.start()
     site.proxy.plan = once(Fault(before=lambda: uploads.close(60)), second_chunk)
     name = site.give(1, LARGE)
-    wait_until(lambda: not uploads._thread.is_alive(), "the end of the thread")
+    wait_until(lambda: not uploads.is_running, "the end of the thread")
     assert (site.upload / "CommitLog-7-1.log").exists()
     assert name not in site.server.names(site.bucket)
     site.start()

@@ -411,7 +411,7 @@ def test_nothing_is_sent_while_the_quarantine_is_waited_for(
     uploads = UploadQueue(store, UploadSettings(tmp_path / "upload", 1), metrics)
     errors = QuarantineSync(store, QuarantineSyncSettings(tmp_path / "error", tmp_path), metrics)
     seen: list[bool] = []
-    monkeypatch.setattr(errors, "close", lambda deadline_s: seen.append(uploads._is_stopped))
+    monkeypatch.setattr(errors, "close", lambda deadline_s: seen.append(uploads.is_stopping))
     RemoteTransfer(uploads, errors).close(0)
     assert seen == [True]
 

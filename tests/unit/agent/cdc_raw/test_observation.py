@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import Idx, Observation, SegmentName, observe
+from agent.cdc_raw import Idx, Observation, SegmentName, observe, read_idx
 from agent.cdc_raw import observation as module
 
 
@@ -32,7 +32,7 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
     ]
     assert [s.log and s.log.link_count for s in seen.segments] == [None, 1, 1, 2]
     assert seen.size_bytes == 50
-    assert seen.refused == ("CommitLog-5.log", "elsewhere")
+    assert seen.other_files == ("CommitLog-5.log", "elsewhere")
     assert seen.newest_log == SegmentName(id=1001, version=7)
     assert seen.newest_updated == SegmentName(id=1000, version=7)
 
@@ -66,15 +66,14 @@ def test_older_indexes_are_read_after_a_newer_one_with_news(
     write(tmp_path, 1, "5")
     write(tmp_path, 2)
     write(tmp_path, 3, "9")
-    read = module._read_idx
 
-    def read_late(path: Path) -> Idx | None:
+    def read_late(path: Path) -> Idx:
         if path.name == "CommitLog-7-3_cdc.idx":
             (tmp_path / "CommitLog-7-1_cdc.idx").write_text("7\nCOMPLETED")
             (tmp_path / "CommitLog-7-2_cdc.idx").write_text("8\nCOMPLETED")
-        return read(path)
+        return read_idx(path)
 
-    monkeypatch.setattr(module, "_read_idx", read_late)
+    monkeypatch.setattr(module, "read_idx", read_late)
     seen = observe(tmp_path)
     assert [s.idx for s in seen.segments] == [
         Idx(completed=True, completed_at=7),
@@ -111,7 +110,7 @@ def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
     (tmp_path / loop.log).symlink_to(loop.log)
     seen = observe(tmp_path)
     assert [(each.name.id, each.log is None) for each in seen.segments] == [(1, False), (2, True)]
-    assert seen.refused == (pipe.log, folder.log, loop.log)
+    assert seen.other_files == (pipe.log, folder.log, loop.log)
 
 
 def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import pytest
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
 from agent.cdc_raw import Watcher, inotify
-from agent.cdc_raw import watcher as module
 from agent.cdc_raw.inotify import OverflowObserver
 
 DEADLINE_S = 120
@@ -135,7 +134,7 @@ def test_without_inotify_it_says_so_once_and_goes_on(
         raise OSError("inotify watch limit reached")
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_started", refuse)
+        patched.setattr(inotify, "OverflowObserver", refuse)
         watcher.ensure()
         watcher.ensure()
         assert not watcher.is_active()

@@ -29,4 +29,4 @@ def test_nobody_listens() -> None:
     ],
 )
 def test_the_words_are_for_people(error: Exception, words: str) -> None:
-    assert str(NOWHERE._explained(error)) == f"Cassandra at 127.0.0.1:9 does not answer: {words}"
+    assert str(NOWHERE.explain(error)) == f"Cassandra at 127.0.0.1:9 does not answer: {words}"

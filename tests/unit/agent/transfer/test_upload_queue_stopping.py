@@ -41,6 +41,6 @@ def test_what_hangs_ends_with_the_agent(
     sending.open()
     wait_until((stored / HANGING).exists, "the request to hang")
     sending.close(0)
-    assert not sending._thread.is_alive()
+    assert not sending.is_running
     assert store.pid is None
     assert segment.exists()

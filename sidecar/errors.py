@@ -1,16 +1,16 @@
-"""Errors of the sidecar, each with its policy and the exit code of a process that ends by it.
+"""Errors of the agents, each with its policy and exit code.
 
     SidecarError                 STOP   1
-    ├── ConfigError              STOP   2   a property, file, port or directory is not as it must be
-    ├── LockedError              STOP   3   another instance works in this one's place
-    ├── RefusedError             STOP   4   a component refuses us: authentication, authorisation
-    ├── UnavailableError         WAIT   1   a component is away and is expected to come back
-    ├── OffsetStoreError         STOP   1   stored progress cannot be read
-    │   └── OffsetSaveError      RETRY  1   progress cannot be written; delivery may go on
-    └── SinkError                STOP   1   a sink cannot go on
-        └── SinkRestartError     RETRY  1   a sink goes on when it starts at the watermark
+    ├── ConfigError              STOP   2   a property, file, port or directory is invalid
+    ├── LockedError              STOP   3   another instance holds the lock
+    ├── RefusedError             STOP   4   a component denies access: authentication, authorization
+    ├── UnavailableError         WAIT   1   a component does not answer at present
+    ├── OffsetStoreError         STOP   1   stored offsets cannot be read
+    │   └── OffsetSaveError      RETRY  1   offsets cannot be written; delivery continues
+    └── SinkError                STOP   1   a sink has failed
+        └── SinkRestartError     RETRY  1   a sink can restart from the watermark
 
-The message of an error is one or two sentences for a person: what happened, where, what to do.
+A message has one or two sentences: what failed, where, and what to do.
 """
 
 from enum import Enum
@@ -18,20 +18,20 @@ from typing import ClassVar
 
 
 class Policy(Enum):
-    """What the part that meets an error does about it."""
+    """The reaction to an error."""
 
     WAIT = "wait"
-    """Keep trying, say so, lose nothing."""
+    """Retry until it succeeds, and report it; nothing is lost."""
     RETRY = "retry"
-    """Do the failed step again, with growing pauses."""
+    """Retry the failed step with back-off."""
     QUARANTINE = "quarantine"
-    """Set the object aside with its reason and go on with the next one."""
+    """Quarantine the object with the reason, and continue with the next one."""
     STOP = "stop"
     """End the process with the exit code of the error."""
 
 
 EXIT_STOPPED = 0
-"""Exit code of a process that was asked to stop."""
+"""Exit code of a requested stop."""
 
 
 class SidecarError(Exception):
@@ -44,7 +44,7 @@ class SidecarError(Exception):
 class ConfigError(SidecarError):
     """The configuration cannot be used.
 
-    `problems` holds one sentence for each mistake; the message is all of them, a line each.
+    `problems` has one message for each mistake; the error's message has one per line.
     """
 
     exit_code = 2
@@ -55,39 +55,39 @@ class ConfigError(SidecarError):
 
 
 class LockedError(SidecarError):
-    """Another instance has what only one may have: a directory, or a transactional id. The message
+    """Another instance uses an exclusive resource: a directory or a transactional id. The message
     names it."""
 
     exit_code = 3
 
 
 class RefusedError(SidecarError):
-    """A component refuses this client; the message names the component and its reason."""
+    """A component denies access; the message names the component and its reason."""
 
     exit_code = 4
 
 
 class UnavailableError(SidecarError):
-    """A component does not answer; the message names it and since when."""
+    """A component does not answer; the message names it."""
 
     policy = Policy.WAIT
 
 
 class OffsetStoreError(SidecarError):
-    """Neither the offset file nor its previous copy can be used."""
+    """Neither the offset file nor its previous copy is readable."""
 
 
 class OffsetSaveError(OffsetStoreError):
-    """The offset file could not be written; the one before it is untouched."""
+    """The offset file could not be written; the previous one is unchanged."""
 
     policy = Policy.RETRY
 
 
 class SinkError(SidecarError):
-    """A sink cannot go on, and starting again would not help."""
+    """A sink has failed, and a restart would not help."""
 
 
 class SinkRestartError(SinkError):
-    """The sink lost events or their order: close it, open it, send again from the watermark."""
+    """The sink lost events or their order: close it, open it, resend from the watermark."""
 
     policy = Policy.RETRY

@@ -1,4 +1,4 @@
-"""Directories that a configuration names: whether they can be used, and are apart."""
+"""Checks of configured directories: usable, separate, and not writable for everybody."""
 
 import grp
 import os
@@ -10,18 +10,18 @@ from pathlib import Path
 
 
 def directory_problems(wanted: Iterable[tuple[str, Path]]) -> list[str]:
-    """A sentence for each directory that is missing or cannot be used; `wanted` are properties and
-    what they name."""
+    """A message for each directory that is missing or unusable; `wanted` are pairs of property and
+    directory."""
     return [problem for name, path in wanted if (problem := _problem(name, path))]
 
 
 def overlap_problems(
     reserved: tuple[str, Path], others: Iterable[tuple[str, Path]], why: str
 ) -> list[str]:
-    """A sentence for each of `others` that is the `reserved` directory or inside it, by whatever
-    path: symbolic links, `..` and bind mounts lead to the same directory.
+    """A message for each of `others` that is the `reserved` directory or inside it, also through
+    symbolic links, `..` and bind mounts.
 
-    `why` says what would happen.
+    `why` names the consequence.
     """
     name, directory = reserved
     return [
@@ -33,7 +33,7 @@ def overlap_problems(
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Whether a path, which need not exist, leads into a directory or is it."""
+    """Whether a path, which need not exist, is a directory or inside it."""
     real, target = Path(os.path.realpath(path)), Path(os.path.realpath(directory))
     return any(place == target or _is_same(place, target) for place in (real, *real.parents))
 
@@ -51,8 +51,8 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def exposed_directories(wanted: Iterable[tuple[str, Path]]) -> list[str]:
-    """A sentence for each directory in which every user may replace files; `wanted` as above. One
-    that cannot be looked at is left to `directory_problems`."""
+    """A message for each directory in which every user may replace files; `wanted` as in
+    `directory_problems`, which reports inaccessible ones."""
     return [
         f"{name}: every user of this machine can replace files in {path}. Run `chmod o-w {path}`."
         for name, path in wanted
@@ -67,12 +67,12 @@ def _is_exposed(path: Path) -> bool:
         return False
     if _is_pod_volume(path):
         return False
-    # In a sticky directory only the owner of a file can replace it.
+    # In a sticky directory only its owner can replace a file.
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
 
 
 def _is_pod_volume(path: Path) -> bool:
-    """Kubernetes gives an emptyDir the mode 0777; only containers of the pod reach it."""
+    """An emptyDir of Kubernetes has mode 0777, but only containers of the pod can access it."""
     return "KUBERNETES_SERVICE_HOST" in os.environ and path.is_mount()
 
 
@@ -85,28 +85,27 @@ def _problem(name: str, path: Path) -> str | None:
                 f"{name}: {path} is a symbolic link to {path.readlink()}, which does not exist. "
                 "Create that directory or correct the link."
             )
-        return f"{name}: the directory {path} does not exist."
+        return f"{name}: the directory {path} does not exist. Create it."
     except OSError as error:
         rights = _rights(path) if isinstance(error, PermissionError) else ""
         return (
-            f"{name}: the directory {path} cannot be looked at: {error.strerror}. {rights}".rstrip()
+            f"{name}: the directory {path} cannot be accessed: {error.strerror}. {rights}".rstrip()
         )
     if not stat.S_ISDIR(status.st_mode):
-        return f"{name}: {path} is no directory."
+        return f"{name}: {path} is not a directory."
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         if os.statvfs(path).f_flag & os.ST_RDONLY:
             return (
-                f"{name}: the directory {path} is on a file system that is mounted read-only. "
-                "Mount it read-write."
+                f"{name}: the directory {path} is on a read-only file system. Mount it read-write."
             )
         return f"{name}: this user may not read and write the directory {path}. {_rights(path)}"
     return None
 
 
 def _rights(path: Path) -> str:
-    """Who the process is, whose the nearest directory is that can be seen, and the command."""
+    """The user of the process, the owner of the nearest visible directory, and the remedy."""
     uid, gid = os.geteuid(), os.getegid()
-    process = f"The process is {_user(uid)} in {_group(gid)}"
+    process = f"The process runs as {_user(uid)} in {_group(gid)}"
     for place in (path, *path.parents):
         try:
             status = place.stat()

@@ -1,4 +1,4 @@
-"""Files that are there after a power cut."""
+"""Durable writes: files that survive a power failure."""
 
 import os
 from pathlib import Path
@@ -7,21 +7,20 @@ from sidecar.files.regular import make_directory, open_new, open_regular
 
 
 def append_lines(path: Path, lines: bytes) -> None:
-    """Durably. A line that a crash has torn is ended first. Raises OSError."""
+    """Append durably, after ending a line that a crash has truncated. Raises OSError."""
     make_directory(path.parent)
-    torn = b"" if _ends_with_line(path) else b"\n"
-    _write(open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), torn + lines)
+    line_end = b"" if _ends_with_line(path) else b"\n"
+    _write(open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), line_end + lines)
     sync_directory(path.parent)
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """A new file in place of what has the name. Durable on return, but for the name. Raises
-    OSError."""
+    """Replace a file. Its content is durable on return, its name is not. Raises OSError."""
     _write(open_new(path), content)
 
 
 def sync_file(path: Path) -> None:
-    """Makes what is in it durable. Raises OSError."""
+    """Make the content of a file durable. Raises OSError."""
     descriptor = open_regular(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -30,7 +29,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes the names in it durable."""
+    """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -46,7 +45,7 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def _ends_with_line(path: Path) -> bool:
-    """False after a crash in the middle of a write."""
+    """False after a crash during a write."""
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             return (

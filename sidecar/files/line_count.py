@@ -1,4 +1,4 @@
-"""How many lines a growing file has."""
+"""The line count of a growing file."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class LineCount:
-    """Reads only what was appended since the last call. For one thread."""
+    """Reads only the lines appended since the last call. For one thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -17,13 +17,13 @@ class LineCount:
         self._lines = 0
 
     def count(self) -> int:
-        """Lines that end; 0 when there is no file. Raises OSError."""
+        """The number of complete lines; 0 without a file. Raises OSError."""
         try:
             size_bytes = self._path.lstat().st_size
         except FileNotFoundError:
             size_bytes = 0
         if size_bytes < self._size_bytes:
-            # Another file took its place.
+            # The file was replaced.
             self._size_bytes = self._lines = 0
         if size_bytes > self._size_bytes:
             self._read()

@@ -1,7 +1,7 @@
-"""Exclusive locks on directories, so that two instances never work on the same ones.
+"""Exclusive locks on directories, so that two instances never share one.
 
-The lock is `flock` on a descriptor of the directory itself: nothing is written into it, and the
-kernel drops the lock when the process ends, however it ends.
+The lock is `flock` on a descriptor of the directory itself: it writes nothing, and the kernel
+releases it when the process ends for any reason.
 """
 
 import errno
@@ -18,15 +18,15 @@ _PROC_LOCKS = Path("/proc/locks")
 
 
 class DirectoryLock:
-    """Holds all of the directories, or none; one given twice, by whatever path, counts once."""
+    """Locks all directories or none; a directory with two paths counts once."""
 
     def __init__(self, *directories: Path) -> None:
         self._directories = directories
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
-        """Never waits. Raises LockedError when another process holds a directory, ConfigError when
-        a directory is not there or cannot be locked."""
+        """Lock without waiting. Raises LockedError when another process holds a lock, ConfigError
+        when a directory does not exist or cannot be locked."""
         seen: set[tuple[int, int]] = set()
         try:
             for directory in self._directories:
@@ -59,8 +59,10 @@ class DirectoryLock:
 
 
 def lock_holder(directory: Path) -> int | None:
-    """The process that has locked a directory, as far as this process may know; None without one.
-    Takes no lock, so that an agent may start meanwhile. Raises OSError."""
+    """The process that has locked a directory, if visible; None without one.
+
+    Acquires no lock, so that an agent can start meanwhile. Raises OSError.
+    """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         return _holder(descriptor)
@@ -84,18 +86,18 @@ def _lock(directory: Path, descriptor: int) -> None:
         if error.errno != errno.EWOULDBLOCK:
             raise ConfigError(
                 f"The directory {directory} cannot be locked: {error.strerror}. "
-                "It must lie on a file system that supports flock."
+                "Use a file system that supports flock."
             ) from error
         pid = _holder(descriptor)
         holder = "another process" if pid is None else f"the process {pid}"
         raise LockedError(
             f"The directory {directory} is locked by {holder}. "
-            "Stop that instance, or give this one its own directories."
+            "Stop that instance, or configure other directories for this one."
         ) from error
 
 
 def _holder(descriptor: int) -> int | None:
-    """The process that holds the lock, as far as /proc/locks tells it.
+    """The process that holds the lock, by /proc/locks.
 
     A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode.
     """

@@ -1,9 +1,9 @@
-"""Files opened without following what another user may have planted under their names.
+"""Opens regular files safely in directories that other users may write to.
 
-A directory of the agent can be writable for others: `cdc_raw` is the node's, and a shared group or
-a world-writable mount is common. So a name is never followed: a symbolic link is refused, a pipe or
-a device never blocks, and a new file is never an existing one. The kernel's `protected_hardlinks`
-keeps other users from linking files that they cannot write themselves.
+Directories of the agent can be writable for others: `cdc_raw` belongs to the node, and a shared
+group or a world-writable mount is common. So symbolic links are rejected, pipes and devices never
+block, and a new file never reuses an existing one. The kernel's `protected_hardlinks` keeps other
+users from linking files that they cannot write.
 """
 
 import errno
@@ -14,12 +14,12 @@ from pathlib import Path
 
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 CREATION_MODE = 0o640
-"""Of new files, before the umask: they can hold rows, which are not for every user of a machine."""
+"""Mode of new files, before the umask: they can contain rows."""
 
 
 def open_regular(path: Path, flags: int, mode: int = CREATION_MODE) -> int:
-    """A descriptor of a regular file. Raises OSError: ELOOP for a symbolic link, EISDIR for a
-    directory, EINVAL for a pipe or a device."""
+    """Open a regular file. Raises OSError: ELOOP for a symbolic link, EISDIR for a directory,
+    EINVAL for a pipe or a device."""
     try:
         descriptor = os.open(path, flags | _SAFE, mode)
     except OSError as error:
@@ -39,14 +39,13 @@ def open_regular(path: Path, flags: int, mode: int = CREATION_MODE) -> int:
 
 
 def open_new(path: Path, mode: int = CREATION_MODE) -> int:
-    """A descriptor of a file that this call creates, for writing; what has the name is unlinked
-    first. Raises OSError."""
+    """Create a file for writing, after unlinking any file of this name. Raises OSError."""
     path.unlink(missing_ok=True)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, mode)
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:
-    """The content of a regular file. Raises OSError, EFBIG for more than `max_bytes`."""
+    """The content of a regular file. Raises OSError, EFBIG above `max_bytes`."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
@@ -55,9 +54,9 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 
 def link_regular(source: Path, target: Path) -> None:
-    """Gives a regular file a second name, which must be free. Raises OSError."""
+    """Link a regular file to a second name, which must be free. Raises OSError."""
     os.link(source, target, follow_symlinks=False)
-    # Looked at after the fact: the source can become another file at any time, the target not.
+    # Checked afterwards: the source can be replaced at any time, the target cannot.
     mode = target.lstat().st_mode
     if stat.S_ISREG(mode):
         return
@@ -67,7 +66,7 @@ def link_regular(source: Path, target: Path) -> None:
 
 
 def regular_size_bytes(path: Path) -> int | None:
-    """None where there is no regular file of that name. Raises other OSErrors."""
+    """The size of a regular file, or None without one. Raises other OSErrors."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -76,8 +75,8 @@ def regular_size_bytes(path: Path) -> int | None:
 
 
 def make_directory(path: Path) -> None:
-    """A directory, made when it is not there. One that is a symbolic link must be this user's or
-    root's, as the kernel demands in sticky directories. Raises OSError."""
+    """Create a directory if it is missing. A symbolic link must belong to this user or root, as in
+    the kernel's rule for sticky directories. Raises OSError."""
     path.mkdir(parents=True, exist_ok=True)
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):

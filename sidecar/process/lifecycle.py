@@ -28,16 +28,16 @@ _GRACE_S = 5.0
 
 
 class Stop:
-    """The request to stop, as the service sees it. Safe to make from a signal handler or thread.
+    """A request to stop, safe to make from a signal handler or another thread.
 
-    `threading.Event` is not: a handler that runs while the main thread is inside the event's lock
-    would wait for itself. A pipe and plain attributes have no lock.
+    `threading.Event` is not safe: a handler that interrupts the main thread inside the event's lock
+    would deadlock. A pipe and plain attributes have no lock.
     """
 
     def __init__(
         self, shutdown_timeout_ms: int, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._timeout_s = shutdown_timeout_ms / 1000
         self._clock = clock
         self._deadline_s: float | None = None
@@ -50,25 +50,25 @@ class Stop:
 
     @property
     def remaining_s(self) -> float:
-        """Until the deadline; the whole timeout while no stop is requested."""
+        """Seconds until the deadline; the whole timeout before a request."""
         if self._deadline_s is None:
             return self._timeout_s
         return max(0.0, self._deadline_s - self._clock())
 
     def request(self) -> None:
-        """Ask for the stop; the deadline counts from the first call."""
+        """Request the stop; the deadline counts from the first call."""
         if self._deadline_s is None:
             self._deadline_s = self._clock() + self._timeout_s
             os.write(self._write_fd, b"\0")
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the request; True when it is there."""
+        """Wait for the request; whether it was made."""
         if not self.requested:
             select.select([self._read_fd], [], [], timeout_s)
         return self.requested
 
     def fileno(self) -> int:
-        """A descriptor that is readable once the stop is requested."""
+        """A descriptor that becomes readable with the request."""
         return self._read_fd
 
     def close(self) -> None:
@@ -77,10 +77,10 @@ class Stop:
 
 
 class Service(Protocol):
-    """What `run` keeps alive."""
+    """A service that `run` runs."""
 
     def run(self, stop: Stop) -> None:
-        """Work until `stop.requested`, then bring things to an end within `stop.remaining_s`."""
+        """Work until `stop.requested`, then finish within `stop.remaining_s`."""
 
 
 def run(
@@ -89,7 +89,7 @@ def run(
     *,
     exit_now: Callable[[int], None] = os._exit,
 ) -> int:
-    """Run the service in the main thread until it ends; gives the exit code of the process.
+    """Run the service in the main thread until it ends; returns the exit code of the process.
 
     When the service does not end within the deadline and a grace of five seconds, `exit_now` ends
     the process with code 1.
@@ -103,24 +103,24 @@ def run(
     try:
         with _signals_to(stop):
             if deferred_sigterm.is_pending():
-                logger.info("stopped before anything began")
+                logger.info("stopped before the service started")
                 return EXIT_STOPPED
             return exit_code(lambda: service.run(stop))
     finally:
         ended.set()
-        # Wakes the guard, which waits for a request.
+        # Wakes the guard thread.
         stop.request()
         guard.join()
         stop.close()
 
 
 def exit_code(work: Callable[[], None]) -> int:
-    """Do the work; the exit code of the process, after one sentence about an error."""
+    """Run `work` and return the exit code of the process, after logging an error."""
     try:
         work()
     except SidecarError as error:
-        for sentence in str(error).splitlines():
-            logger.error(sentence)
+        for line in str(error).splitlines():
+            logger.error(line)
         logger.debug("where the error came from", exc_info=error)
         return error.exit_code
     except KeyboardInterrupt:
@@ -154,6 +154,6 @@ def _guard_deadline(stop: Stop, ended: threading.Event, exit_now: Callable[[int]
     while not stop.wait(timeout_s=3600):
         pass
     if not ended.wait(stop.remaining_s + _GRACE_S):
-        logger.error("the process did not stop within its deadline and is ended")
+        logger.error("the process did not stop within its deadline; it exits now")
         sys.stderr.flush()
         exit_now(1)

@@ -1,1 +1,1 @@
-"""Where events go: one file or folder for each kind of sink, found by name in `registry`."""
+"""Sinks: one module or package for each kind, found by name in `registry`."""

@@ -1,4 +1,4 @@
-"""Events appended to a file, one JSON line each; safe once the file is synced to the disk."""
+"""The file sink: one JSON line per event, acknowledged after fsync."""
 
 import fcntl
 import os
@@ -16,10 +16,9 @@ _BLOCK_BYTES = 1 << 16
 
 
 class FileSink:
-    """Whole lines only: a line that a crash has torn is cut off at the next `open`.
+    """Writes complete lines: `open` truncates a line that a crash has left incomplete.
 
-    A write that fails, because the disk is full or the file is gone, is tried again for as long as
-    it takes; what had been written of it is taken back first.
+    A failed write, for example on a full disk, is retried without limit after truncating its part.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +39,7 @@ class FileSink:
         except BlockingIOError as error:
             self._release()
             raise LockedError(
-                f"The file {self._path} is written by another process. Set another file.path."
+                f"Another process writes to the file {self._path}. Set another file.path."
             ) from error
         except OSError as error:
             self._release()
@@ -67,8 +66,8 @@ class FileSink:
         return stop - start
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        """Syncs what was written since the last call. Without anything to sync it waits only while
-        a write fails, so that the caller does not try without pause."""
+        """Sync the writes since the last call. Sleeps only while writes fail, so that the caller
+        does not retry in a busy loop."""
         if not self._unsynced:
             if self._problem is not None:
                 time.sleep(timeout_s)
@@ -77,7 +76,7 @@ class FileSink:
         try:
             os.fsync(self._descriptor)
         except OSError as error:
-            # After a failed sync the kernel may have dropped what was not written.
+            # After a failed sync the kernel may have dropped dirty pages.
             raise SinkRestartError(
                 f"The file {self._path} cannot be synced to its disk: {error.strerror}."
             ) from error
@@ -87,7 +86,7 @@ class FileSink:
 
     def state(self) -> SinkState:
         if self._problem is not None:
-            return SinkState(False, f"{self._problem}; it is tried again")
+            return SinkState(False, f"{self._problem}; the agent retries")
         return SinkState(True, f"{self._path} has {self._size_bytes} bytes")
 
     def dead_letter(self, number: int) -> None:
@@ -110,7 +109,7 @@ class FileSink:
 
 
 def _end_of_last_line(descriptor: int) -> int:
-    """The position behind the last line end."""
+    """The position after the last line end."""
     position = os.fstat(descriptor).st_size
     while position > 0:
         start = max(0, position - _BLOCK_BYTES)

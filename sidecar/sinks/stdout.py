@@ -1,4 +1,4 @@
-"""Events on standard output, one JSON line each; safe once the reader's pipe has taken them."""
+"""The stdout sink: one JSON line per event, acknowledged when the pipe has accepted it."""
 
 import errno
 import os
@@ -15,10 +15,10 @@ _CHUNK_EVENTS = 1000
 
 
 class StdoutSink:
-    """Writes whole chunks of lines, in pieces that a pipe takes without blocking."""
+    """Writes chunks of lines, in parts that a pipe accepts without blocking."""
 
     def __init__(self, descriptor: int | None = None) -> None:
-        """`descriptor` stands for standard output in tests."""
+        """`descriptor` replaces standard output in tests."""
         self._given_descriptor = descriptor
         self._descriptor = -1
         self._pending = memoryview(b"")
@@ -34,7 +34,7 @@ class StdoutSink:
             self._descriptor = self._given_descriptor
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
-        """Takes a chunk once the one before it is written."""
+        """Accept a chunk once the previous one is written."""
         until_s = time.monotonic() + deadline_s
         taken = 0
         while start + taken < len(numbered.batch):
@@ -56,8 +56,8 @@ class StdoutSink:
 
     def state(self) -> SinkState:
         if self._pending:
-            return SinkState(False, "the reader of standard output does not keep up")
-        return SinkState(True, f"{self._events} events are written to standard output")
+            return SinkState(False, "the reader of standard output is too slow")
+        return SinkState(True, f"{self._events} events were written to standard output")
 
     def dead_letter(self, number: int) -> None:
         """Nothing depends on it."""
@@ -80,14 +80,14 @@ class StdoutSink:
             if not select.select([], [self._descriptor], [], wait_s)[1]:
                 return False
             try:
-                # A pipe that is ready takes PIPE_BUF bytes without blocking.
+                # A ready pipe accepts PIPE_BUF bytes without blocking.
                 written = os.write(self._descriptor, self._pending[: select.PIPE_BUF])
             except OSError as error:
                 if error.errno == errno.EAGAIN:
                     continue
                 raise SinkError(
                     f"Standard output cannot be written: {error.strerror}. "
-                    "Its reader is gone; start both again."
+                    "Its reader has exited. Restart both."
                 ) from error
             self._pending = self._pending[written:]
         if self._numbers:

@@ -24,5 +24,5 @@ def test_the_agent_ends_as_if_it_was_stopped(tmp_path: Path, module: str) -> Non
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "stopped before anything began" in done.stderr
+    assert "stopped before the service started" in done.stderr
     assert not list((tmp_path / "offsets").iterdir())

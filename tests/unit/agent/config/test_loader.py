@@ -168,4 +168,4 @@ def test_directories_that_are_missing_are_named(tmp_path: Path) -> None:
     (tmp_path / "offsets").rmdir()
     (tmp_path / "offsets").touch()
     (problem,) = directory_problems(load(tmp_path, **good))
-    assert problem == f"offset.backing.store.dir: {tmp_path / 'offsets'} is no directory."
+    assert problem == f"offset.backing.store.dir: {tmp_path / 'offsets'} is not a directory."

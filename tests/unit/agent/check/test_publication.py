@@ -5,14 +5,11 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_raw.quota import Quota, watch_quota
 from agent.check.publication import create_publication, publication_of
 from agent.config import load_config
 from agent.config.loader import AgentConfig
-from agent.node.quota import grant_sentence, node_quota
 from commitlog import Schema
 from tests.support.agent_directory import SCHEMA, Site
-from tests.support.servers.processes import wait_until
 
 PLAIN = SCHEMA.replace("ks.t ", "ks.plain ").replace("5a1c", "6a1c").replace("true", "false")
 
@@ -66,18 +63,3 @@ def test_it_is_found_out_once_a_schema(tmp_path: Path) -> None:
     schema = Schema.from_cql(SCHEMA)
     assert publication(schema) is publication(schema)
     assert publication(Schema.from_cql(PLAIN)).captured == ()
-
-
-def test_the_quota_is_asked_for_until_it_is_known() -> None:
-    answers = [Quota(None, "no SELECT permission.", "GRANT"), Quota(None, "no."), Quota(1000)]
-    told: list[Quota] = []
-    expected = list(answers)
-    with watch_quota(lambda: answers.pop(0), told.append, interval_s=0.01):
-        wait_until(lambda: told == expected, "the limit")
-    assert [quota.is_missing for quota in told] == [True, True, False]
-
-
-def test_the_grant_names_the_role(tmp_path: Path) -> None:
-    chosen = config(tmp_path, cassandra_username='o"d', cassandra_password="x")
-    assert 'GRANT SELECT ON system_views.settings TO "o""d";' in grant_sentence(chosen)
-    assert "schema.file" in node_quota(chosen).error

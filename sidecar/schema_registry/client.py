@@ -1,12 +1,12 @@
-"""The few calls of a registry that a producer makes.
+"""The registry calls that a producer needs.
 
-What an answer means, by its status:
+Answers by status:
 
     200              the id
-    401, 403         the registry refuses us: `RefusedError`, the process ends
-    404, 409, 422    it refuses the schema: unknown and not to be registered, not compatible, not
-                     valid: `SchemaRejectedError`, somebody has to do something about it
-    any other, none  it is away: `UnavailableError`, it is asked again
+    401, 403         access denied: `RefusedError`
+    404, 409, 422    schema rejected (unknown without auto-registration, incompatible, invalid):
+                     `SchemaRejectedError`, which needs an operator
+    any other, none  registry unavailable: `UnavailableError`, retried
 """
 
 import json
@@ -53,28 +53,28 @@ _TLS = TlsServer(
 
 
 class _TooLongError(urllib3.exceptions.HTTPError):
-    """An answer that has no end, by its size or by its time."""
+    """An answer that exceeds the limits of size or time."""
 
 
 class SchemaRejectedError(SidecarError):
-    """The registry does not take a schema; the message names the subject and its reason."""
+    """The registry rejects a schema; the message names the subject and the reason."""
 
     policy = Policy.QUARANTINE
 
 
 class SchemaRegistry(Protocol):
-    """What gives ids to schemas."""
+    """Assigns ids to schemas."""
 
     def schema_id(self, subject: str, schema: str) -> int:
-        """The id of a schema under a subject. Waits for the answer. Raises UnavailableError,
+        """The id of a schema in a subject. Waits for the answer. Raises UnavailableError,
         SchemaRejectedError or RefusedError."""
 
 
 class RegistryClient:
-    """A registry over HTTP. One thread uses it at a time."""
+    """A registry over HTTP. For one thread at a time."""
 
     def __init__(self, settings: RegistrySettings) -> None:
-        """Connects when it is asked. Raises ConfigError for a store that cannot be used."""
+        """Connects at the first request. Raises ConfigError for an unusable store."""
         self._settings = settings
         self._urls = list(settings.urls)
         headers = {"Accept": f"{_JSON}, application/json", "Content-Type": _JSON}
@@ -93,7 +93,7 @@ class RegistryClient:
         self._closed: Future[None] = Future()
 
     def schema_id(self, subject: str, schema: str) -> int:
-        """As `SchemaRegistry` says, by the settings of the converter."""
+        """See `SchemaRegistry`; registers or looks up by the settings of the converter."""
         settings = self._settings
         path = f"/subjects/{quote(subject, safe='')}"
         query = "?normalize=true" if settings.normalize else ""
@@ -106,15 +106,14 @@ class RegistryClient:
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
     def require_answer(self, subject: str) -> None:
-        """Asks for the latest schema of a subject, which need not exist. Raises UnavailableError,
-        also for what is no registry, and RefusedError."""
+        """Request the latest schema of a subject, which need not exist. Raises RefusedError, or
+        UnavailableError, also when the server is not a registry."""
         path = f"/subjects/{quote(subject, safe='')}/versions/latest"
         with suppress(SchemaRejectedError):
             self._ask("GET", path, subject, is_survey=True)
 
     def close(self) -> None:
-        """Ends a question too that another thread waits for: it is told that the registry is
-        away."""
+        """Close the client; pending requests of other threads raise UnavailableError."""
         with suppress(InvalidStateError):
             self._closed.set_result(None)
         self._pool.clear()
@@ -135,27 +134,27 @@ class RegistryClient:
                 answer = self._answer(method, url + path, body)
             except urllib3.exceptions.HTTPError as error:
                 failures.append(f"{url} does not answer: {_reason(error)}")
-                # The one that answers is asked first from now on.
+                # A URL that answers stays first.
                 self._urls.append(self._urls.pop(0))
                 continue
             if answer.status == HTTPStatus.OK:
                 return _document(url, answer.content)
-            said = f"{url} answers {answer.status}: {_message(answer.content)}"
+            reply_text = f"{url} answers {answer.status}: {_message(answer.content)}"
             if answer.status in _REFUSED:
-                raise RefusedError(f"The schema registry refuses us: {said}")
+                raise RefusedError(f"The schema registry denies access: {reply_text}")
             if answer.status in _REFUSED_SCHEMA:
                 if is_survey:
                     # Any web server answers 404; a registry does so in JSON.
                     _document(url, answer.content)
                 raise SchemaRejectedError(
-                    f"the schema registry does not take the schema of {subject}: {said}"
+                    f"the schema registry rejects the schema of {subject}: {reply_text}"
                 )
-            failures.append(said)
-        raise UnavailableError(f"the schema registry is away: {'; '.join(failures)}")
+            failures.append(reply_text)
+        raise UnavailableError(f"the schema registry is unavailable: {'; '.join(failures)}")
 
     def _answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
-        """Asked on a thread of its own that is left alone when the client is closed: an answer
-        that does not come must not keep the process from ending."""
+        """Request on a separate thread, which `close` abandons: a missing answer must not block
+        the exit of the process."""
         answered: Future[_Answer] = Future()
 
         def ask() -> None:
@@ -168,11 +167,11 @@ class RegistryClient:
         waited: tuple[Future[Any], ...] = (answered, self._closed)
         wait(waited, return_when=FIRST_COMPLETED)
         if not answered.done():
-            raise UnavailableError("the schema registry is not asked any more")
+            raise UnavailableError("the client of the schema registry is closed")
         return answered.result()
 
     def _whole_answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
-        """Never follows a redirection: it would take the credentials to another host."""
+        """Never follows a redirect, which would send the credentials to another host."""
         end_s = time.monotonic() + self._settings.timeout_s
         reply = self._pool.request(
             method, url, body=body, preload_content=False, redirect=False, decode_content=False
@@ -193,15 +192,15 @@ class _Answer:
 
 
 def _bounded(reply: BaseHTTPResponse, end_s: float) -> bytes:
-    """The body as it was sent. A time-out of the socket counts from each byte, so a server that
-    sends one at a time could go on for ever: this counts for the whole answer."""
+    """The body, within limits. A socket timeout restarts with each byte, so a slow server could
+    send forever; `end_s` limits the whole answer."""
     content = bytearray()
     while block := reply.read1(_READ_BYTES):
         content += block
         if len(content) > _MAX_ANSWER_BYTES:
             raise _TooLongError(f"its answer has more than {_MAX_ANSWER_BYTES >> 20} MiB")
         if time.monotonic() > end_s:
-            raise _TooLongError("its answer does not end in time")
+            raise _TooLongError("its answer is not complete in time")
     return bytes(content)
 
 
@@ -209,16 +208,16 @@ def _document(url: str, data: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UnavailableError(f"{url} is no schema registry: its answer is no JSON") from error
+        raise UnavailableError(f"{url} is not a schema registry: its answer is not JSON") from error
     if not isinstance(found, dict):
-        raise UnavailableError(f"{url} is no schema registry: its answer is no object")
+        raise UnavailableError(f"{url} is not a schema registry: its answer is not an object")
     return found
 
 
 def _id_of(answer: Mapping[str, Any]) -> int:
     number = answer.get("id")
     if type(number) is not int or not 0 <= number < 1 << 32:
-        raise UnavailableError("the schema registry gives no id that fits 32 bits")
+        raise UnavailableError("the schema registry returns no 32-bit id")
     return number
 
 
@@ -226,11 +225,11 @@ def _check_same(subject: str, latest: str, ours: str) -> None:
     try:
         is_same = canonical(json.loads(latest)) == canonical(json.loads(ours))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SchemaRejectedError(f"the latest schema of {subject} is no Avro: {error}") from error
+        raise SchemaRejectedError(f"the latest schema of {subject} is not Avro: {error}") from error
     if not is_same:
         raise SchemaRejectedError(
             f"the latest schema of {subject} has other fields than the events: register "
-            "theirs, or let the agent do so with `auto.register.schemas=true`"
+            "the events' schema, or set `auto.register.schemas=true`"
         )
 
 
@@ -243,6 +242,6 @@ def _message(data: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
-    # urllib3 begins with the object that failed; the sentence has its address already.
+    # urllib3 starts with the failed object; the message has the address already.
     text = _FAILED_OBJECT.sub("", " ".join(str(cause).split()))
     return tls_failure(text, _TLS) or text[:_MOST_TEXT]

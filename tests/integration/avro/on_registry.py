@@ -194,7 +194,7 @@ def test_what_is_not_compatible_is_refused_until_somebody_allows_it(
     with pytest.raises(SchemaRejectedError) as refused:
         asking.schema_id(subject, text)
     assert str(refused.value) == (
-        f"the schema registry does not take the schema of {subject}: {registry.url} answers 409: "
+        f"the schema registry rejects the schema of {subject}: {registry.url} answers 409: "
         "Incompatible Avro schema"
     )
     assert registry.versions(subject) == [number]
@@ -351,7 +351,7 @@ def test_an_agent_beside_a_node_whose_tables_change(node: CassandraNode, tmp_pat
             node.execute(f"ALTER TABLE {table} ADD more int")
             node.execute(f"INSERT INTO {table} (id, more) VALUES (4, 7)")
             agent.process.wait_until(
-                lambda: "the schema registry is away" in str(agent.process.ask("/health")),
+                lambda: "the schema registry is unavailable" in str(agent.process.ask("/health")),
                 "the wait",
                 DEADLINE_S,
             )

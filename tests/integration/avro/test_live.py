@@ -145,7 +145,7 @@ def test_a_table_made_anew_is_refused_until_somebody_says_that_it_may_be(
     node.execute(f"DROP TABLE {table}")
     node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text) WITH cdc = true")
     node.execute(f"INSERT INTO {table} (id, v) VALUES (2, 'seven')")
-    refusal = f"does not take the schema of {subject(table)}: {registry.url} answers 409"
+    refusal = f"rejects the schema of {subject(table)}: {registry.url} answers 409"
     agent.process.wait_until(lambda: refusal in reason(agent), "the refusal", DEADLINE_S)
 
     node.execute("CREATE TABLE shop.beside (id int PRIMARY KEY) WITH cdc = true")
@@ -187,13 +187,15 @@ def test_a_registry_that_goes_away_loses_nothing(
         node.execute("CREATE TABLE shop.unknown (id int PRIMARY KEY) WITH cdc = true")
         node.execute("INSERT INTO shop.unknown (id) VALUES (1)")
         agent.process.wait_until(
-            lambda: "the schema registry is away" in reason(agent), "the wait", DEADLINE_S
+            lambda: "the schema registry is unavailable" in reason(agent), "the wait", DEADLINE_S
         )
         agent.process.kill()
         node.execute("INSERT INTO shop.known (id) VALUES (3)")
         agent.process.launch()
         agent.process.wait_until(
-            lambda: "the schema registry is away" in reason(agent), "the wait again", DEADLINE_S
+            lambda: "the schema registry is unavailable" in reason(agent),
+            "the wait again",
+            DEADLINE_S,
         )
     finally:
         registry.is_away = False
@@ -231,7 +233,7 @@ def test_copied_rows_say_in_avro_what_they_say_in_json(
     try:
         in_avro.process.launch()
         in_avro.process.wait_until(
-            lambda: "the schema registry is away" in str(in_avro.process.ask("/snapshot")),
+            lambda: "the schema registry is unavailable" in str(in_avro.process.ask("/snapshot")),
             "the copy to wait",
             DEADLINE_S,
         )

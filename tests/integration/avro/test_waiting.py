@@ -124,12 +124,14 @@ def taking(subject: str) -> None:
 def refuse_other(subject: str) -> None:
     if subject == "demo.ks.other-value":
         raise SchemaRejectedError(
-            "the schema registry does not take the schema of demo.ks.other-value: 409: no"
+            "the schema registry rejects the schema of demo.ks.other-value: 409: no"
         )
 
 
 def away(subject: str) -> None:
-    raise UnavailableError("the schema registry is away: http://r:8081 does not answer: refused")
+    raise UnavailableError(
+        "the schema registry is unavailable: http://r:8081 does not answer: refused"
+    )
 
 
 def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Place) -> None:
@@ -155,7 +157,7 @@ def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None
     assert place.delivered == []
     hold = place.rig.pipeline.view.blocked
     assert hold is not None
-    assert "the schema registry is away: http://r:8081" in hold.message
+    assert "the schema registry is unavailable: http://r:8081" in hold.message
     assert place.rig.pipeline.view.quarantine.segments == 0
     place.registry.mood = lambda subject: None
     place.rig.pass_time(1)
@@ -185,7 +187,7 @@ def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Plac
     place.rig.settle()
     hold = place.rig.pipeline.view.blocked
     assert hold is not None
-    assert "does not take the schema of demo.ks.other-value: 409" in hold.message
+    assert "rejects the schema of demo.ks.other-value: 409" in hold.message
     place.rig.pass_time(HOLD_MAX_MS / 1000 - 1)
     assert place.rig.pipeline.view.blocked is not None
     place.rig.pass_time(2)
@@ -264,7 +266,7 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
 
 def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
     def refuse(subject: str) -> None:
-        raise RefusedError("The schema registry refuses us: 401")
+        raise RefusedError("The schema registry denies access: 401")
 
     place.registry.mood = refuse
     place.write()

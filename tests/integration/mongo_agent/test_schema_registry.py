@@ -97,7 +97,9 @@ def test_a_registry_that_is_away_is_waited_for(
     with run_agent(**settings(registry)) as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
-        agent.wait_until(lambda: "the schema registry is away" in health(agent), "the sentence")
+        agent.wait_until(
+            lambda: "the schema registry is unavailable" in health(agent), "the sentence"
+        )
         assert agent.sink.messages == []
         registry.mood = lambda method, subject: None
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")

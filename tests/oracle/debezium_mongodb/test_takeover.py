@@ -147,4 +147,4 @@ def test_offsets_of_a_topic_become_a_position_in_a_topic(
         time = json.loads(value or b"")[""]["cluster.time"]
         assert time == f"{offset.offset['sec']}:{offset.offset['ord']}"
         assert run_command(*import_, "nowhere") == 2
-        assert "There is no topic nowhere." in capsys.readouterr().err
+        assert "The topic nowhere does not exist." in capsys.readouterr().err

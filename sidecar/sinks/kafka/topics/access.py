@@ -1,4 +1,4 @@
-"""A look at the broker without sending anything, for checks before the sink is used."""
+"""Topics and rights at the broker, for checks that send nothing."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ _STEP_S = 0.2
 
 
 def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, int]:
-    """Partition count of every topic that the broker shows; `settings` as for `KafkaSink`.
+    """Partition count of every visible topic; `settings` as for `KafkaSink`.
 
     Raises UnavailableError when no broker answers within `timeout_s`, RefusedError when it refuses
     the login, ConfigError when the settings are wrong.
@@ -52,8 +52,8 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
 def unwritable_topics(
     settings: Mapping[str, str], topics: Collection[str], timeout_s: float
 ) -> list[str]:
-    """Those among existing topics that the broker does not let this user write. Empty where the
-    broker does not say, as before 2.3, and where it does not answer in time."""
+    """The existing topics that this user may not write to. Empty if the broker does not report
+    rights (before Kafka 2.3) or does not answer in time."""
     try:
         client = AdminClient({**connection(client_config(settings)), "log_level": 0})
         asked = client.describe_topics(
@@ -77,8 +77,10 @@ def _is_unwritable(future: Future[Any]) -> bool:
 def stored_values(
     settings: Mapping[str, str], records: PositionRecords, timeout_s: float
 ) -> dict[str, str]:
-    """The position that is stored in a topic, read without shutting out an agent that runs; empty
-    where there is none. Raises as `existing_topics`, and OffsetStoreError."""
+    """The position stored in a topic, read without fencing a running agent; empty without one.
+
+    Raises as `existing_topics`, and OffsetStoreError.
+    """
     if records.topic not in existing_topics(settings, timeout_s):
         return {}
     client = connection(client_config(settings))

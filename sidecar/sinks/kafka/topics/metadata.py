@@ -1,4 +1,4 @@
-"""How many partitions a topic has; and what is done about a topic that does not exist."""
+"""Partition counts of topics, and the creation of missing topics."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ _CREATION_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class TopicCreation:
-    """How a missing topic is made; -1 leaves a number to the broker."""
+    """How missing topics are created; -1 means the broker's default."""
 
     partitions: int = -1
     replication_factor: int = -1
@@ -33,7 +33,7 @@ class TopicCreation:
 
 
 def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation | None:
-    """From `topic.creation.enable` and `topic.creation.default.*`. Raises ConfigError."""
+    """The settings `topic.creation.*`, or None when disabled. Raises ConfigError."""
     problems = list(topic_setting_problems(defaults))
     if problems:
         raise ConfigError(*problems)
@@ -48,10 +48,10 @@ def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation 
 
 
 class TopicMetadata:
-    """Partition counts as the broker tells them, asked again after `refresh_s` seconds.
+    """Partition counts from the broker, refreshed after `refresh_s` seconds.
 
-    A topic that is not there is asked for at most once a second; `missing` says why it is not. A
-    broker with `auto.create.topics.enable` makes it by being asked.
+    A missing topic is looked up at most once a second; `missing` has the reason. A broker with
+    `auto.create.topics.enable` creates a topic when it is looked up.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class TopicMetadata:
         waits_when_refused: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lookup` is `Producer.list_topics`; `admin` makes a client when a topic is to be made.
-        With `waits_when_refused` a topic that this user may not see is `missing`, no error."""
+        """`lookup` is `Producer.list_topics`; `admin` creates a client for the creation of topics.
+        With `waits_when_refused` a topic without rights is `missing` and raises no error."""
         self._lookup = lookup
         self._admin = admin
         self._creation = creation
@@ -78,7 +78,7 @@ class TopicMetadata:
         self.missing: dict[str, TopicProblem] = {}
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """None when it is not known now. Raises RefusedError, or ConfigError for a bad name."""
+        """The count, or None when unknown. Raises RefusedError, or ConfigError for a bad name."""
         if self._clock() >= self._ask_at_s.get(topic, 0.0):
             self._pause_s = _PAUSE_S
             longest_s = _REFRESH_LOOKUP_S if topic in self._counts else _LOOKUP_S
@@ -91,7 +91,7 @@ class TopicMetadata:
         return self._counts.get(topic)
 
     def forget(self, topic: str) -> None:
-        """A broker does not have what was known; ask again."""
+        """Look the topic up again: a broker has reported it missing."""
         self._counts.pop(topic, None)
         self._ask_at_s.pop(topic, None)
 
@@ -136,7 +136,7 @@ class TopicMetadata:
             config=dict(creation.settings),
         )
         self._is_not_ready(topic, "has just been created")
-        # The client answers only as long as somebody holds it.
+        # The client must stay referenced until it answers.
         admin = self._admin()
         try:
             futures = admin.create_topics([new_topic], request_timeout=_CREATION_S)
@@ -156,11 +156,11 @@ class TopicMetadata:
                 self._is_not_ready(topic, f"cannot be created: {reason(error)}")
 
     def _is_not_ready(self, topic: str, why: str) -> None:
-        remedy = f"Look at the broker's log for {topic}."
+        remedy = f"Search the broker's log for {topic}."
         self.missing[topic] = TopicProblem("topic_unavailable", f"the topic {topic} {why}", remedy)
 
     def _is_refused(self, topic: str, error: KafkaError, subject: str) -> bool:
-        """True when a denied_access is noted; raises it where it is not waited for."""
+        """Whether access was denied; raises the error unless the sink waits."""
         if not self._waits_when_refused or error.code() not in AUTHORISATION:
             raise_denied_access(error, subject)
             return False
@@ -173,7 +173,7 @@ def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
     """A topic that this user may not describe, create or write to."""
     return TopicProblem(
         "topic_refused",
-        f"{subject[:1].lower()}{subject[1:]} is refused to this user: {reason(error)}",
+        f"{subject[:1].lower()}{subject[1:]} is denied to this user: {reason(error)}",
         "Allow the user to write and describe it, and to create it where "
         f"topic.creation.enable=true: kafka-acls --add --allow-principal User:… --topic {topic} "
         "--operation Write --operation Describe",
@@ -181,7 +181,7 @@ def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
 
 
 def raise_denied_access(error: KafkaError, subject: str) -> None:
-    """Raises RefusedError when that is what the error means."""
+    """Raise RefusedError if the error is about authentication or authorization."""
     refused = denied_access(error, subject)
     if refused is not None:
         raise refused

@@ -1,4 +1,4 @@
-"""Everything that a topic holds, record by record; or, of a small one, at once."""
+"""Reads all records of a topic, as an iterator or, for a small topic, as a list."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TopicRecord:
-    """A record as it lies in its topic. `headers` is in order and may repeat names."""
+    """A record of a topic. `headers` are in order and may repeat names."""
 
     key: bytes | None
     value: bytes | None
@@ -28,7 +28,7 @@ class TopicRecord:
 def records_of(
     settings: Mapping[str, str], topic: str, timeout_s: float
 ) -> list[tuple[bytes, bytes | None]]:
-    """Key and value of each committed record; as `committed_records`."""
+    """Key and value of each committed record; see `committed_records`."""
     return [
         (record.key or b"", record.value)
         for record in committed_records(settings, topic, timeout_s)
@@ -38,7 +38,7 @@ def records_of(
 def committed_records(
     settings: Mapping[str, str], topic: str, timeout_s: float
 ) -> Iterator[TopicRecord]:
-    """Each committed record up to the present end, in the order of each partition; `settings` are
+    """Each committed record up to the current end, ordered within its partition; `settings` are
     `kafka.producer.*` without the prefix.
 
     Raises UnavailableError when nothing comes for `timeout_s`, RefusedError, ConfigError for a
@@ -46,7 +46,7 @@ def committed_records(
     """
     config: dict[str, Any] = {
         **connection(client_config(settings)),
-        # Asked for by the client; nothing is committed and no group is joined.
+        # Required by the client; the reader joins no group and commits nothing.
         "group.id": "cdc-sidecar-records",
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
@@ -69,7 +69,9 @@ def committed_records(
                 if record.partition() not in ended:
                     yield TopicRecord(record.key(), record.value(), _headers(record))
             elif time.monotonic() >= until_s:
-                raise UnavailableError(f"Nothing came of the topic {topic} for {timeout_s:.0f} s.")
+                raise UnavailableError(
+                    f"The topic {topic} returned no record for {timeout_s:.0f} s."
+                )
     finally:
         consumer.close()
 
@@ -93,7 +95,7 @@ def _partitions(consumer: Consumer, topic: str, timeout_s: float) -> list[int]:
     if metadata.error is not None or not metadata.partitions:
         if metadata.error is not None:
             raise_denied_access(metadata.error, f"The topic {topic}")
-        raise ConfigError(f"There is no topic {topic}.")
+        raise ConfigError(f"The topic {topic} does not exist.")
     return sorted(metadata.partitions)
 
 

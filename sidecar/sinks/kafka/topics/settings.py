@@ -1,4 +1,4 @@
-"""Settings of a new topic, `topic.creation.default.*`: which Kafka knows."""
+"""Validates settings of new topics (`topic.creation.default.*`)."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -56,11 +56,11 @@ _CHOICES = {
     "message.timestamp.type": ("CreateTime", "LogAppendTime"),
 }
 _CUTOFF = 0.8
-"""How alike a name is to a known one that was meant."""
+"""Minimum similarity for a suggestion."""
 
 
 def topic_setting_problems(settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each name or value that is certainly a mistake; `settings` have no prefix."""
+    """A message for each certain mistake; `settings` have no prefix."""
     for name, value in settings.items():
         if name in ("partitions", "replication.factor"):
             if not _is_count(value):
@@ -71,20 +71,22 @@ def topic_setting_problems(settings: Mapping[str, str]) -> Iterator[str]:
                 allowed = ", ".join(_CHOICES[name])
                 yield f"`{PREFIX}{name}` must be one of {allowed}, not `{value}`."
         elif name not in KNOWN and (nearest := _nearest(name)) is not None:
-            yield f"`{PREFIX}{name}` is no topic setting; the nearest one is `{PREFIX}{nearest}`."
+            yield (
+                f"`{PREFIX}{name}` is not a topic setting; the nearest one is `{PREFIX}{nearest}`."
+            )
 
 
 def topic_setting_warnings(enabled: bool, settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for settings without effect, and for names that only the broker may know."""
+    """Warnings about settings without effect, and names that only the broker may know."""
     if settings and not enabled:
         names = ", ".join(f"`{PREFIX}{name}`" for name in sorted(settings))
-        yield f"{names} without effect: set `topic.creation.enable=true`."
+        yield f"{names} have no effect: set `topic.creation.enable=true`."
         return
     for name in sorted(settings.keys() - KNOWN):
         if _nearest(name) is None:
             yield (
-                f"`{PREFIX}{name}` is no topic setting of Apache Kafka: it is sent to the broker, "
-                "which refuses to create topics if it does not know it."
+                f"`{PREFIX}{name}` is not a topic setting of Apache Kafka. The agent sends it to "
+                "the broker, which creates no topic if it does not know the setting."
             )
 
 

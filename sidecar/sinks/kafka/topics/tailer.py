@@ -1,8 +1,8 @@
-"""A topic that is followed record by record, such as one of signals: its partition 0, in order.
+"""Tails partition 0 of a topic record by record, such as a topic of signals.
 
-Progress is the reader's own: no group is joined and nothing is committed; what a group committed
-says only where a first reader begins. A broker that is away and a topic that is not there yet are
-waited for.
+The caller stores the offset: the tailer joins no group and commits nothing. The committed offset of
+a group only sets where the first reader starts. The tailer waits for an unavailable broker and for
+a missing topic.
 """
 
 import logging
@@ -28,7 +28,7 @@ _ASK_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TailedRecord:
-    """A record as it lies in the topic."""
+    """A record of the topic."""
 
     key: bytes | None
     value: bytes | None
@@ -36,8 +36,7 @@ class TailedRecord:
 
 
 class TopicTailer:
-    """`with TopicTailer(…):` hands records to `taken`, on a thread of its own, one at a time: the
-    next one follows when it returns."""
+    """Calls `taken` with each record, one at a time, on a separate thread, inside `with`."""
 
     def __init__(
         self,
@@ -48,32 +47,33 @@ class TopicTailer:
         *,
         group: str,
     ) -> None:
-        """`settings` are those of a Java client. `behind` is the offset of the last record that was
-        taken; None begins behind what the consumer `group` has committed, else with the first
-        record that is there. By the name of the group a broker's rights know who reads. Raises
-        ConfigError."""
+        """`settings` are a Java client's. `behind` is the offset of the last processed record.
+
+        None starts after the offset that the consumer `group` has committed, or at the first
+        record. Access rights of the broker may name the group. Raises ConfigError.
+        """
         config: dict[str, Any] = {
             **connection(client_config(settings)),
             "group.id": group,
             "enable.auto.commit": False,
-            # Also where what follows `behind` is deleted, or the topic is another one.
+            # Also if the records after `behind` were deleted, or the topic was replaced.
             "auto.offset.reset": "earliest",
             "log_level": 0,
         }
         try:
             self._consumer = Consumer(config)
         except ValueError as error:
-            raise ConfigError(f"The topic {topic} cannot be followed: {error}.") from error
+            raise ConfigError(f"The topic {topic} cannot be read: {error}.") from error
         self._topic = topic
         self._behind = behind
         self._taken = taken
         self._is_closed = threading.Event()
-        self._repeated = RateLimitedLog(logger)
-        self._thread = threading.Thread(target=self._follow, name=f"following {topic}")
+        self._log_limited = RateLimitedLog(logger)
+        self._thread = threading.Thread(target=self._follow, name=f"tail {topic}")
 
     @property
     def is_closed(self) -> bool:
-        """For `taken`: nobody waits for it any more."""
+        """Whether the tailer stops; `taken` should return."""
         return self._is_closed.is_set()
 
     def __enter__(self) -> Self:
@@ -101,30 +101,31 @@ class TopicTailer:
             error = record.error()
             offset = record.offset()
             if error is not None:
-                self._say(error)
+                self._log(error)
             elif offset is not None:
-                self._repeated.resolved("away", "the topic is followed again", topic=self._topic)
+                self._log_limited.resolved("away", "topic is readable again", topic=self._topic)
                 self._taken(TailedRecord(record.key(), record.value(), offset))
 
     def _first(self) -> int:
-        """Where a first reader begins.
+        """The start offset of the first reader.
 
-        Asked for by itself and again: a client that assigns what is committed gives up for good
-        when the broker is only just making the topic of committed offsets."""
+        Requested explicitly and retried: a client that assigns the committed offset fails for good
+        while the broker creates the topic of committed offsets.
+        """
         place = TopicPartition(self._topic, _PARTITION)
         while not self.is_closed:
             try:
                 (found,) = self._consumer.committed([place], _ASK_S)
             except KafkaException as error:
-                self._say(error.args[0])
+                self._log(error.args[0])
             else:
                 if found.error is None:
                     return found.offset if found.offset >= 0 else OFFSET_BEGINNING
-                self._say(found.error)
+                self._log(found.error)
             self._is_closed.wait(_POLL_S)
         return OFFSET_BEGINNING
 
-    def _say(self, error: KafkaError) -> None:
-        self._repeated.log(
-            "away", "a topic cannot be followed", topic=self._topic, reason=reason(error)
+    def _log(self, error: KafkaError) -> None:
+        self._log_limited.log(
+            "away", "topic cannot be read", topic=self._topic, reason=reason(error)
         )

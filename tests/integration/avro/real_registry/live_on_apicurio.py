@@ -91,7 +91,7 @@ def test_a_table_made_anew_is_refused_and_given_up(
     node.execute(f"DROP TABLE {table}")
     node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text) WITH cdc = true")
     node.execute(f"INSERT INTO {table} (id, v) VALUES (2, 'seven')")
-    refusal = f"does not take the schema of {subject(table)}: {registry.url} answers 409"
+    refusal = f"rejects the schema of {subject(table)}: {registry.url} answers 409"
     agent.process.wait_until(lambda: refusal in reason(agent), "the refusal", DEADLINE_S)
 
     node.execute("CREATE TABLE shop.beside (id int PRIMARY KEY) WITH cdc = true")
@@ -133,7 +133,7 @@ def test_a_registry_that_is_killed_loses_nothing(
         node.execute("CREATE TABLE shop.unknown (id int PRIMARY KEY) WITH cdc = true")
         node.execute("INSERT INTO shop.unknown (id) VALUES (1)")
         agent.process.wait_until(
-            lambda: "the schema registry is away" in reason(agent), "the wait", DEADLINE_S
+            lambda: "the schema registry is unavailable" in reason(agent), "the wait", DEADLINE_S
         )
     finally:
         registry.start()

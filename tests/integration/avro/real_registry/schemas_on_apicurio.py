@@ -93,7 +93,7 @@ def test_what_it_refuses_until_it_is_told_otherwise(
     later = value_of(schemas_of(tmp_path, prefix, DDL.format(columns=after), later_mode))
     answer = ids.ask([later])
     assert answer.status is RegistrationStatus.REJECTED
-    said = f"the schema registry does not take the schema of {subject}: {registry.url} answers 409:"
+    said = f"the schema registry rejects the schema of {subject}: {registry.url} answers 409:"
     assert answer.error.startswith(said)
     assert ids.registrar.error == answer.error
     assert ids.ids.get(later) is None
@@ -190,7 +190,7 @@ def test_ids_outlive_the_registry(tmp_path: Path) -> None:
         lacking = [each for each in after if ids.ids.get(each) is None]
         answer = ids.ask(lacking)
         assert answer.status is RegistrationStatus.UNAVAILABLE
-        assert "the schema registry is away" in answer.error
+        assert "the schema registry is unavailable" in answer.error
         registry.start()
         assert [registry.schema(number) for number in numbers if number is not None] == texts
         again = RegisteredIds(registry)

@@ -35,9 +35,11 @@ class Registry:
 
     def schema_id(self, subject: str, schema: str) -> int:
         if self.is_away:
-            raise UnavailableError("the schema registry is away: http://r:8081 does not answer")
+            raise UnavailableError(
+                "the schema registry is unavailable: http://r:8081 does not answer"
+            )
         if self.refused and self.refused in subject:
-            raise SchemaRejectedError(f"the schema registry does not take the schema of {subject}")
+            raise SchemaRejectedError(f"the schema registry rejects the schema of {subject}")
         self.known.append(subject)
         return len(self.known)
 

@@ -260,7 +260,7 @@ def test_a_registry_that_is_away_or_is_none() -> None:
     with http_server("/", b"<html>", status=404) as port:
         found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
         assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
-        assert "is no schema registry" in found[2]
+        assert "is not a schema registry" in found[2]
     found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
     assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
     assert "does not answer" in found[2]

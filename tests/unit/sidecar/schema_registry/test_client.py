@@ -78,7 +78,7 @@ def test_a_schema_that_the_registry_does_not_take(registry: FakeRegistry, status
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_registry_that_refuses_us(registry: FakeRegistry, status: int) -> None:
     registry.mood = lambda method, subject: (status, {"message": "Unauthorized"})
-    with pytest.raises(RefusedError, match=f"refuses us: .*{status}: Unauthorized"):
+    with pytest.raises(RefusedError, match=f"denies access: .*{status}: Unauthorized"):
         client(registry).schema_id("s", SCHEMA)
 
 
@@ -121,7 +121,7 @@ def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> No
     closing = threading.Thread(target=close)
     closing.start()
     try:
-        with pytest.raises(UnavailableError, match="not asked any more"):
+        with pytest.raises(UnavailableError, match="registry is closed"):
             asking.schema_id("s", SCHEMA)
     finally:
         is_over.set()
@@ -130,7 +130,7 @@ def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> No
 
 def test_what_is_no_registry_is_away(registry: FakeRegistry) -> None:
     registry.mood = lambda method, subject: (200, {"hello": "world"})
-    with pytest.raises(UnavailableError, match="gives no id"):
+    with pytest.raises(UnavailableError, match="returns no 32-bit id"):
         client(registry).schema_id("s", SCHEMA)
 
 

@@ -66,7 +66,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
     messages = " ".join(each["message"] for each in document["conditions"])
     assert f"The node uses {tmp_path / 'other'} and the agent reads {site.cdc_raw}." in messages
     assert "field.exclude.list: ks.t.secret: there is no such column" in messages
-    assert "table.include.list: ks.orders: it matches no table of the node" in messages
+    assert "table.include.list: ks.orders: it matches no table" in messages
 
 
 def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, site: Site) -> None:
                 )
             health = process.health()
             assert health is not None
-            assert "nothing is kept" in health.sentences["quarantine"]
+            assert "the quarantine is empty" in health.sentences["quarantine"]
             assert process.stop() == 0
     assert arrived(site) == [
         *(("CommitLog-6", number) for number in range(ROWS)),

@@ -152,4 +152,4 @@ class Stage:
 
     def _is_copying(self) -> bool:
         health = self.agent.ask("/health") or {}
-        return bool(health.get("components", {}).get("copy", {}).get("is_running", True))
+        return bool(health.get("components", {}).get("snapshot", {}).get("is_running", True))

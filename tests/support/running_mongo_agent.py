@@ -131,7 +131,7 @@ class RunningAgent:
         return any(each.name == "stream" for each in self.service.status.components())
 
     @property
-    def is_copying(self) -> bool:
+    def is_snapshot_running(self) -> bool:
         """Whether something is left to copy, or is not delivered."""
         found = {each.name: each for each in self.service.status.components()}
         snapshot = found.get("snapshot")

@@ -108,7 +108,7 @@ class Stage:
         end = self.replica_set.write_noop()
         self.replica_set.write_noop()
         self.agent.wait_until(
-            lambda: self._stored_time() >= (end.time, end.inc) and not self._is_copying(),
+            lambda: self._stored_time() >= (end.time, end.inc) and not self._is_snapshot_running(),
             f"the position to reach {end}",
             _DEADLINE_S,
         )
@@ -150,6 +150,6 @@ class Stage:
         second, _, increment = time.partition(":")
         return int(second), int(increment)
 
-    def _is_copying(self) -> bool:
+    def _is_snapshot_running(self) -> bool:
         health = self.agent.ask("/health") or {}
         return bool(health.get("components", {}).get("snapshot", {}).get("is_running", True))

@@ -98,7 +98,7 @@ def test_no_change_is_seen_twice_whatever_stops(
             wait_until_begun(agent)
             documents.insert_one({"_id": "end"})
             wait_for_end(agent, broker, "end")
-            agent.wait_until(lambda: not agent.is_copying, "the end of the copy")
+            agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copy")
     expected: dict[Any, list[str | None]] = {
         f"copied {number}": ["r"] for number in range(DOCUMENTS)
     }

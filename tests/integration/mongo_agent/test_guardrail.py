@@ -20,7 +20,7 @@ def test_it_ends_the_agent_or_warns(
     with run_agent(**most, guardrail_collections_limit_action="fail") as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, ConfigError)
-    assert "3 collections are captured, and `guardrail.collections.max=2`" in str(error)
+    assert "The agent captures 3 collections; `guardrail.collections.max=2`" in str(error)
     caplog.clear()
     with run_agent(**most) as agent:
         agent.wait_until_streaming()

@@ -179,7 +179,7 @@ def test_a_copy_waits_for_its_schemas_and_the_stream_goes_on(
         agent.wait_until(lambda: ("p.shop.b", {"id": "2"}) in keys(registry, agent), "b's copy")
         writer.shop.b.insert_one({"_id": 3})
         agent.wait_until(lambda: ("p.shop.b", {"id": "3"}) in keys(registry, agent), "b's event")
-        assert agent.is_copying
+        assert agent.is_snapshot_running
         assert all(topic == "p.shop.b" for topic, _ in keys(registry, agent))
         registry.mood = lambda method, subject: None
         agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")

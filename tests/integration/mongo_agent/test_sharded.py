@@ -37,7 +37,7 @@ def test_a_mongos_gives_all_shards_in_one_order(
     directory = tmp_path / "offsets"
     with RunningAgent(directory, cluster.connection_string, properties) as agent:
         assert [each.id for each in agent.wait_for(20)] == list(range(20))
-        agent.wait_until(lambda: not agent.is_copying, "the end of the copy")
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copy")
         for number in range(20, 30):
             orders.insert_one({"_id": number, "region": number % 4})
         orders.delete_one({"_id": 3, "region": 3})

@@ -37,7 +37,7 @@ def test_a_copy_by_a_signal_in_a_topic(writer: Client, run_agent: RunAgent, tmp_
         ask("shop.a")
         with run_agent(**channel) as agent:
             agent.wait_until(lambda: bool(agent.published), "a copy of shop.a")
-            agent.wait_until(lambda: not agent.is_copying, "the end of the copies")
+            agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copies")
             assert {each.topic for each in agent.published} == {"p.shop.a"}
         ask("shop.b")
         with run_agent(**channel) as agent:

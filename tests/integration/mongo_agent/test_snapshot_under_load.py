@@ -80,7 +80,9 @@ def arrived(*agents: RunningAgent) -> list[Arrival]:
 
 def copied_and_stored(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
     """Waits until everything that is written is delivered."""
-    agent.wait_until(lambda: not agent.is_copying and agent.has_begun, "the copies to be delivered")
+    agent.wait_until(
+        lambda: not agent.is_snapshot_running and agent.has_begun, "the copies to be delivered"
+    )
     last = replica_set.write_noop()
     replica_set.write_noop()
     agent.wait_until_stored(last)

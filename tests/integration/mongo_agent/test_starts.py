@@ -50,7 +50,7 @@ def test_lost_history_is_copied_again_where_that_is_wanted(
     three_members.truncate_oplog()
     with run_agent(snapshot_mode="when_needed") as agent:
         published = agent.wait_for(3)
-        agent.wait_until(lambda: not agent.is_copying, "the end of the copy")
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copy")
         writer.shop.a.insert_one({"_id": 8})
         agent.wait_for(4)
     assert reads(published) == [0, 2, 7]
@@ -69,7 +69,7 @@ def test_a_subset_and_a_filter_of_the_copy(writer: Client, run_agent: RunAgent) 
     }
     with run_agent(**properties) as agent:
         published = agent.wait_for(3)
-        agent.wait_until(lambda: not agent.is_copying, "the end of the copy")
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copy")
         writer.shop.b.insert_one({"_id": 9})
         last = agent.wait_for(4)[3]
     assert {each.topic for each in published} == {"p.shop.a"}

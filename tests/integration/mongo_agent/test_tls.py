@@ -219,7 +219,7 @@ def test_a_certificate_of_the_server_that_is_not_right(
         ({"mongodb.ssl.keystore.password": "wrong"}, "`mongodb.ssl.keystore.password`"),
         ({"mongodb.ssl.truststore": "/nowhere"}, "/nowhere cannot be read"),
         ({"mongodb.ssl.ca.path": "ca"}, "exclude each other"),
-        ({"mongodb.ssl.keystore": "trust"}, "has no private key"),
+        ({"mongodb.ssl.keystore": "trust"}, "contains no private key"),
         ({"mongodb.ssl.keystore.type": "BKS"}, "`mongodb.ssl.keystore.type`"),
     ],
     ids=["password", "no file", "both", "no key", "type"],

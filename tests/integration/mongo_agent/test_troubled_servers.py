@@ -54,7 +54,7 @@ def test_an_election_is_counted_and_said(
         writer.shop.b.insert_one({"_id": 2})
         assert [each.id for each in agent.wait_for(2)] == [1, 2]
     said = [record.message for record in caplog.records]
-    assert said.count("another member is primary") == 1
+    assert said.count("another member became primary") == 1
 
 
 @pytest.fixture

@@ -38,7 +38,9 @@ def test_the_agents_events_return_the_collections(spark: SparkSession, tmp_path:
         workload.fill(60)
         with RunningAgent(tmp_path, replica_set.connection_string, PROPERTIES) as agent:
             workload.write(120)
-            agent.wait_until(lambda: agent.has_begun and not agent.is_copying, "the copies")
+            agent.wait_until(
+                lambda: agent.has_begun and not agent.is_snapshot_running, "the copies"
+            )
             last = replica_set.write_noop()
             replica_set.write_noop()
             agent.wait_until_stored(last)

@@ -23,15 +23,15 @@ from agent.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetStore
-from sidecar.process.lifecycle import Stop
 from sidecar.runtime.loop import Loop
+from sidecar.runtime.pipeline import LoopPipeline
 from sidecar.runtime.wakeup import Wakeup
 from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import Sink
 from sidecar.status.publisher import StatusPublisher
 
 
-class Pipeline:
+class Pipeline(LoopPipeline[View]):
     """One node's segments on their way to one sink."""
 
     def __init__(
@@ -105,9 +105,8 @@ class Pipeline:
         )
         self.context = context
         """The parts that the steps share. For the pipeline's thread."""
-        self._publisher = publisher
         self._wakeup = wakeup
-        self.loop = Loop(
+        loop = Loop(
             source,
             context.delivery,
             wakeup,
@@ -115,25 +114,8 @@ class Pipeline:
             waits_when_refused=settings.waits_when_refused,
             clock=clock,
         )
-
-    @property
-    def view(self) -> View:
-        """The last published state. Any thread may ask."""
-        return self._publisher.view
-
-    @property
-    def last_tick_s(self) -> float:
-        """When the last tick ended, by the clock. Any thread may ask."""
-        return self.loop.last_tick_s
+        super().__init__(loop, publisher)
 
     def wake(self) -> None:
         """Something changed that a tick should see, such as the schema. Any thread may call it."""
         self._wakeup.ring()
-
-    def run(self, stop: Stop) -> None:
-        """Delivers until `stop` is requested; see `Loop.run`."""
-        self.loop.run(stop)
-
-    def tick(self) -> bool:
-        """One tick of the loop; True when there was something to do."""
-        return self.loop.tick()

@@ -15,14 +15,14 @@ from mongo_agent.pipeline.view_builder import ViewBuilder, set_gauges
 from mongo_agent.signals import Signal, SignalResult
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
-from sidecar.process.lifecycle import Stop
 from sidecar.runtime.loop import Loop
+from sidecar.runtime.pipeline import LoopPipeline
 from sidecar.runtime.wakeup import Wakeup
 from sidecar.sinks.base import Sink
 from sidecar.status.publisher import StatusPublisher
 
 
-class Pipeline:
+class Pipeline(LoopPipeline[View]):
     """The streams of one deployment on their way to one sink."""
 
     def __init__(
@@ -77,8 +77,7 @@ class Pipeline:
             end_waits=end_waits,
             clock=clock,
         )
-        self._publisher = publisher
-        self.loop = Loop(
+        loop = Loop(
             self._source,
             delivery,
             wakeup,
@@ -86,22 +85,9 @@ class Pipeline:
             waits_when_refused=settings.waits_when_refused,
             clock=clock,
         )
-
-    @property
-    def view(self) -> View:
-        """The last published state. Any thread may ask."""
-        return self._publisher.view
-
-    @property
-    def last_tick_s(self) -> float:
-        """When the last tick ended, by the clock. Any thread may ask."""
-        return self.loop.last_tick_s
+        super().__init__(loop, publisher)
 
     def signal(self, signal: Signal) -> Future[SignalResult]:
         """Gives a signal to the next tick; the answer comes when what it requests is stored. Any
         thread may call it."""
         return self._source.signal(signal)
-
-    def run(self, stop: Stop) -> None:
-        """Delivers until `stop` is requested; see `Loop.run`."""
-        self.loop.run(stop)

@@ -10,10 +10,10 @@ BROKER_LIST = "`host:port`, separated by commas"
 
 
 def broker_list(text: str) -> str:
-    """The list as it is written. Raises ValueError with a reason for one that no client can use.
+    """The list, unchanged. Raises ValueError with a reason for an invalid one.
 
-    Java's client and librdkafka differ about what they tolerate; this is what both take, and ports
-    are within their range, which librdkafka wraps silently.
+    Accepts what both the Java client and librdkafka accept. Ports must be in range: librdkafka
+    wraps them silently.
     """
     for part in text.split(","):
         _check_broker(part.strip(), text)
@@ -53,7 +53,7 @@ def _check_broker(part: str, text: str) -> None:
             f"has no port in `{part}`; it must be {BROKER_LIST}, such as `{part}:9092`"
         )
     if ":" in host and not host.startswith("["):
-        raise ValueError(f"has `{part}`; an IPv6 address stands in brackets: `[{host}]:{port}`")
+        raise ValueError(f"has `{part}`; write an IPv6 address in brackets: `[{host}]:{port}`")
     if not _HOST.fullmatch(host):
         raise ValueError(f"has no usable host in `{part}`; it must be {BROKER_LIST}")
     if not (port.isascii() and port.isdigit() and 1 <= int(port) <= _LARGEST_PORT):

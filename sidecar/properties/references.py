@@ -1,8 +1,8 @@
-"""References in values: `${env:NAME}` and `${file:/path}`, so that secrets stay out of the file.
+"""References in values: `${env:NAME}` and `${file:/path}`, which keep secrets out of the file.
 
 `${file:/path}` is the text of the file without its last line end. `${file:/path:name}` is one
-property of a properties file. `$${` is a literal `${`. Any other provider is an error: a value
-such as `${vault:x}` would otherwise be used as it is written.
+property of a properties file. `$${` is a literal `${`. Any other provider is an error, because
+`${vault:x}` would otherwise be used literally.
 """
 
 import re
@@ -23,7 +23,7 @@ def has_reference(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether it is nothing but references, so that it can be shown as it is written."""
+    """Whether the value consists of references only, so that it can be shown unresolved."""
     rest = _ANY.sub(lambda match: "" if _is_known(match) else match[0], value)
     return has_reference(value) and not rest.strip()
 
@@ -37,8 +37,8 @@ def resolve(
 ) -> str:
     """The value with its references replaced. Raises ValueError with the reason.
 
-    The reason does not quote a value that `is_secret`. With `has_placeholders` the property gives
-    other texts in `${…}` a meaning of its own; they stay.
+    The reason does not quote a value that `is_secret`. With `has_placeholders` the property
+    interprets other texts in `${…}` itself; they stay.
     """
 
     def replacement(match: re.Match[str]) -> str:
@@ -62,7 +62,7 @@ def _is_known(match: re.Match[str]) -> bool:
 
 
 def _unknown(target: str, *, is_secret: bool) -> str:
-    """The reason for a reference that nothing here resolves."""
+    """The reason for a reference without a provider."""
     written = "`${…}`" if is_secret else f"`${{{target}}}`"
     remedy = f"use {_ALLOWED}; a literal `${{` is written `$${{`"
     if not is_secret and _VARIABLE.fullmatch(target):

@@ -1,8 +1,8 @@
-"""What must not be shown: by the names of settings, by what values look like, and by the values.
+"""Recognizes and masks secrets, by type, by the names of settings, and by the look of values.
 
-Properties of ours that are secret have a type that hides them (`SecretStr`). What is passed on to
-others (`kafka.producer.*`) has none, so its name tells: those of librdkafka, of Kafka's Java
-clients and of schema registries, and whatever is called like them.
+The agents' own secret properties have the type `SecretStr`. Settings for clients
+(`kafka.producer.*`) have no types, so their names decide: those of librdkafka, of Kafka's Java
+clients, of schema registries, and similar ones.
 """
 
 import json
@@ -31,25 +31,25 @@ _ABOUT_A_SECRET = re.compile(
     r"|client[._]?id)$",
     re.IGNORECASE,
 )
-"""Where a secret is, how it is got, or whose it is: `…private.key.file`, `…token.endpoint.url`,
+"""Settings about a secret, not the secret itself: `…private.key.file`, `…token.endpoint.url`,
 `…client.credentials.client.id`."""
 _SECRET_VALUE = re.compile(
     r"PRIVATE KEY-----|(passw\w*|passphrase|secret\w*|\btoken|\bsig)\s*=", re.IGNORECASE
 )
 _IN_ADDRESS = re.compile(r"//[^/@,\s]*@")
-"""User and password in the address of a server."""
+"""User and password in a URL."""
 _IN_LOGIN = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
-"""Names and values in a login of JAAS, and in `name=value name=value`."""
+"""Names and values in a JAAS login, and in `name=value name=value`."""
 _NO_SECRETS = re.compile(
     r"user_?name|user|principal|(client_?)?id|scope|issuer|audience|claim|realm"
     r"|service_?name|key_?tab|ticket_?cache|uri|url|location|path|type",
     re.IGNORECASE,
 )
-"""Names there whose values are none; of a name with dots the last part, as in
+"""Names there whose values are not secret; for a dotted name its last part, as in
 `oauth.token.endpoint.uri`."""
 
-_LEAST_TELLING = 8
-_LEAST_LINE = 16
+_MIN_LENGTH = 8
+_MIN_LINE_LENGTH = 16
 
 
 def is_secret_name(name: str) -> bool:
@@ -58,26 +58,25 @@ def is_secret_name(name: str) -> bool:
 
 
 def shown_value(name: str, value: str) -> str:
-    """The value of a setting that has no type of ours, as people may see it."""
+    """The value of an untyped setting with secrets masked."""
     return MASK if is_secret_name(name) else shown_text(value)
 
 
 def shown_text(value: str) -> str:
-    """A value without what is plainly a secret in it."""
+    """A value with recognizable secrets masked."""
     return MASK if _SECRET_VALUE.search(value) else _IN_ADDRESS.sub(f"//{MASK}@", value)
 
 
 def hiding(loaded: "Loaded[Properties]") -> Callable[[str], str]:
-    """Takes the secrets of a configuration out of any text: the last line of defence, for what
-    libraries say.
+    """A function that masks the secrets of a configuration in any text, such as messages of
+    libraries.
 
-    Secrets that are short, or a plain word, stay: they would be found in texts that do not tell
-    them.
+    Short secrets and plain words stay: they also occur in other texts.
     """
     forms = {form for secret in _secrets(loaded) for form in _forms(secret)}
     if not forms:
         return str
-    # The longest first, or a part of it would be left.
+    # Longest first, or a part of it would remain.
     found = re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
 
     def hide(text: str) -> str:
@@ -98,7 +97,7 @@ def _secrets(loaded: "Loaded[Properties]") -> Iterator[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """The secret itself, and what is one inside of it."""
+    """The secret itself, and secrets inside it."""
     found = _IN_LOGIN.findall(secret)
     values = [(name, "".join(forms)) for name, *forms in found]
     logins = [
@@ -116,10 +115,10 @@ def _parts(secret: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    """How it may stand in a text."""
-    if len(secret) < _LEAST_TELLING or re.fullmatch(r"[a-z]+|[A-Z]+|\d+", secret):
+    """The forms in which a secret can occur in a text."""
+    if len(secret) < _MIN_LENGTH or re.fullmatch(r"[a-z]+|[A-Z]+|\d+", secret):
         return ()
     lines = [line.strip() for line in secret.splitlines() if "-----" not in line]
-    long_lines = [line for line in lines if len(line) >= _LEAST_LINE]
+    long_lines = [line for line in lines if len(line) >= _MIN_LINE_LENGTH]
     in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
     return {secret, *in_json, repr(secret)[1:-1], quote(secret), *long_lines}

@@ -1,4 +1,4 @@
-"""Names of Kafka topics in values: which characters and how many."""
+"""Names of Kafka topics in values: allowed characters and length."""
 
 import re
 from collections.abc import Iterable
@@ -7,24 +7,24 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 LONGEST_TOPIC = 249
-"""Characters of a topic name that Kafka allows."""
+"""Maximum length of a topic name in Kafka."""
 _LONGEST_PREFIX = LONGEST_TOPIC - len(".k.t")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def _topic_prefix(value: str) -> str:
-    refused = _NOT_ALLOWED.search(value)
-    if refused is not None:
+    invalid = _NOT_ALLOWED.search(value)
+    if invalid is not None:
         hint = ""
         if re.search(r"\s[#!]", value):
-            hint = "; a properties file has no comment at the end of a value"
+            hint = "; put comments on a separate line"
         raise ValueError(
-            f"must have only letters, digits, `.`, `_` and `-`, and has `{refused[0]}`{hint}"
+            f"may only contain letters, digits, `.`, `_` and `-`, not `{invalid[0]}`{hint}"
         )
     if len(value) > _LONGEST_PREFIX:
         raise ValueError(
-            f"must be at most {_LONGEST_PREFIX} characters and has {len(value)}: Kafka allows "
-            f"{LONGEST_TOPIC} for a topic, whose name goes on after the prefix"
+            f"has {len(value)} characters; at most {_LONGEST_PREFIX} are allowed: Kafka allows "
+            f"{LONGEST_TOPIC} for a topic name, which starts with the prefix"
         )
     return value
 
@@ -34,5 +34,5 @@ TopicPrefix = Annotated[str, AfterValidator(_topic_prefix)]
 
 
 def overlong_topics(topics: Iterable[str]) -> tuple[str, ...]:
-    """The names that are longer than Kafka allows, in order."""
+    """The names that are too long for Kafka, in order."""
     return tuple(topic for topic in topics if len(topic) > LONGEST_TOPIC)

@@ -1,4 +1,4 @@
-"""Expressions that are matched in bounded time, by one engine or the other."""
+"""Regular expressions that match in bounded time, by Python's or our own engine."""
 
 import re
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from sidecar.regular_expressions.program import Program, program
 from sidecar.regular_expressions.syntax import parsed
 
 Span = tuple[int, int]
-"""Where a group begins and ends; (-1, -1) for one that is not part of the match."""
+"""Start and end of a group; (-1, -1) for one outside the match."""
 
 
 @dataclass(frozen=True)
 class BoundedPattern:
-    """An expression; `program` where Python's engine has too many paths."""
+    """An expression; `program` replaces Python's engine when it has too many paths."""
 
     compiled: re.Pattern[str]
     program: Program | None
 
     def matches(self, text: str) -> bool:
-        """Whether the whole of a text matches."""
+        """Whether the whole text matches."""
         if self.program is None:
             return self.compiled.fullmatch(text) is not None
         return Matcher(text).run(self.program, 0, len(text)) is not None
 
     def first(self, text: str) -> tuple[Span, ...] | None:
-        """The first match in a text: its span, then those of its groups by their numbers."""
+        """The first match in a text: its span, then the spans of its groups."""
         groups = range(self.compiled.groups + 1)
         if self.program is None:
             found = self.compiled.search(text)

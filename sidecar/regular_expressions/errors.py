@@ -1,6 +1,5 @@
-"""What is wrong with an expression."""
+"""The error of an invalid expression."""
 
 
 class ExpressionError(ValueError):
-    """Not a regular expression, or none that can be matched in bounded time; says which part and
-    what to do."""
+    """Not a regular expression, or not matchable in bounded time; names the part and the remedy."""

@@ -1,4 +1,4 @@
-"""Runs a program over a text: each pair of instruction and place at most once.
+"""Runs a program over a text: each pair of instruction and position at most once.
 
 What follows from such a pair does not depend on the way to it, as there are no references to
 groups. So a pair that led nowhere is never tried again, and the first way that is found is the one
@@ -8,13 +8,13 @@ that Python's engine finds.
 from sidecar.regular_expressions.program import Op, Program
 
 Saved = tuple[int, int, "Saved"] | None
-"""Places of beginnings and ends of groups, the last one first."""
+"""Starts and ends of groups, the last one first."""
 Result = tuple[int, Saved] | None
-"""Where a match ends, and its groups."""
+"""The end of a match, and its groups."""
 
 
 class Matcher:
-    """Of one text."""
+    """A run over one text."""
 
     def __init__(self, text: str) -> None:
         self._text = text

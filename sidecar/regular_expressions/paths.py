@@ -1,19 +1,19 @@
-"""In how many ways an expression can match, at most: the longest that Python's engine tries."""
+"""An upper bound of the paths that Python's engine tries for an expression."""
 
 from typing import Any
 
 from sidecar.regular_expressions.syntax import UNBOUNDED, Node
 
 FEW = 1_000_000
-"""Python's engine tries so many in less than a second."""
+"""Python's engine tries this many paths in less than a second."""
 _LONGEST = 320
-"""Characters of a name: MongoDB allows 255 bytes, Kafka 249 characters."""
+"""Maximum length of a name: MongoDB allows 255 bytes, Kafka 249 characters."""
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _CHARACTERS = frozenset({"LITERAL", "NOT_LITERAL", "ANY", "IN", "RANGE", "CATEGORY"})
 
 
 def count_paths(nodes: Any) -> int:
-    """At most `FEW + 1`."""
+    """The number of paths, at most `FEW + 1`."""
     paths = 1
     for node in nodes:
         paths = min(paths * _of_node(node), FEW + 1)

@@ -1,4 +1,4 @@
-"""Expressions as Python's own parser reads them, so that no expression means something else.
+"""Parses expressions with Python's own parser, so that both engines agree on their meaning.
 
 The parser and the compiler are private modules of `re` that have not changed since Python 3.11;
 the tests compare both engines on the Python release that runs them.

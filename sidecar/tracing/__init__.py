@@ -1,9 +1,9 @@
-"""Spans over what is delivered: `tracing.enabled`. The client is loaded when that is asked for.
+"""Tracing of delivery (`tracing.enabled`). OpenTelemetry is loaded only when enabled.
 
-A span `batch` begins when a batch is read and ends when all its events are acknowledged; its parent
-is the span `segment`, from the first batch of a segment until the segment leaves. Every event of a
-batch carries the batch in a header, `traceparent` (https://www.w3.org/TR/trace-context/), so that
-who consumes it can go on with the trace.
+A span `batch` lasts from reading a batch until all its events are acknowledged. Its parent is the
+span `segment`, from the first batch of a segment until the segment leaves `cdc_raw`. Every event
+carries the context of its batch in the header `traceparent`
+(https://www.w3.org/TR/trace-context/), so that consumers can continue the trace.
 """
 
 from typing import Protocol
@@ -16,20 +16,20 @@ class BatchTrace(Protocol):
 
     @property
     def traceparent(self) -> bytes:
-        """The value of the header."""
+        """The value of the header `traceparent`."""
 
     def end(self, *, is_acknowledged: bool) -> None:
-        """False: it is read and sent again, in a span of its own."""
+        """End the span; an unacknowledged batch is read again in a new span."""
 
 
 class Tracing(Protocol):
-    """Makes spans. For one thread."""
+    """Creates spans. For one thread."""
 
     def begin(self, source: str, events: int, start: object, end: object) -> BatchTrace:
-        """A batch with so many events of a source, between two positions of it."""
+        """Begin the span of a batch between two positions of a source."""
 
     def finished(self, source: str) -> None:
-        """Nothing more comes of a source."""
+        """End the span of a source."""
 
     def close(self, deadline_s: float) -> None:
-        """Sends what was not sent, within the deadline."""
+        """Export pending spans within the deadline."""

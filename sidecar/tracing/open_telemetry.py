@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry's SDK, sent by OTLP over HTTP.
+"""Tracing with OpenTelemetry's SDK, exported by OTLP over HTTP.
 
-Where to, and how many of them, say OpenTelemetry's own environment variables
-(`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, …). What no collector takes is dropped.
+OpenTelemetry's environment variables configure it (`OTEL_EXPORTER_OTLP_ENDPOINT`,
+`OTEL_TRACES_SAMPLER`, …). Spans that no collector accepts are dropped.
 """
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -16,18 +16,18 @@ _FLUSH_S = 5.0
 class OpenTelemetryTrace:
     def __init__(self, span: Span) -> None:
         self._span = span
-        told = span.get_span_context()
-        text = f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags):02x}"
+        context = span.get_span_context()
+        text = f"00-{context.trace_id:032x}-{context.span_id:016x}-{int(context.trace_flags):02x}"
         self.traceparent = text.encode()
 
     def end(self, *, is_acknowledged: bool) -> None:
         if not is_acknowledged:
-            self._span.set_status(StatusCode.ERROR, "it is read and sent again")
+            self._span.set_status(StatusCode.ERROR, "the batch is read and sent again")
         self._span.end()
 
 
 class OpenTelemetryTracing:
-    """Spans of one service. `processor` takes them; None: they go to a collector."""
+    """Spans of one service, passed to `processor`; by default to a collector."""
 
     def __init__(
         self, service_name: str, version: str, processor: SpanProcessor | None = None

@@ -150,7 +150,7 @@ REFUSED = {
         ("kafka.producer.bootstrap.servers", "`99999`", "1 to 65535"),
     ),
     "prefix": one("topic.prefix", "p" * 300, "300", "249"),
-    "comment in the prefix": one("topic.prefix", "foo # mine", "no comment at the end of a value"),
+    "comment in the prefix": one("topic.prefix", "foo # mine", "put comments on a separate line"),
     "provider": one("node.id", "${vault:x}", "${vault:x}", "${env:NAME}", "$${"),
     "variable": one("node.id", "${HOME}", "${env:HOME}"),
     "deployment": one("mongodb.deployment", "replicaset", "'replica_set'", "`replicaset`"),

@@ -14,7 +14,7 @@ FILTERS = "snapshot.collection.filter.overrides"
     [
         ({"mongodb.usr": "x"}, "the nearest one is `mongodb.user`"),
         ({"topic.prefix": None}, "`topic.prefix` must be set"),
-        ({"topic.prefix": "a b"}, "must have only letters"),
+        ({"topic.prefix": "a b"}, "may only contain letters"),
         ({"mongodb.hosts": None}, "`mongodb.hosts` or `mongodb.connection.string` must be set"),
         ({"mongodb.connection.string": "mongodb://h"}, "exclude each other"),
         ({"mongodb.hosts": "rs0/a:x"}, "must be `host:port,host:port`"),

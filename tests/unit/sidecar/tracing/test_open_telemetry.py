@@ -103,7 +103,7 @@ def test_what_is_sent_again_is_another_span(site: Site) -> None:
     site.delivery.forget()
     (span,) = site.exporter.get_finished_spans()
     assert not span.status.is_ok
-    assert span.status.description == "it is read and sent again"
+    assert span.status.description == "the batch is read and sent again"
 
 
 def test_a_stop_ends_what_is_open(site: Site) -> None:

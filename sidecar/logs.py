@@ -128,7 +128,7 @@ class RateLimitedLog:
     def __init__(
         self, logger: logging.Logger, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._logger = logger
         self._clock = clock
         self._conditions: dict[str, _Condition] = {}

@@ -40,7 +40,7 @@ def scoped(flags: int, added: int, removed: int) -> int:
 
 
 def leaf(node: Node, flags: int) -> re.Pattern[str]:
-    """One character or one position, as Python's engine tells it. It never goes back."""
+    """One character or one position, by the rules of Python's engine. Never backtracks."""
     state = _parser.State()
     state.flags = flags
     state.str = ""

@@ -1,4 +1,4 @@
-"""A schema registry that speaks Confluent's HTTP API: settings, a client, and who asks it."""
+"""A client of schema registries with Confluent's HTTP API, and the registration of schemas."""
 
 from sidecar.schema_registry.client import (
     RegistryClient,

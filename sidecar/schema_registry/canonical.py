@@ -1,4 +1,4 @@
-"""Whether two schemas of Avro give the same bytes."""
+"""The canonical form of Avro schemas, to compare them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,8 +8,7 @@ _KEPT = ("symbols", "size")
 
 
 def canonical(schema: Any, namespace: str = "") -> Any:
-    """What of a schema says how its bytes are read: the parsing canonical form of Avro's
-    specification, as a value. `schema` is parsed JSON."""
+    """The parsing canonical form of Avro's specification, as a value; `schema` is parsed JSON."""
     if isinstance(schema, str):
         return _full_name(schema, namespace)
     if isinstance(schema, list):

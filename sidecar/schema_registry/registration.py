@@ -53,7 +53,7 @@ class SchemaRegistration(Generic[SchemaOf]):
         pause_s: float = _PAUSE_S,
     ) -> None:
         """`blocked_timeout_s` is the longest wait for a rejected schema; schemas of the topic
-        `never_abandoned` wait without end; `clock` gives seconds."""
+        `never_abandoned` wait without end; `clock` returns seconds."""
         self._ids = ids
         self._registrar = registrar
         self._blocked_timeout_s = blocked_timeout_s
@@ -159,7 +159,7 @@ class SchemaRequests(Generic[SchemaOf]):
         clock: Callable[[], float] = time.monotonic,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._registrar = registrar
         self._clock = clock
         self._pause_s = pause_s

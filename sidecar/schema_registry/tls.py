@@ -1,6 +1,6 @@
-"""TLS with a registry, by the names of Confluent's serializer (`schema.registry.ssl.*`).
+"""TLS with a registry, by the settings of Confluent's serializer (`schema.registry.ssl.*`).
 
-Stores are what they are by their bytes: PEM, or one of Java's (PKCS12, JKS).
+The content decides the type of a store: PEM, PKCS12 or JKS.
 """
 
 import ssl
@@ -15,22 +15,22 @@ _PEM = b"-----BEGIN "
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """Whom we trust, and what we show of ourselves."""
+    """Trusted CAs and the client certificate."""
 
     prefix: str = "schema.registry.ssl."
-    """Of the properties, for the sentences of errors."""
+    """Prefix of the properties, for errors."""
     trust: StoreFile | None = None
-    """None: the authorities of the system."""
+    """None: the CAs of the system."""
     identity: StoreFile | None = None
     checks_hostname: bool = True
 
 
 def tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """Reads the stores. Raises ConfigError: one sentence with property and file."""
+    """Read the stores. Raises ConfigError that names property and file."""
     context = _trusting(f"{settings.prefix}truststore.location", settings.trust)
     context.check_hostname = settings.checks_hostname
     if settings.identity is not None:
-        _show(context, f"{settings.prefix}keystore.location", settings.identity)
+        _load_identity(context, f"{settings.prefix}keystore.location", settings.identity)
     return context
 
 
@@ -42,16 +42,14 @@ def _trusting(name: str, trust: StoreFile | None) -> ssl.SSLContext:
             return ssl.create_default_context(cafile=trust.path)
         return ssl.create_default_context(cadata=read_trusted(name, trust).decode())
     except (ssl.SSLError, OSError) as error:
-        raise ConfigError(
-            f"`{name}`: the authorities in {trust.path} cannot be used: {error}."
-        ) from error
+        raise ConfigError(f"`{name}`: the CAs in {trust.path} cannot be used: {error}.") from error
 
 
-def _show(context: ssl.SSLContext, name: str, identity: StoreFile) -> None:
+def _load_identity(context: ssl.SSLContext, name: str, identity: StoreFile) -> None:
     if _is_pem(name, identity):
         _load(context, name, identity, str(identity.path), identity.key_password)
         return
-    # OpenSSL takes a key by a path alone, and this one is to be on no disk.
+    # OpenSSL loads a key only by path, and this key must not be on disk.
     in_memory = MemoryFile("schema-registry", read_identity(name, identity).identity)
     _load(context, name, identity, in_memory.path, None)
 
@@ -60,7 +58,7 @@ def _load(
     context: ssl.SSLContext, name: str, identity: StoreFile, path: str, password: str | None
 ) -> None:
     try:
-        # A callback, or OpenSSL would ask at the terminal for what is missing.
+        # A callback, because OpenSSL would prompt for a missing password.
         context.load_cert_chain(path, password=lambda: password or "")
     except (ssl.SSLError, OSError) as error:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Sinks by the name that `sink=` uses. A new kind of sink is one module and one entry here."""
+"""Sinks by their name in `sink=`. A new kind of sink is one module and one entry here."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -47,12 +47,12 @@ def sink_names() -> tuple[str, ...]:
 
 
 def create_sink(properties: SidecarProperties) -> Sink:
-    """The sink that the properties name, not yet open. Raises ConfigError."""
+    """The configured sink, not yet open. Raises ConfigError."""
     return _FACTORIES[properties.sink](properties)
 
 
 def sink_problems(properties: SidecarProperties) -> list[str]:
-    """What is wrong with the settings of the sink, as far as it can be told without the broker."""
+    """Problems of the sink's settings that are visible without the broker."""
     if properties.sink != "kafka":
         return []
     from sidecar.sinks.kafka.config.validation import settings_problems
@@ -73,10 +73,11 @@ def create_sink_and_store(
     *,
     commit_interval_ms: int = 250,
 ) -> tuple[Sink, PositionStore]:
-    """The sink that the properties name, and where the position is kept: in Kafka as `records`
-    says, or without them in a file of this name in `offset.backing.store.dir`. Raises ConfigError.
+    """The configured sink, and the store of positions.
 
-    A transaction is committed after `commit_interval_ms`, or with half of what may be on its way.
+    With `records` the positions are in Kafka, otherwise in a file of this name in
+    `offset.backing.store.dir`. A transaction is committed after `commit_interval_ms`, or with half
+    of the events that may be in flight. Raises ConfigError.
     """
     if records is None:
         return create_sink(properties), PropertiesStore(properties.offset_directory, file_name)

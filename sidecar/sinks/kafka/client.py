@@ -158,16 +158,16 @@ class KafkaClient:
 
     def state(self, refused: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
         """`refused` are topics in which a broker rejected an event."""
-        trouble = self.liveness.error()
-        if self.liveness.is_unavailable() and trouble is not None:
+        error = self.liveness.error()
+        if self.liveness.is_unavailable() and error is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
-            return SinkState(False, trouble, remedy=remedy)
+            return SinkState(False, error, remedy=remedy)
         waiting = {**self.missing, **refused} if self._producer is not None else {}
         if waiting:
             return _waiting_state(waiting)
-        if trouble is not None:
+        if error is not None:
             remedy = "Check that every partition has min.insync.replicas replicas in sync."
-            return SinkState(False, trouble, remedy=remedy)
+            return SinkState(False, error, remedy=remedy)
         return SinkState(True, f"Kafka at {self.servers} accepts events")
 
     def on_error(self, error: KafkaError) -> None:

@@ -63,15 +63,14 @@ class TransactionFailures:
         client: KafkaClient,
         batch_size: BatchSize,
         position_topic: str,
-        refuse: Callable[[int], None],
+        exclude: Callable[[int], None],
         clock: Callable[[], float],
     ) -> None:
-        """`refuse` gets the number of each event that Kafka will never take; `clock` gives
-        seconds."""
+        """`exclude` receives the number of each rejected event; `clock` returns seconds."""
         self._client = client
         self._batch_size = batch_size
         self._position_topic = position_topic
-        self._refuse_number = refuse
+        self._exclude = exclude
         self._clock = clock
         self._restart: SinkRestartError | None = None
         self.awaiting_dead_letter: set[int] = set()
@@ -123,7 +122,7 @@ class TransactionFailures:
     def produce_failed(self, number: int, error: KafkaError) -> None:
         """The client rejected the message itself."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
-            self._refuse(number, f"the Kafka client rejects it: {reason(error)}")
+            self._reject(number, f"the Kafka client rejects it: {reason(error)}")
         else:
             self.suspect(f"the client does not accept events: {reason(error)}")
 
@@ -148,23 +147,23 @@ class TransactionFailures:
         elif sent is None:
             self.position_rejected(error)
         elif error.code() in EVENT_REJECTED:
-            self._refuse(sent.failed_number(report), f"Kafka rejects it: {reason(error)}")
+            self._reject(sent.failed_number(report), f"Kafka rejects it: {reason(error)}")
         elif error.code() not in BATCH_REJECTED:
             self._batch_size.observe(error)
             self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")
         elif self._batch_size.was_alone(report):
-            self._refuse(sent.failed_number(report), self._batch_size.reason_alone(report, error))
+            self._reject(sent.failed_number(report), self._batch_size.reason_alone(report, error))
         elif self._restart is None:
             self.suspect(None)
             self._restart = self._batch_size.shrink(report, error)
 
-    def _refuse(self, number: int | None, why: str) -> None:
+    def _reject(self, number: int | None, why: str) -> None:
         if number is None:
             self._restart_for(f"the client reports an event that was not sent: {why}")
             return
         self.suspect(None)
         self._is_explained = True
-        self._refuse_number(number)
+        self._exclude(number)
         self.awaiting_dead_letter.add(number)
         self.failed.append(FailedEvent(number, why))
 

@@ -181,9 +181,9 @@ class MongoService:
         """Raises ConfigError when the deployment lacks what the configuration needs."""
         config = self._config
         wanted, address = config.properties.deployment, config.client.address
-        sentence = deployment_error(deployment, wanted, address)
-        if sentence is not None:
-            raise ConfigError(sentence)
+        problem = deployment_error(deployment, wanted, address)
+        if problem is not None:
+            raise ConfigError(problem)
         lacking = [
             f"{each.message} {each.remedy}"
             for each in check_features(config, deployment.version)

@@ -64,7 +64,7 @@ class StreamState:
     """The state of a stream, for reports."""
 
     is_open: bool
-    sentence: str
+    message: str
     reopenings: int = 0
 
 

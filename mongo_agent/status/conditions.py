@@ -96,7 +96,7 @@ def _stream(stream: StreamFacts) -> Iterator[Condition]:
             "stream_not_open",
             State.FAILING,
             component,
-            f"The {component} is not open, so its changes are not delivered: {stream.sentence}",
+            f"The {component} is not open, so its changes are not delivered: {stream.message}",
             "Start the servers or correct the agent's rights; `mongo-agent check` asks them.",
         )
     if stream.concern is not None:

@@ -14,7 +14,7 @@ class StreamFacts:
     name: str = ""
     """Empty where there is only one stream."""
     is_open: bool = True
-    sentence: str = "the stream is read"
+    message: str = "the stream is read"
     concern: StreamWarning | None = None
     """About the oplog, or a stream that does not advance."""
     snapshot_error: str = ""

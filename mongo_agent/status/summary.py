@@ -58,7 +58,7 @@ def _stream_bar(stream: StreamView, now_s: float) -> ProgressBar:
     name = f"stream {stream.name}" if stream.name else "stream"
     state = "reading" if stream.state.is_open else "waiting"
     read = 1.0 if stream.state.is_open else 0.0
-    note = f"read up to {duration_text(age_s)} ago; {stream.state.sentence}"
+    note = f"read up to {duration_text(age_s)} ago; {stream.state.message}"
     return ProgressBar(name, state, size=1.0, done=read, read=read, there=1.0, note=note)
 
 

@@ -41,15 +41,15 @@ class MongoStatus(StatusReporter[View]):
         self._oplog = oplog
         self._pipeline = pipeline
 
-    def wait_for(self, sentence: str) -> None:
+    def wait_for(self, message: str) -> None:
         """Notes why the agent cannot start; empty when the cause has ended."""
-        self._start_error = sentence
+        self._start_error = message
 
     def server_error(self) -> str:
         """Why the server does not answer; empty while it does."""
         if self.view is None:
             return self._start_error
-        closed = (stream.state.sentence for stream in self.view.streams if not stream.state.is_open)
+        closed = (stream.state.message for stream in self.view.streams if not stream.state.is_open)
         return next(closed, "")
 
     def facts(self) -> Facts:
@@ -89,7 +89,7 @@ class MongoStatus(StatusReporter[View]):
     def not_ready_message(self, view: View) -> str:
         if not view.streams:
             return self.start_message()
-        closed = (each.state.sentence for each in view.streams if not each.state.is_open)
+        closed = (each.state.message for each in view.streams if not each.state.is_open)
         return next(closed, "")
 
     def delivered_message(self, view: View) -> str:
@@ -116,7 +116,7 @@ class MongoStatus(StatusReporter[View]):
         facts = StreamFacts(
             stream.name,
             stream.state.is_open,
-            stream.state.sentence,
+            stream.state.message,
             snapshot_error=stream.snapshot_error,
         )
         if self._oplog is None:
@@ -131,7 +131,7 @@ class MongoStatus(StatusReporter[View]):
         }
         if self._oplog is not None:
             details |= self._oplog.details(stream.name)
-        return component_of(status, stream_component(stream.name), stream.state.sentence, details)
+        return component_of(status, stream_component(stream.name), stream.state.message, details)
 
 
 def _snapshot(status: Status, stream: StreamView) -> Component:

@@ -91,8 +91,7 @@ class SinkDriver(Generic[Source, Position]):
                 "delivery restarts from the last acknowledged event",
                 extra=fields(reason=str(error), pause_s=round(pause_s, 1)),
             )
-            sentence = f"delivery restarts after a pause: {error}"
-            state = SinkState(False, sentence)
+            state = SinkState(False, f"delivery restarts after a pause: {error}")
         self._metrics.sink_restarts.inc()
         self.close(0.0)
         self._delivery.closed_state = state

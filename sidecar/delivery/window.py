@@ -172,6 +172,11 @@ class Window(Generic[Source, Position]):
         return self._buffered_bytes
 
     @property
+    def batches(self) -> int:
+        """Batches in the window; adjacent empty ones of a source count once."""
+        return len(self._slots)
+
+    @property
     def room(self) -> Room:
         """Events count from the watermark: a crash may repeat that many."""
         return Room(

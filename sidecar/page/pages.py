@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 def status_pages(
-    status: StatusSource, summary: Callable[[Health], Summary], trouble: RecentWarnings
+    status: StatusSource, summary: Callable[[Health], Summary], recent: RecentWarnings
 ) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("status_page", __name__)
@@ -45,14 +45,14 @@ def status_pages(
     @pages.get("/page.json")
     def shown() -> Response:
         health = status.health()
-        values = page_values(status.build(), health, summary(health), trouble)
+        values = page_values(status.build(), health, summary(health), recent)
         return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
 
     return pages
 
 
 def page_values(
-    build: Build, health: Health, summary: Summary, trouble: RecentWarnings
+    build: Build, health: Health, summary: Summary, recent: RecentWarnings
 ) -> Mapping[str, object]:
     """The values of the page; those that JSON cannot express, such as infinity, are null."""
     return {
@@ -69,7 +69,7 @@ def page_values(
             {"name": part.name, "status": part.state.value, "message": part.message}
             for part in health.components
         ],
-        "warnings": [{**asdict(line), "sentence": line.message} for line in trouble.lines],
+        "warnings": [{**asdict(line), "sentence": line.message} for line in recent.lines],
     }
 
 

@@ -1,4 +1,4 @@
-"""Where the command `agent` begins: ready for SIGTERM before anything large is imported."""
+"""Entry point of the command `agent`: handles SIGTERM before it imports large modules."""
 
 from typing import NoReturn
 

@@ -108,11 +108,11 @@ def _header(line: Json) -> str:
 def _end(line: Json) -> str:
     tail = line["tail"]
     place = tail["file"]
-    behind = "nothing" if place["from"] == place["to"] else f"file {_file(place)}"
+    rest = "nothing" if place["from"] == place["to"] else f"file {_file(place)}"
     written = f", {tail['written_bytes']} bytes of it written" if tail["written_bytes"] else ""
     return (
         f"end at {line['position']}: {line['sections']} sections, {line['records']} records, "
-        f"{line['gaps']} gaps; after the last section: {behind}{written}"
+        f"{line['gaps']} gaps; after the last section: {rest}{written}"
     )
 
 

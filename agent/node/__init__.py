@@ -1,4 +1,4 @@
-"""The Cassandra node beside the agent: the CQL connection, its settings, the limit of `cdc_raw`."""
+"""The local Cassandra node: CQL connection, settings, rights, and the limit of `cdc_raw`."""
 
 from agent.node.connect import node_connection
 from agent.node.connection import Credentials, NodeAddress, NodeConnection, NodeFacts

@@ -11,7 +11,7 @@ from agent.snapshot.ring import Ring
 
 
 class SnapshotNode(PageSource, Protocol):
-    """The node beside the agent."""
+    """The local node."""
 
     def ring(self) -> Ring: ...
     def tables(self) -> list[NodeTable]: ...

@@ -78,7 +78,7 @@ MISTAKES = [
     Mistake(
         "cdc_raw inside the archive",
         {"cdc.raw.directory": "{site}/relocation/archive"},
-        ("commit.log.relocation.dir", "in its folder `archive`"),
+        ("commit.log.relocation.dir", "in its directory `archive`"),
         around_cdc_raw,
     ),
     Mistake(

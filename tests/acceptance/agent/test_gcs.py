@@ -48,7 +48,7 @@ def test_a_check_asks_the_store(
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     shown = directory.replace("gcs:", "gs:").removesuffix("/")
     found = checked(site, {"remote.commit.log.relocation.dir": directory})
-    assert found == (Level.OK, f"{shown} answers.")
+    assert found == (Level.OK, f"{shown} is available.")
     assert server.names("archive") == [], "nothing is written"
 
 
@@ -71,8 +71,8 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
 @pytest.mark.parametrize(
     ("held", "level", "part"),
     [
-        ([CREATE, GET, LIST, DELETE], Level.OK, "gs://archive/cdc answers."),
-        ([CREATE, GET, LIST], Level.WARNING, f"but the agent lacks {DELETE} there"),
+        ([CREATE, GET, LIST, DELETE], Level.OK, "gs://archive/cdc is available."),
+        ([CREATE, GET, LIST], Level.WARNING, f"but the agent lacks {DELETE}"),
         ([CREATE, GET], Level.FAULT, f"it lacks {LIST}."),
         ([GET, LIST], Level.FAULT, f"not send segments to gs://archive/cdc: it lacks {CREATE}."),
         ([], Level.FAULT, f"it lacks {CREATE}, {GET} and {LIST}."),
@@ -106,9 +106,7 @@ def test_agent_check_says_that_the_store_refuses(
         proxy.plan = lambda seen: Fault(status=403)
         outcome = agent("check", "--config", site.configuration(SETTINGS))
     assert outcome.exit_code == 1
-    assert f"the rights {CREATE}, {GET} and {LIST} in gs://archive" in " ".join(
-        outcome.output.split()
-    )
+    assert f"Grant {CREATE}, {GET} and {LIST} in gs://archive" in " ".join(outcome.output.split())
 
 
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
@@ -259,7 +257,7 @@ def test_a_segment_that_was_sent_is_discarded_there_too(
         proxy.plan = lambda seen: Fault(status=403)
         outcome = agent("quarantine", "discard", name, "--yes", "--config", configuration)
     assert outcome.exit_code == 1
-    assert "cannot be deleted: Google Cloud Storage does not let" in outcome.errors
+    assert "Google Cloud Storage denies" in outcome.errors
     assert len(outcome.errors.strip().splitlines()) == 1
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     outcome = agent("quarantine", "discard", name, "--yes", "--config", configuration)

@@ -55,7 +55,7 @@ def test_the_latest_log_only_is_no_reason_to_lose_the_others(site: Site) -> None
     log = delivered(site, {"latest.commit.log.only": "true"})
     assert len(topics(site)) == 3
     assert "`latest.commit.log.only`" in log
-    assert "all segments are read" in log
+    assert "the agent reads all segments" in log
 
 
 @pytest.mark.parametrize(("interval_ms", "is_saved"), [("0", True), ("3600000", False)])

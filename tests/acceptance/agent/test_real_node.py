@@ -173,7 +173,7 @@ def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
     assert done.exit_code == 0, done.output
     assert "fault" not in done.output
     assert f"host id {host_id}, cluster lab" in done.output
-    assert "The log is synced every 100 ms" in done.output
+    assert "The node syncs its log every 100 ms" in done.output
     assert "Change data capture is on." in done.output
     assert "Repair streams are captured" in done.output
     assert "checked.t" in done.output

@@ -80,7 +80,7 @@ def test_a_changed_prefix_is_refused_with_two_ways_on(site: Site) -> None:
             assert part in done.errors
     accepted = agent("offsets", "accept-prefix", "--config", path)
     assert accepted.exit_code == 0
-    assert "before to `demo`" in accepted.output
+    assert "instead of `demo`" in accepted.output
     assert agent("config", "check", "--config", path).exit_code == 0
     shown = agent("offsets", "show", "--json", "--config", path)
     assert '"COMPLETED"' in shown.output

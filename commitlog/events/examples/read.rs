@@ -2,7 +2,7 @@
 //! counting instructions.
 //!
 //! `MODE` is `records` (checksums only), `scan` (every cell is visited), `events`, `cells` (events
-//! with their `cells`) or `skip` (no table is wanted).
+//! with their `cells`), `avro` (the same as Avro) or `skip` (no table is wanted).
 
 #![allow(
     clippy::print_stdout,
@@ -23,11 +23,12 @@ use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_events::batch::Stop;
 use commitlog_events::format::{EventFormat, TableFilter};
 use commitlog_events::reader::{EventReader, ReadRequest};
+use event_encoding::encoding::Encoding;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [mode, rounds, schema, segments @ ..] = words.as_slice() else {
-        eprintln!("usage: read records|scan|events|cells|skip ROUNDS SCHEMA.CQL SEGMENT…");
+        eprintln!("usage: read records|scan|events|cells|avro|skip ROUNDS SCHEMA.CQL SEGMENT…");
         return ExitCode::from(2);
     };
     match run(mode, rounds.parse().unwrap_or(1), schema, segments) {
@@ -51,6 +52,7 @@ fn run(mode: &str, rounds: u32, schema: &str, segments: &[String]) -> Result<(),
                 "scan" => scan(segment, &schema)?,
                 "events" => events(segment, &schema, &format(false, &[])?)?,
                 "cells" => events(segment, &schema, &format(true, &[])?)?,
+                "avro" => events(segment, &schema, &avro()?)?,
                 "skip" => events(segment, &schema, &format(true, &["none"])?)?,
                 _ => return Err(format!("{mode} is no mode")),
             };
@@ -130,6 +132,13 @@ fn format(cells: bool, include: &[&str]) -> Result<Arc<EventFormat>, String> {
     }))
 }
 
+fn avro() -> Result<Arc<EventFormat>, String> {
+    let mut format = EventFormat::clone(&*format(true, &[])?);
+    format.key = Encoding::Avro;
+    format.value = Encoding::Avro;
+    Ok(Arc::new(format))
+}
+
 fn events(
     segment: &str,
     schema: &Arc<Schema>,
@@ -157,7 +166,16 @@ fn events(
         match batch.stop {
             Stop::Full | Stop::Schema => {}
             Stop::End => return Ok((mutations, length)),
-            Stop::Blocked => return Err(format!("{:?}", batch.blocked)),
+            Stop::Blocked => {
+                let schemas = batch.blocked.clone().map(|blocked| blocked.unregistered);
+                let schemas = schemas.unwrap_or_default();
+                if schemas.is_empty() {
+                    return Err(format!("{:?}", batch.blocked));
+                }
+                for (id, schema) in (1..).zip(schemas) {
+                    format.schema_ids.set(schema, id);
+                }
+            }
         }
     }
 }

@@ -211,7 +211,7 @@ impl<S: Source> Chain<S> {
             }
             (false, false) if self.is_plain() => self.open_unmarked(reach, length),
             // If logical and physical positions differ, later ones are unknown.
-            (false, false) => Ok(self.give_up("a sync marker is damaged")),
+            (false, false) => Ok(self.abandon("a sync marker is damaged")),
         }
     }
 
@@ -226,7 +226,7 @@ impl<S: Source> Chain<S> {
                 reached < self.expected_end || self.is_before_completed(reached, length)?;
             // If logical and physical positions differ, later ones are unknown.
             return Ok(if is_short {
-                self.give_up("the chain ends before a position that an index of the node names")
+                self.abandon("the chain ends before a position that an index of the node names")
             } else {
                 Opened::End
             });
@@ -237,7 +237,7 @@ impl<S: Source> Chain<S> {
             let at = self.marker_physical;
             return Ok(
                 if is_replayed && self.file().find_marker(at, length)?.is_some() {
-                    self.give_up("the chain ends before later sync markers")
+                    self.abandon("the chain ends before later sync markers")
                 } else {
                     Opened::End
                 },
@@ -313,7 +313,7 @@ impl<S: Source> Chain<S> {
             self.open_plain(at, content, None, length);
             return Ok(Opened::Gap(Gap::new(at, Some(content), cause)));
         }
-        Ok(self.give_up("a sync marker points outside of the file"))
+        Ok(self.abandon("a sync marker points outside of the file"))
     }
 
     /// Opens a section and reports its marker as damaged.
@@ -349,7 +349,7 @@ impl<S: Source> Chain<S> {
                 Some(length) => content + length as u64,
                 // The end of the section is unknown, so whether it may be read is too.
                 None if reach.limit.is_some() => return Ok(Opened::End),
-                None => return Ok(self.give_up("the length of a section is damaged")),
+                None => return Ok(self.abandon("the length of a section is damaged")),
             }
         };
         if reach.limit.is_some_and(|limit| logical_end > limit) {
@@ -392,7 +392,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// Ends the segment at the current marker.
-    fn give_up(&mut self, cause: &str) -> Opened {
+    fn abandon(&mut self, cause: &str) -> Opened {
         let start = self.marker_logical;
         self.end();
         Opened::Gap(Gap::new(start, None, cause))

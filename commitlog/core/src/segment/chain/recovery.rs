@@ -73,7 +73,7 @@ impl<S: Source> Chain<S> {
             let is_synced = (at + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
             if next.is_none() && !is_synced {
                 // Records may be here that the node never synced.
-                return Ok(self.give_up("a sync marker is damaged"));
+                return Ok(self.abandon("a sync marker is damaged"));
             }
             let cause = "a sync marker is damaged; its records are read";
             let content = (at + MARKER_LENGTH).min(next.unwrap_or(length));

@@ -166,7 +166,7 @@ def test_converters_under_the_names_of_their_classes(
         (f"{JSON}\nkey.converter.schemas.enable=maybe", "must be `true` or `false`"),
         (f"{JSON}\nkey.converter.decimal.format=TEXT", "must be BASE64 or NUMERIC"),
         (f"{JSON}\nkey.converter.replace.null.with.default=0", "must be `true` or `false`"),
-        (f"{JSON}\nkey.converter.schema.registry.url=http://h", "no setting of the JSON"),
+        (f"{JSON}\nkey.converter.schema.registry.url=http://h", "not a known setting of the JSON"),
         (f"{STRING}\nkey.converter.schemas.enable=false", "is not a setting of StringConverter"),
         (f"{STRING}\nkey.converter.converter.encoding=latin1", "must be UTF-8"),
         ("key.converter=xml", "`json`, `avro`, `string`, or the classes JsonConverter, Avro"),

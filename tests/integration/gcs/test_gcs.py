@@ -201,9 +201,9 @@ def test_a_checksum_that_does_not_agree_keeps_the_segment_here(site: Site, conte
 @pytest.mark.parametrize(
     ("status", "part"),
     [
-        (401, "Google refuses the default credentials"),
+        (401, "Google rejects the default credentials"),
         (403, "storage.objects.create"),
-        (503, "does not take CommitLog-7-1.log"),
+        (503, "failed for CommitLog-7-1.log"),
     ],
 )
 def test_what_the_store_answers_is_said_and_outlived(site: Site, status: int, part: str) -> None:
@@ -351,7 +351,7 @@ def test_a_key_that_is_refused_is_named(site: Site, tmp_path: Path) -> None:
     site.proxy.plan = lambda seen: Fault(status=401) if seen.path == "/token" else None
     site.start(key_file=file)
     site.give(1, SMALL)
-    assert str(file) in site.wait_for_trouble("Google refuses the key")
+    assert str(file) in site.wait_for_trouble("Google rejects the key")
     assert "/token" in {seen.path for seen in site.proxy.seen}
 
 
@@ -365,7 +365,7 @@ def test_a_key_that_goes_away_is_named_and_outlived(site: Site, tmp_path: Path) 
     assert str(file) in site.wait_for_trouble("storage.credential.key.file")
     assert site.backlog_segments == 1
     file.write_text(text)
-    site.wait_for_trouble("Google refuses the key")
+    site.wait_for_trouble("Google rejects the key")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_all_is_well(tmp_path: Path, hosts: str) -> None:
     assert "captures 2 of 4 collections and snapshots 2: shop.log, shop.orders." in done.output
     assert "No offset is stored; the agent starts anew." in done.output
     assert "The oplog covers" in done.output
-    assert "can be read and written." in done.output
+    assert "is readable and writable." in done.output
 
 
 def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts: str) -> None:

@@ -47,8 +47,8 @@ def test_it_is_shown_and_its_agent_goes_on(tmp_path: Path, hosts: str) -> None:
                 shown = mongo_agent("offsets", "show", "--config", path)
                 assert f"the deployment\t{second}:3\t" in shown.output, shown.errors
                 checked = mongo_agent("check", "--config", path)
-                assert f"cluster times the deployment {second}:3." in checked.output
-                # The one that writes was not shut out by those that looked.
+                assert f"cluster times: the deployment {second}:3." in checked.output
+                # The writer was not fenced by the readers.
                 assert store.load().values["cluster.time"] == f"{second}:3"
         finally:
             sink.close(60)

@@ -215,4 +215,4 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
         "All 1 topics exist.",
     ]
     shards = load_config([site.configuration(changes)], ["counter.events=shards"])
-    assert "1 topics are missing" in str([finding.message for finding in all_findings(shards)])
+    assert "1 topics do not exist" in str([finding.message for finding in all_findings(shards)])

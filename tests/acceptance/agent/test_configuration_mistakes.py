@@ -110,7 +110,7 @@ MISTAKES = [
     Mistake(
         "comment elsewhere",
         {"cluster.name": "lab # mine"},
-        ("cluster.name", "read as `lab # mine`"),
+        ("cluster.name", "part of the value `lab # mine`"),
         is_warning=True,
     ),
     Mistake("letters", {"topic.prefix": "für"}, ("topic.prefix", "`ü`", "letters, digits")),
@@ -139,12 +139,12 @@ MISTAKES = [
     Mistake(
         "certificates without protocol",
         {**KAFKA, "kafka.producer.ssl.truststore.location": "/t.pem"},
-        ("ssl.truststore.location", "plaintext", "set it to SSL"),
+        ("ssl.truststore.location", "plaintext", "Set it to SSL"),
     ),
     Mistake(
         "idempotence",
         {**KAFKA, "kafka.producer.enable.idempotence": "false"},
-        ("enable.idempotence=false", "repeats"),
+        ("enable.idempotence=false", "resends events"),
         is_warning=True,
     ),
     Mistake("acks", {**KAFKA, "kafka.producer.acks": "1"}, ("acks", "`1`", "must be `all`")),
@@ -184,7 +184,7 @@ MISTAKES = [
     Mistake(
         "address",
         {"http.host": "10.255.255.1"},
-        ("http.host=10.255.255.1", "no address of this machine", "0.0.0.0"),
+        ("http.host=10.255.255.1", "not an address of this machine", "0.0.0.0"),
     ),
     Mistake("URL", {"http.host": "http://localhost"}, ("http.host", "without `http://`")),
     Mistake("host and port", {"http.host": "localhost:80"}, ("http.host", "without a port")),

@@ -18,7 +18,7 @@ def test_the_demo_shows_what_arrived(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for part in ("/health", "What arrived", "inserts, for example", "Where it lies"):
+    for part in ("/health", "What arrived", "inserts, for example", "Files"):
         assert part in done.stdout
     assert done.stderr == ""
     output = tmp_path / "demo-output"

@@ -106,7 +106,7 @@ def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: b
         process.wait_until(lambda: about in process.get("/health"), "the trouble", DEADLINE_S)
         for page in PAGES:
             assert marks(answer(process.url + page)) == [], page
-        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"another one")):
+        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"The token is wrong")):
             for change in ("/snapshot/start", "/snapshot/stop"):
                 refused = answer(process.url + change, token, is_change=True)
                 assert sentence in refused

@@ -158,7 +158,7 @@ REFUSED = {
     "size": one("inflight.max.bytes", "5 parsecs", "`5 parsecs`", "64Mi"),
     "time": one("heartbeat.interval.ms", "-1", "`-1`", "10s, 5m or 1h"),
     "offsets": one("offset.backing.store.dir", "/nope", "does not exist"),
-    "address": one("http.host", "10.255.255.1", "no address of this machine", "0.0.0.0"),
+    "address": one("http.host", "10.255.255.1", "not an address of this machine", "0.0.0.0"),
 }
 NO_EFFECT = "has no effect without"
 WARNED = {

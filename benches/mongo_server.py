@@ -17,10 +17,11 @@ from typing import Any
 from pymongo import MongoClient
 
 from benches.mongo_replay import Replay
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import Scope, StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.documents.cluster_time import ClusterTime
 from tests.support.mongo_server import MongoReplicaSet
 
 DATABASE, COLLECTION = "bench", "events"

@@ -12,8 +12,8 @@ import pymongo
 from pymongo import MongoClient
 
 from commitlog import __version__
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.check.checks import RUNNING
+from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.check.server_features import check_features
@@ -21,6 +21,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
@@ -28,7 +29,6 @@ from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
 from mongo_agent.pipeline.schemas import create_schemas
 from mongo_agent.pipeline.stream_factory import StreamFactory
-from mongo_agent.server.connection_diagnostics import diagnose
 from mongo_agent.server.deployment import Deployment, deployment_error, discover, oldest_oplog_time
 from mongo_agent.server.elections import ElectionCounter
 from mongo_agent.server.oplog_monitor import OplogMonitor, WarningThresholds

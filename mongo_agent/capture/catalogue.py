@@ -8,7 +8,7 @@ from pymongo import MongoClient
 
 from mongo_agent.capture.collection_kind import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import BUILT_IN
-from mongo_agent.change_stream.settings import Scope
+from mongo_agent.capture.scope import Scope
 
 Client = MongoClient[Any]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import bson
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 
 NO_EVENTS = ChangeEvents()

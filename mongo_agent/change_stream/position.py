@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
 

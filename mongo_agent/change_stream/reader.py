@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import (
     Client,
@@ -28,8 +29,9 @@ from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
-from mongo_agent.change_stream.settings import Scope, StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields

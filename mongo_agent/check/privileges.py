@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.change_stream.settings import Scope
+from mongo_agent.capture.scope import Scope
 
 ROLE = "mongoAgent"
 """The role that the suggested commands create."""

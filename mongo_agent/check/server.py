@@ -6,9 +6,9 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import Scope
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
 from mongo_agent.config import MongoConfig
 from mongo_agent.server.deployment import Deployment, deployment_error

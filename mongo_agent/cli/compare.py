@@ -6,9 +6,9 @@ from typing import Any
 import click
 from pymongo import MongoClient
 
+from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.compare.comparison import CollectionComparison
 from mongo_agent.config import MongoConfig
-from mongo_agent.server.connection_diagnostics import diagnose
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows

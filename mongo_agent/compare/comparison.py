@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState
+from mongo_agent.documents.cluster_time import ClusterTime
 
 SHOWN = 5
 """Number of keys in a message."""

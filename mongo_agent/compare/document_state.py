@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 
 ABSENT = b""
 UNKNOWN = b"?"

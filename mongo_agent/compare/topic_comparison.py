@@ -19,11 +19,11 @@ from pymongo.read_concern import ReadConcern
 
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.compare.comparison import CollectionComparison, TopicState, compare_collection
 from mongo_agent.compare.document_state import document_state
 from mongo_agent.config import MongoConfig
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.stored_offsets import load_offsets

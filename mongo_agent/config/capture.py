@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from mongo_agent.capture import split_patterns
 from mongo_agent.capture.user_stages import read_stages
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.properties import (
     NOTHING_NAMED,
     CommaList,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mongo_agent.capture import Namespaces
 from mongo_agent.capture.match_stage import CHANGES
+from mongo_agent.capture.scope import Scope
 from mongo_agent.capture.stream_pipeline import (
     INVALIDATE,
     NATIVE_EVENTS,
@@ -16,7 +17,7 @@ from mongo_agent.capture.stream_pipeline import (
 )
 from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.settings import Scope, StreamOptions
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.config import debezium
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
 from mongo_agent.config.configuration_warnings import configuration_warnings

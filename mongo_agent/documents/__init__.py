@@ -1,1 +1,1 @@
-"""Documents as MongoDB writes them: extended JSON and raw `_id`s."""
+"""Values of MongoDB: extended JSON, raw `_id`s and cluster times."""

@@ -17,7 +17,8 @@ import bson
 from bson.errors import BSONError
 
 from mongo_agent.change_stream.position import StreamPosition, Token
-from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from sidecar.errors import ConfigError
 

@@ -16,7 +16,7 @@ may belong to several shards, and only a later time proves it.
 from dataclasses import dataclass
 
 from mongo_agent.change_stream.reader import StreamBatch
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.change_stream.reader import StreamState
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.last_message import Seen
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock

@@ -10,7 +10,7 @@ from bson import Timestamp
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.failures import Failure, classify_failure
 from sidecar.errors import ConfigError, UnavailableError

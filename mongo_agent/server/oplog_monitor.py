@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
 from sidecar.logs import RateLimitedLog

@@ -14,11 +14,11 @@ import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any, Protocol
 
 from flask import Blueprint, Response, request
 
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
-from mongo_agent.snapshot.view import SnapshotView
 
 CHANNEL = "http"
 _WAIT_S = 20.0
@@ -26,6 +26,14 @@ _NO_ANSWER = (
     "The agent has not stored the signal yet: it is starting or stopping, or the sink is "
     "unavailable. GET /snapshot shows whether it was accepted."
 )
+
+
+class SnapshotView(Protocol):
+    """The progress of a stream's snapshots."""
+
+    def values(self) -> dict[str, Any]:
+        """The JSON form."""
+
 
 Send = Callable[[Signal], Future[SignalResult]]
 Snapshots = Callable[[], Mapping[str, SnapshotView]]

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.collection_reader import ChunkDocuments, CollectionReader
 from mongo_agent.snapshot.encoding import ChunkPart, encode_chunk

@@ -17,7 +17,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.document_id import id_document
 from mongo_agent.documents.filters import parse_filter
 from mongo_agent.server.sessions import new_session

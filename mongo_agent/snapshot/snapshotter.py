@@ -19,7 +19,7 @@ from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import error_text
 from mongo_agent.signals import Signal, SignalResult

@@ -15,11 +15,13 @@ from typing import Any
 import bson
 
 from mongo_agent.capture import Namespaces
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening, Token
-from mongo_agent.change_stream.settings import Scope, StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.snapshot.encoding import EncodedChunk, RefusedDocument
 from mongo_agent.snapshot.progress import SnapshotProgress

@@ -91,6 +91,22 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cli",),
         ("start",),
     ),
+    "mongo_agent": (
+        ("documents", "encoder", "topic_naming"),
+        ("capture", "signals"),
+        ("metrics",),
+        ("dead_letters", "server"),
+        ("change_stream",),
+        ("snapshot",),
+        ("config",),
+        ("offsets",),
+        ("check", "pipeline"),
+        ("compare", "migration", "status"),
+        ("service",),
+        ("cli",),
+        ("start",),
+        ("__main__",),
+    ),
 }
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 

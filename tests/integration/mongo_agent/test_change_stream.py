@@ -6,7 +6,8 @@ import bson
 import pytest
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.tokens import ClusterTime, TokenParts, read_token
+from mongo_agent.change_stream.tokens import TokenParts, read_token
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
 

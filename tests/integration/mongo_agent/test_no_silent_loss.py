@@ -18,10 +18,10 @@ from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
 from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset

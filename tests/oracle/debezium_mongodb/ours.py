@@ -6,10 +6,11 @@ from typing import Any, Literal
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import Scope, StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import FragmentJoiner, MongoBatch, MongoEncoder
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.workload import END

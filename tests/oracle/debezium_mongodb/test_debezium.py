@@ -14,7 +14,7 @@ from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import StreamFailedError
 from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared, meanings, without_removal
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord

@@ -8,10 +8,11 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture import Namespaces, match_stage
+from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening, reopening
-from mongo_agent.change_stream.settings import Scope, StreamOptions
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
 from tests.support.mongo_server import MongoReplicaSet
 

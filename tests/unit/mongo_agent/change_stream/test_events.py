@@ -5,7 +5,7 @@ import pytest
 from bson import Timestamp
 
 from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 
 TOKEN = {"_data": "8263D2A4F6000000022B0229296E04"}

@@ -10,7 +10,7 @@ from mongo_agent.change_stream.recovery import (
     Reopen,
     recovery,
 )
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 

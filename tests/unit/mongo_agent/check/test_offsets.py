@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.check.offsets import check_headroom, duration_text
+from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.check.finding import Level
 from tests.support.mongo_findings import texts
 from tests.support.mongo_properties import load

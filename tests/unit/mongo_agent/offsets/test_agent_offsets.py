@@ -10,7 +10,7 @@ from mongo_agent.change_stream.position import (
     reopening,
     stored_position,
 )
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import load_config
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records

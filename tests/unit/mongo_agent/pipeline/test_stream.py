@@ -11,9 +11,9 @@ from pymongo import MongoClient
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
 from mongo_agent.server.oplog_monitor import (

@@ -7,7 +7,7 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamState
-from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Pipeline, StreamView, View

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mongo_agent.server.connection_diagnostics import ExpectedServer, SeedAnswer, mismatch
+from mongo_agent.check.connection_diagnostics import ExpectedServer, SeedAnswer, mismatch
 
 ARBITER = {"setName": "rs0", "arbiterOnly": True}
 

@@ -1,0 +1,30 @@
+"""Cluster times: BSON timestamps of the oplog."""
+
+from dataclasses import dataclass
+
+_LAST_INCREMENT = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ClusterTime:
+    """An oplog time: seconds, and the number of the entry in that second."""
+
+    second: int
+    increment: int
+
+    @property
+    def before(self) -> "ClusterTime":
+        """The preceding time."""
+        if self.increment > 0:
+            return ClusterTime(self.second, self.increment - 1)
+        return ClusterTime(max(0, self.second - 1), _LAST_INCREMENT)
+
+    @property
+    def after(self) -> "ClusterTime":
+        """The following time."""
+        if self.increment < _LAST_INCREMENT:
+            return ClusterTime(self.second, self.increment + 1)
+        return ClusterTime(self.second + 1, 0)
+
+    def __str__(self) -> str:
+        return f"{self.second}:{self.increment}"

@@ -187,7 +187,6 @@ class AgentMetrics:
             self.segments.labels(phase.value)
 
     def reached(self, segment_id: int, position: int) -> None:
-        """A segment is read up to a position."""
         self.read_segment.set(segment_id)
         self.read_position.set(position)
 

@@ -18,8 +18,6 @@ from typing import ClassVar
 
 
 class Policy(Enum):
-    """The reaction to an error."""
-
     WAIT = "wait"
     """Retry until it succeeds, and report it; nothing is lost."""
     RETRY = "retry"

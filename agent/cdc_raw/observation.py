@@ -73,7 +73,6 @@ class Observation:
 
     @property
     def newest_updated(self) -> SegmentName | None:
-        """The newest segment with an index update."""
         return max((seen.name for seen in self.segments if seen.idx.has_update), default=None)
 
 

@@ -83,7 +83,6 @@ class Watcher:
         self._on_change()
 
     def stop(self) -> None:
-        """Ends the watch and its threads."""
         observer, self._observer = self._observer, None
         if observer is not None:
             observer.stop()

@@ -13,7 +13,6 @@ _PROMPT_MS = 1000.0
 
 
 def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:
-    """The identity of the node, when it answers."""
     if facts is not None:
         yield ok(
             "node",
@@ -24,7 +23,6 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
 
 
 def check_node_error(error: SidecarError) -> Iterator[Finding]:
-    """Why the node does not answer, or rejects the agent."""
     match error:
         case RefusedError():
             yield fault(

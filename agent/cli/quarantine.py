@@ -134,7 +134,6 @@ def _key(text: str) -> QuarantineKey:
 
 
 def _remove(directory: str, name: SegmentName, key_file: Path | None) -> None:
-    """Deletes a segment from its store."""
     try:
         remote = parse_remote_directory(directory)
         store = GcsStore(GcsSettings(remote, key_file, timeout_s=_REQUEST_TIMEOUT_S))

@@ -114,7 +114,6 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def summary(document: Mapping[str, Any]) -> str:
-    """The state in one sentence."""
     if document.get("waiting"):
         return str(document["waiting"])
     left = sum(each["state"] == "copying" for each in document["tables"])

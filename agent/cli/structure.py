@@ -71,7 +71,6 @@ class TreePrinter:
             self._console = Console(width=_PIPE_WIDTH)
 
     def show(self, line: Json) -> None:
-        """Prints one line."""
         match line["t"]:
             case "header":
                 self._print(_header(line), "bold")

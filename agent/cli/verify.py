@@ -47,8 +47,6 @@ class DamagedRange:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result for one segment."""
-
     segment: SegmentFile
     state: State
     idx: Idx
@@ -164,7 +162,6 @@ def check(
 
 
 def document(report: Report) -> dict[str, object]:
-    """The report as JSON."""
     descriptor, seen, idx = report.descriptor, report.verification, report.idx
     return {
         "segment": report.segment.name.log,

@@ -6,7 +6,6 @@ from agent.config.model import AgentProperties
 
 
 def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
-    """Combinations that are errors."""
     if properties.cdc_raw_directory is None and properties.cassandra_config is None:
         yield "`cassandra.config` or `cdc.raw.directory` must be set, to locate `cdc_raw`."
     yield from _unused_tls(properties)

@@ -14,7 +14,6 @@ _SUBDIRECTORIES = ("archive", "upload", "error")
 def directory_conflicts(
     cdc_raw: Path, properties: AgentProperties, node: NodeSettings | None
 ) -> Iterator[str]:
-    """One message for each pair of conflicting directories."""
     ours = [
         ("commit.log.relocation.dir", properties.relocation_directory),
         ("offset.backing.store.dir", properties.offset_directory),

@@ -36,7 +36,6 @@ logs a warning at the start for each one that is set.
 
 
 def configuration_document() -> str:
-    """The page in Markdown."""
     parts = [_INTRODUCTION]
     parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in GROUPS]
     parts.append(_INERT + inert_table(INERT))

@@ -29,8 +29,6 @@ def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class EncodingProperties(ConverterProperties):
-    """Encoding of keys and values."""
-
     key_converter: Converter = converter("key", _TEXT)
     value_converter: Converter = converter("value", _TEXT)
     decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(

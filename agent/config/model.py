@@ -33,7 +33,5 @@ class AgentProperties(
     EncodingProperties,
     EventProperties,
 ):
-    """All properties of the agent."""
-
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
     refused: ClassVar[Mapping[str, str]] = debezium.REFUSED

@@ -50,8 +50,6 @@ TableList = Annotated[CommaList, AfterValidator(validated_expressions)]
 
 
 class EventProperties(Properties):
-    """Events."""
-
     topic_prefix: TopicPrefix = prop(
         "topic.prefix",
         aliases=["kafka.topic.prefix"],
@@ -122,8 +120,6 @@ class EventProperties(Properties):
 
 
 class NodeProperties(Properties):
-    """The Cassandra node."""
-
     cassandra_config: Path | None = prop(
         "cassandra.config",
         default=None,

@@ -10,8 +10,6 @@ Consistency = Literal[
 
 
 class SnapshotProperties(Properties):
-    """Snapshots of existing rows."""
-
     snapshot_mode: Annotated[Literal["initial", "always", "never"], LowerCase] = prop(
         "snapshot.mode",
         default="initial",

@@ -18,8 +18,6 @@ FILE = "commitlog_offset.properties"
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableOffset:
-    """The offset of one table."""
-
     segment: SegmentName
     position: int
     table: str

@@ -16,7 +16,6 @@ def set_of(text: bytes) -> list[Any]:
 
 
 def octets(text: bytes) -> bytes:
-    """The content of an OCTET STRING."""
     return bytes(cast(Any, DerOctetString().decode(text)).payload)
 
 
@@ -31,5 +30,4 @@ def tagged(text: bytes) -> bytes:
 
 
 def payload(text: bytes) -> bytes:
-    """The content of any value."""
     return bytes(cast(Any, DerObject().decode(text)).payload)

@@ -19,8 +19,6 @@ _NO_KEYSTORE = (
 
 @dataclass(frozen=True, slots=True)
 class Keystore:
-    """The keys, or why they cannot be read."""
-
     keys: dict[str, bytes] = field(repr=False)
     error: str | None
     """A clause without a period; None after a successful read."""

@@ -57,8 +57,6 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Credentials:
-    """CQL user and password."""
-
     username: str
     password: str = field(repr=False)
 

@@ -49,7 +49,6 @@ def role_rights(connection: NodeConnection, role: str) -> Rights | None:
 
 
 def quoted(role: str) -> str:
-    """A quoted CQL identifier."""
     escaped = role.replace('"', '""')
     return f'"{escaped}"'
 

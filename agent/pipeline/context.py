@@ -78,6 +78,5 @@ class PipelineContext:
         self.segments = self.segments.changed(name, changed)
 
     def close_reader(self, name: SegmentName) -> None:
-        """Closes the file of a segment."""
         self.read_worker.close(name)
         self.change(name, is_opened=False)

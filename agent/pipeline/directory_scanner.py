@@ -65,7 +65,6 @@ class DirectoryScanner:
         return max(0.0, max(next_s, self._pause_until_s) - self._clock())
 
     def request(self) -> None:
-        """Requests a scan."""
         self._is_requested = True
 
     def scan(self, completed: Collection[SegmentName]) -> Observation | None:

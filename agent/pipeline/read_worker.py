@@ -50,7 +50,6 @@ class ReadWorker:
         return self._running is not None or self._refreshing is not None
 
     def is_opened(self, name: SegmentName) -> bool:
-        """True when the file of a segment is open."""
         return name in self._readers
 
     def start(

@@ -9,8 +9,6 @@ from sidecar.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """Bounds and periods of one pipeline."""
-
     cdc_raw_directory: Path
     window_max_events: int
     window_max_bytes: int

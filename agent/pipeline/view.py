@@ -12,8 +12,6 @@ from sidecar.status.publisher import DeliveryView
 
 @dataclass(frozen=True, slots=True)
 class BlockedView:
-    """The blocked segment, and why it is blocked."""
-
     segment: str
     message: str
     for_s: float

@@ -27,7 +27,6 @@ class ViewBuilder:
         self._quarantine_at_s = context.clock() - _QUARANTINE_INTERVAL_S
 
     def build(self, *, snapshot_save_error: str, is_stopping: bool) -> View:
-        """The view of the present state."""
         context, now_s = self._context, self._context.clock()
         scanner, disposer, segments = context.scanner, context.disposer, context.segments
         is_due = now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S
@@ -83,7 +82,6 @@ class ViewBuilder:
 
 
 def set_gauges(view: View, metrics: AgentMetrics) -> None:
-    """The gauges of the agent that follow from a view."""
     metrics.lag_bytes.set(view.lag_bytes)
     metrics.lag_seconds.set(view.lag_s)
     metrics.raw_bytes.set(view.raw_bytes)

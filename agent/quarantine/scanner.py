@@ -94,7 +94,6 @@ class QuarantineScanner:
 
 
 def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
-    """Sorted from the oldest on."""
     names = (parse_log_name(name.removesuffix(suffix)) for name in files if name.endswith(suffix))
     return sorted(name for name in names if name is not None)
 

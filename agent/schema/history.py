@@ -58,7 +58,6 @@ class SchemaHistory:
         self.save_again()
 
     def save_again(self) -> None:
-        """Retries a failed save."""
         known = self._unsaved
         if known is None:
             return

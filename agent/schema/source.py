@@ -16,8 +16,6 @@ class NodeIdentity:
 
 @dataclass(frozen=True, slots=True)
 class KnownSchema:
-    """A schema and the node that it belongs to."""
-
     schema: Schema
     identity: NodeIdentity
 

@@ -27,7 +27,6 @@ class AwaitedFiles:
 
     @property
     def names(self) -> frozenset[SegmentName]:
-        """The awaited segments."""
         return frozenset(self.since_s)
 
     def due_in_s(self, now_s: float) -> float | None:

@@ -41,7 +41,6 @@ class SegmentOffsets:
         return replace(self, positions=MappingProxyType({**self.positions, name: position}))
 
     def finished(self, name: SegmentName) -> "SegmentOffsets":
-        """Marks a segment as COMPLETED."""
         return replace(
             self,
             positions=MappingProxyType({n: p for n, p in self.positions.items() if n != name}),
@@ -75,7 +74,6 @@ class SegmentOffsets:
         )
 
     def to_entries(self) -> dict[str, str]:
-        """The entries of the offsets file."""
         return {
             NODE_ID_KEY: self.node_id,
             **{name.log: str(position) for name, position in self.positions.items()},

@@ -113,7 +113,6 @@ class Segment:
 
     @property
     def has_nothing_to_read(self) -> bool:
-        """True when no further read is needed."""
         return self.is_finished or self.is_read_to_end or (self.is_unreadable and self.is_final)
 
     @property

@@ -46,8 +46,6 @@ class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
 
 
 class _PendingPage:
-    """A requested page."""
-
     def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
         self._connection = connection
         self._future = future
@@ -154,7 +152,6 @@ class PageConnection(NodeConnection):
         self._raw = None
 
     def page_error(self, error: Exception) -> Exception:
-        """The error of a failed page."""
         if isinstance(error, (UnavailableError, ConfigError, RejectedTableError)):
             return error
         if isinstance(error, (InvalidRequest, SyntaxException)):

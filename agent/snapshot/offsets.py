@@ -27,8 +27,6 @@ _NODE_ID = "node.id"
 
 
 class State(Enum):
-    """State of the snapshot of a table."""
-
     COPYING = "copying"
     COMPLETED = "completed"
     STOPPED = "stopped"
@@ -39,8 +37,6 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """The snapshot of one table."""
-
     table_id: str
     table: str
     """`keyspace.table`."""
@@ -86,13 +82,11 @@ class SnapshotOffsets:
         return {(table.table_id, table.started_us): table.state for table in tables}
 
     def with_table(self, table: TableSnapshot) -> "SnapshotOffsets":
-        """Adds or replaces the snapshot of a table."""
         if self.tables.get(table.table_id) == table:
             return self
         return replace(self, tables=MappingProxyType({**self.tables, table.table_id: table}))
 
     def without(self, table_ids: Iterable[str]) -> "SnapshotOffsets":
-        """Removes snapshots."""
         removed = frozenset(table_ids) & self.tables.keys()
         if not removed:
             return self
@@ -100,7 +94,6 @@ class SnapshotOffsets:
         return replace(self, tables=MappingProxyType(left))
 
     def to_entries(self) -> dict[str, str]:
-        """The entries of the file."""
         entries = {_NODE_ID: self.node_id}
         for table_id, table in self.tables.items():
             entries |= {

@@ -15,8 +15,6 @@ class Page:
 
 
 class PendingPage(Protocol):
-    """A requested page."""
-
     def result(self) -> Page:
         """Waits for it. Raises UnavailableError, RefusedError and RejectedTableError."""
 

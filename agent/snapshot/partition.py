@@ -27,8 +27,6 @@ class SnapshotPartition:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPage:
-    """A page as events."""
-
     source: SnapshotPartition
     batch: EventBatch
     start: int

@@ -36,7 +36,6 @@ class PageSize:
         self.rows = min(_FIRST_ROWS, self._most)
 
     def adapt(self, rows: int, size_bytes: int) -> None:
-        """Adapts to the size of the events of a page."""
         if rows:
             fitting = self._size_bytes * rows // max(1, size_bytes)
             # At most double, because the next rows can be larger.
@@ -133,10 +132,8 @@ class RangeReader:
 
 
 def token_at(position: int) -> int:
-    """The token at a position of a batch."""
     return position - (1 << 63)
 
 
 def position_at(token: int) -> int:
-    """The position of a token in a batch."""
     return token + (1 << 63)

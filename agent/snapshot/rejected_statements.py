@@ -16,7 +16,6 @@ class RejectedStatements:
         self._first: dict[str, tuple[str, float]] = {}
 
     def __contains__(self, table_id: object) -> bool:
-        """Whether the node rejected the last statement of a table."""
         return table_id in self._first
 
     def is_final(self, table_id: str, cql: str) -> bool:

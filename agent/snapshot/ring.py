@@ -28,14 +28,11 @@ class TokenRange:
 
     @property
     def size(self) -> int:
-        """Number of tokens."""
         return self.to - self.after
 
 
 @dataclass(frozen=True, slots=True)
 class RingNode:
-    """A node with its tokens."""
-
     host_id: str
     datacenter: str
     tokens: tuple[int, ...]

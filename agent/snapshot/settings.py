@@ -7,8 +7,6 @@ from agent.snapshot.plan import SnapshotMode
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSettings:
-    """The configuration of snapshots."""
-
     mode: SnapshotMode
     consistency: str
     """Name of a `ConsistencyLevel` of the driver."""

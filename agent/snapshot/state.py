@@ -15,8 +15,6 @@ _MAX_READY_PAGES = 2
 
 @dataclass(frozen=True, slots=True)
 class NextRead:
-    """The token range to read next, from a token on."""
-
     table: TableSnapshot
     range: TokenRange
     start: int

@@ -14,7 +14,6 @@ _COMPONENT = "snapshot"
 
 
 def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
-    """The document of /snapshot."""
     settings, tables = snapshot.settings, snapshot.offsets.tables.values()
     return {
         "mode": settings.mode,
@@ -90,7 +89,6 @@ def snapshot_component(current: Status, snapshot: Snapshot) -> Component:
 
 
 def set_gauges(snapshot: Snapshot, metrics: AgentMetrics) -> None:
-    """Updates the gauges."""
     tables = snapshot.offsets.tables.values()
     for state in State:
         count = sum(table.state is state for table in tables)

@@ -96,7 +96,6 @@ class SnapshotWorker:
         self._state.wake()
 
     def begin(self, table: NodeTable) -> None:
-        """Starts the snapshot of a table, from its beginning."""
         if self._settings.copies_whole_ring:
             ranges = whole_ring()
         else:

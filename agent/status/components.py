@@ -48,7 +48,6 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
 
 
 def quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, object]:
-    """What the quarantine holds, for JSON."""
     return {
         "bytes": usage.size_bytes,
         "segments": usage.segments,

@@ -74,7 +74,6 @@ _COMPONENTS = {
 
 
 def status_from(facts: Facts) -> Status:
-    """The status of an agent with these facts."""
     return status_of(conditions_of(facts))
 
 

@@ -14,8 +14,6 @@ from sidecar.status.facts import ServiceFacts
 
 @dataclass(frozen=True, slots=True)
 class SchemaFacts:
-    """The known tables of the node."""
-
     tables: int = 1
     error: str = ""
     """Why the last request for them failed; empty when it did not."""
@@ -23,8 +21,6 @@ class SchemaFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
-    """The parts of an agent at one moment."""
-
     schema: SchemaFacts = field(default_factory=SchemaFacts)
     cdc_raw_directory: Path = Path("cdc_raw")
     raw_bytes: int = 0

@@ -92,7 +92,6 @@ class AgentStatus(StatusReporter[View]):
         return time_to_full_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
 
     def facts(self) -> Facts:
-        """The present facts."""
         schema = SchemaFacts(self._holder.table_count, self._holder.last_error or "")
         publication, view = self._published(), self.view
         if view is None:

@@ -28,7 +28,6 @@ class RequestContext:
         return f"the key {self.key_file}"
 
     def lacking(self, rights: str) -> str:
-        """Names the missing rights."""
         return f"Grant {rights} in {self.bucket_address}."
 
     def no_bucket(self) -> StoreError:

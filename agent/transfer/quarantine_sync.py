@@ -30,8 +30,6 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class QuarantineSyncSettings:
-    """The quarantine, and intervals."""
-
     directory: Path
     cdc_raw: Path
     fetches_all: bool = False
@@ -89,7 +87,6 @@ class QuarantineSync:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread runs."""
         return self._thread.is_alive()
 
     @property

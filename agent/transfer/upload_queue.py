@@ -76,7 +76,6 @@ class UploadQueue(Transfer):
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread runs."""
         return self._thread.is_alive()
 
     @property

@@ -8,8 +8,6 @@ from mongo_agent.capture.namespaces import SYSTEM
 
 
 class CollectionKind(StrEnum):
-    """The kind of a collection."""
-
     PLAIN = "collection"
     CAPPED = "capped"
     """Not readable at a cluster time."""

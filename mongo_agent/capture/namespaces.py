@@ -75,7 +75,6 @@ class Namespaces:
             self._compiled(pattern)
 
     def captures(self, database: str, collection: str) -> bool:
-        """Whether the agent captures a collection."""
         if not self.captures_database(database) or collection.startswith(SYSTEM):
             return False
         name = f"{database}.{collection}"
@@ -84,7 +83,6 @@ class Namespaces:
         return not self._matches(self._exclude_collections, name)
 
     def captures_database(self, database: str) -> bool:
-        """Whether the agent may capture collections of a database."""
         if database in BUILT_IN:
             return False
         if self.include_databases:
@@ -104,7 +102,6 @@ class Namespaces:
         return replace(narrow, include_collections=collections, exclude_collections=())
 
     def _exactly(self, name: str) -> str:
-        """A pattern that matches one name."""
         return name if self.mode == "literal" else f"(?-i:{re.escape(name)})"
 
     def _patterns(self) -> tuple[str, ...]:

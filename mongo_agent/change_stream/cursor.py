@@ -113,7 +113,6 @@ class StreamCursor:
 
     @property
     def is_open(self) -> bool:
-        """Whether the cursor may return more events."""
         return self._opened is not None or self._id != 0
 
     def read(self) -> Reply:

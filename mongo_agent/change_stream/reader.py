@@ -63,8 +63,6 @@ class StreamBatch:
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """The state of a stream, for reports."""
-
     is_open: bool
     message: str
     reopenings: int = 0

@@ -19,8 +19,6 @@ class HistoryLostError(SidecarError):
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPolicy:
-    """The configured choices of recovery."""
-
     history_lost: HistoryLostPolicy = "fail"
     oversize: OversizePolicy = "split"
     waits_when_refused: bool = False
@@ -47,7 +45,6 @@ class Reopen:
     is_refusal: bool = False
 
     def final_error(self, attempts: int) -> SidecarError:
-        """The error after the last attempt."""
         if self.is_refusal:
             return RefusedError(self.message)
         return UnavailableError(

@@ -69,7 +69,6 @@ def _why_not(captured: Namespaces, database: str, name: str) -> str:
 
 
 def _matching(patterns: tuple[str, ...], mode: MatchMode, name: str) -> str | None:
-    """The first pattern that matches the name."""
     # A single pattern follows the same rules as the whole list.
     return next(
         (

@@ -14,7 +14,6 @@ _SHOWN = 8
 
 
 def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> Iterator[Finding]:
-    """Check the collections in the scopes."""
     verdicts = [plan_of(each, config) for each in listed]
     captured = [each for each in verdicts if each.is_captured]
     own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)

@@ -23,7 +23,6 @@ class Resource:
     collection: str = ""
 
     def document(self) -> dict[str, object]:
-        """The resource document of commands."""
         if self.database is None:
             return {"cluster": True}
         return {"db": self.database, "collection": self.collection}

@@ -124,7 +124,6 @@ def check_privileges(
 
 
 def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
-    """Check that each stream can be opened."""
     for scope in config.scopes:
         try:
             StreamCursor.open(client, scope, config.pipeline, Opening(), config.stream).close()

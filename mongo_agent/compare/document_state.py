@@ -65,7 +65,6 @@ def document_state(value: bytes | None, headers: Headers) -> DocumentState | Non
 
 
 def digest(content: bytes) -> bytes:
-    """The digest of a document."""
     return blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 

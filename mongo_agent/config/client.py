@@ -102,7 +102,6 @@ def client_problem(settings: ClientSettings) -> str | None:
 
 
 def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
-    """Errors of connection properties that are valid one by one."""
     if properties.hosts is None and properties.connection_string is None:
         yield f"{HOSTS} or {STRING} must be set to the address of MongoDB."
     if properties.hosts is not None and properties.connection_string is not None:
@@ -156,7 +155,6 @@ def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
 
 
 def _without_credentials(uri: str) -> str:
-    """The addresses of a connection string."""
     rest = uri.partition("://")[2]
     return rest.rpartition("@")[2].partition("/")[0].partition("?")[0]
 

@@ -16,7 +16,6 @@ _STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy"
 
 
 def _topic_part(value: str) -> str:
-    """Validate a part of a topic name."""
     if len(value) > LONGEST_TOPIC:
         raise ValueError(
             f"must be at most {LONGEST_TOPIC} characters, Kafka's limit; it has {len(value)}"
@@ -45,8 +44,6 @@ TopicPart = Annotated[str, AfterValidator(_topic_part)]
 
 
 class EventProperties(Properties):
-    """Topics, layout and content of events."""
-
     topic_prefix: TopicPrefix = prop(
         "topic.prefix",
         aliases=["mongodb.name"],
@@ -185,7 +182,6 @@ class EventProperties(Properties):
 
     @property
     def transaction_topic_name(self) -> str:
-        """The topic for transaction boundaries."""
         if self.transaction_topic is not None:
             return self.transaction_topic.replace(_NAME_REFERENCE, self.topic_prefix)
         return self.topic_of(self.topic_transaction)

@@ -194,7 +194,6 @@ def directory_problems(config: MongoConfig) -> list[str]:
 
 
 def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:
-    """The scope of each stream."""
     targets = dict.fromkeys(properties.capture_target)
     match properties.capture_scope:
         case "deployment":

@@ -41,7 +41,5 @@ class MongoProperties(
     CaptureProperties,
     ConnectionProperties,
 ):
-    """The properties of the MongoDB agent."""
-
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
     refused: ClassVar[Mapping[str, str]] = debezium.REFUSED

@@ -18,8 +18,6 @@ def _handling(value: Any) -> Any:
 
 
 class PositionProperties(Properties):
-    """Offset store, failure handling and warning thresholds."""
-
     position_store: Annotated[Literal["file", "kafka"], LowerCase] = prop(
         "position.store",
         default="file",

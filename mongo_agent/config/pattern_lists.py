@@ -5,7 +5,6 @@ from mongo_agent.config.model import MongoProperties
 
 
 def pattern_lists(properties: MongoProperties) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each list by its property."""
     return (
         ("database.include.list", properties.database_include_list),
         ("database.exclude.list", properties.database_exclude_list),

@@ -32,8 +32,6 @@ def _mode(value: Any) -> Any:
 
 
 class SnapshotProperties(Properties):
-    """Content and speed of snapshots."""
-
     snapshot_mode: Annotated[SnapshotMode, BeforeValidator(_mode)] = prop(
         "snapshot.mode",
         default="initial",

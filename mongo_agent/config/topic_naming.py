@@ -54,7 +54,6 @@ def naming_problems(properties: EventProperties) -> Iterator[str]:
 
 
 def naming_warnings(properties: EventProperties) -> Iterator[str]:
-    """Warnings about the naming strategy."""
     if properties.is_topic_replaced:
         yield (
             "`topic.naming.strategy`: in a topic of several collections, documents with the same "

@@ -26,8 +26,6 @@ Record = tuple[bytes, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class ConnectOffset:
-    """The offset of a connector in one source partition."""
-
     connector: str
     partition: Mapping[str, Any]
     offset: Mapping[str, Any]

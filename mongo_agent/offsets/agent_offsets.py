@@ -37,8 +37,6 @@ class StreamOffset:
 
 @dataclass(frozen=True, slots=True)
 class AgentOffsets:
-    """The offset of each stream, by stream name."""
-
     streams: Mapping[str, StreamOffset] = field(default_factory=lambda: MappingProxyType({}))
 
     def moved(self, stream: str, position: StreamOffset) -> "AgentOffsets":

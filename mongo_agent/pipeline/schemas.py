@@ -11,8 +11,6 @@ from sidecar.schema_registry.registration import SchemaRegistration, SchemaReque
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """The ids of schemas, and the parts that request them."""
-
     ids: SchemaIds
     registrar: Registrar[Unregistered]
     registration: SchemaRegistration[Unregistered]

@@ -18,8 +18,6 @@ class HeartbeatSettings:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """Bounds and periods of one pipeline."""
-
     window_max_events: int
     window_max_bytes: int
     offset_flush_interval_ms: int

@@ -22,8 +22,6 @@ _MOST_UNSTORED = 50
 
 
 class SignalledStream(Protocol):
-    """A stream that accepts signals."""
-
     def apply(self, signal: Signal) -> SignalResult:
         """Applies a signal and records it in the position."""
 
@@ -93,7 +91,6 @@ class SignalAcks:
         self._unstored.clear()
 
     def cancel(self) -> None:
-        """Cancels the signals without an answer."""
         for given in (*self._unstored, *self._given):
             given.future.cancel()
 

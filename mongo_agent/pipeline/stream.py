@@ -241,7 +241,6 @@ def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
 
 
 def _place_of(events: ChangeEvents, index: int) -> str:
-    """The token of an event, if it can be decoded."""
     try:
         return str(token_at(events, index))
     except (ValueError, InvalidBSON):

@@ -67,7 +67,6 @@ class StreamFactory:
         return begin
 
     def open(self, name: str, position: StreamOffset, wake: Callable[[], None]) -> Stream:
-        """Opens a stream and starts its reader."""
         config, properties = self._config, self._config.properties
         source = StreamSource(
             client=self._client,

@@ -89,7 +89,6 @@ class StreamSet:
         self._flusher.save_first()
 
     def prepare(self) -> bool:
-        """Applies signals."""
         add = self._delivery.add
         return self._signals.apply(
             {name: _Signalled(stream, add) for name, stream in self.streams.items()}

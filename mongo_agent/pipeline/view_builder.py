@@ -40,7 +40,6 @@ class ViewBuilder:
         self._snapshot_clock = SnapshotClock()
 
     def build(self, streams: Iterable[Stream], *, is_stopping: bool) -> View:
-        """The view of the present state."""
         now_s = self._clock()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
@@ -68,7 +67,6 @@ class ViewBuilder:
 
 
 def set_gauges(view: View, metrics: MongoMetrics) -> None:
-    """The gauges of the agent that follow from a view."""
     metrics.lag_seconds.set(view.lag_s)
     metrics.quarantine_bytes.set(view.quarantine.size_bytes)
     for stream in view.streams:

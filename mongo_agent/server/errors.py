@@ -27,7 +27,6 @@ def server_error(error: PyMongoError) -> SidecarError:
 
 
 def authentication_message(reason: str) -> str:
-    """The message for wrong credentials."""
     return (
         f"MongoDB rejects the login: {reason}. Correct `mongodb.user`, `mongodb.password` and "
         "`mongodb.authsource`."
@@ -35,7 +34,6 @@ def authentication_message(reason: str) -> str:
 
 
 def authorisation_message(reason: str) -> str:
-    """The message for a missing privilege."""
     return (
         f"The MongoDB user lacks a privilege: {reason}. Run `mongo-agent check`; it prints the "
         "command that grants it."

@@ -157,7 +157,6 @@ class OplogMonitor:
         self._worker.stop()
 
     def check(self) -> None:
-        """Check once."""
         now_s, wall_s = self._clock(), time.time()
         oldest = self._oldest_entry()
         for stream, (stored, read) in self._times().items():

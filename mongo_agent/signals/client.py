@@ -8,10 +8,7 @@ from sidecar.cli.agent_client import AgentClient
 
 
 class SignalClient(AgentClient):
-    """Sends signals and reads the progress of snapshots."""
-
     def send(self, kind: str, data: Mapping[str, Any]) -> SignalResult:
-        """Send a signal and return its result."""
         found = self.post("/signals", {"type": kind, "data": data})
         return SignalResult(
             bool(found.get("accepted")), str(found.get("message", found.get("sentence")))

@@ -41,15 +41,11 @@ class StopSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PauseSnapshot:
-    """Pause or resume snapshots."""
-
     is_paused: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """Write a message to the log."""
-
     message: str
 
 

@@ -29,8 +29,6 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SignalResult:
-    """Whether the agent accepted a signal, and a message about it."""
-
     is_accepted: bool
     message: str
 

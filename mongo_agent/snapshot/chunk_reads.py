@@ -59,13 +59,11 @@ class ChunkReads:
         self._threads = ThreadPoolExecutor(threads + 1, thread_name_prefix="snapshot")
 
     def submit(self, run: Callable[[], T]) -> Future[T]:
-        """Run a function on a thread."""
         future = self._threads.submit(run)
         future.add_done_callback(lambda _: self._wake())
         return future
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkRead:
-        """Read a chunk as of a cluster time."""
         return ChunkRead(
             snapshot, chunk, self.submit(lambda: self._read_at(snapshot, chunk, point))
         )
@@ -77,7 +75,6 @@ class ChunkReads:
         return ChunkRead(snapshot, chunk, future, window)
 
     def close(self) -> None:
-        """Abandon running reads."""
         self._reader.close()
         self._threads.shutdown(cancel_futures=True)
 

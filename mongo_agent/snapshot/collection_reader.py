@@ -87,7 +87,6 @@ class CollectionReader:
         return ChunkBounds(tuple(found), is_whole=False)
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
-        """Read the documents of a chunk as of a cluster time."""
         concern = {"level": "snapshot", "atClusterTime": _timestamp(point)}
         return self._read(snapshot, chunk, concern)
 

@@ -18,7 +18,6 @@ from mongo_agent.snapshot.records import (
 
 
 def to_json_value(value: Any) -> Any:
-    """Convert a record, or a value of one, to JSON."""
     match value:
         case bytes():
             return base64.b64encode(value).decode()

@@ -175,7 +175,6 @@ class SnapshotProgress:
         return self if entry is None else self._with(replace(entry, is_plain=True))
 
     def without_requests(self) -> "SnapshotProgress":
-        """Withdraw all unresolved requests."""
         is_aborted = any(each.reason is SnapshotReason.INITIAL for each in self.requests)
         progress = replace(self, requests=(), is_aborted=self.is_aborted or is_aborted)
         return progress._with_finished([])

@@ -44,7 +44,6 @@ class ReadRetry:
         return self.error is None and self._clock() >= self._not_before_s
 
     def succeeded(self) -> None:
-        """Record a successful read."""
         self._delays_ms = self._backoff.delays_ms()
         self._is_too_old = False
         self.message = ""

@@ -18,8 +18,6 @@ class SnapshotReason(Enum):
 
 
 class SnapshotOutcome(Enum):
-    """How the snapshot of a collection ended."""
-
     COPIED = "copied"
     SKIPPED = "skipped"
     """Views and time series, which have no change events."""
@@ -31,8 +29,6 @@ class SnapshotOutcome(Enum):
 
 
 class InitialSnapshot(Enum):
-    """The state of the initial snapshot."""
-
     NONE = "none"
     RUNNING = "running"
     DONE = "done"

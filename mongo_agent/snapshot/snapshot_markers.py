@@ -11,8 +11,6 @@ SnapshotMarker = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlacement:
-    """The place of a chunk in the initial snapshot."""
-
     is_first: bool = False
     is_first_of_collection: bool = False
     is_last_of_collection: bool = False

@@ -151,7 +151,6 @@ class Snapshotter:
         return taken
 
     def apply(self, signal: Signal) -> SignalResult:
-        """Apply a signal, and log and return the result."""
         progress, result = apply_signal(self._progress, signal, self._namespaces)
         self._move_to(progress)
         self._reset_rate()

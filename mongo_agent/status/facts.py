@@ -9,8 +9,6 @@ from sidecar.status.facts import ServiceFacts
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """One change stream and the snapshot beside it."""
-
     name: str = ""
     """Empty where there is only one stream."""
     is_open: bool = True
@@ -23,8 +21,6 @@ class StreamFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
-    """The parts of an agent at one moment."""
-
     start_error: str = ""
     """Why the agent cannot start; empty without a known cause."""
     streams: tuple[StreamFacts, ...] = (StreamFacts(),)

@@ -53,7 +53,6 @@ class MongoStatus(StatusReporter[View]):
         return next(closed, "")
 
     def facts(self) -> Facts:
-        """The present facts."""
         view = self.view
         if view is None:
             return Facts(start_error=self._start_error, streams=(), **self.service_facts())

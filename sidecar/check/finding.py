@@ -5,8 +5,6 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """The severity of a finding."""
-
     OK = "ok"
     WARNING = "warning"
     FAULT = "fault"
@@ -27,7 +25,6 @@ class Finding:
     """Stable name for scripts and alerts, such as `cdc_raw_directory_differs`."""
 
     def to_document(self) -> dict[str, str]:
-        """The finding as a JSON object."""
         return {
             "code": self.code,
             "level": self.level.value,

@@ -70,7 +70,6 @@ class PeriodicChecks(Generic[ProbeT]):
             stopped.wait(None if due_s is None else max(0.0, due_s - self._clock()))
 
     def run_due(self) -> None:
-        """Run the checks that are due."""
         due = [number for number, due_s in self._due_s.items() if due_s <= self._clock()]
         if not due:
             return

@@ -130,8 +130,6 @@ def _converter_settings(side: Side) -> Any:
 
 
 class ConverterProperties(Properties):
-    """The converters of keys and values."""
-
     key_converter: Converter = converter("key")
     key_converter_settings: PassThrough = _converter_settings("key")
     value_converter: Converter = converter("value")
@@ -149,7 +147,6 @@ class ConverterProperties(Properties):
 
     @property
     def uses_avro(self) -> bool:
-        """Whether keys or values are Avro."""
         return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
 
     def is_text(self, side: Side) -> bool:

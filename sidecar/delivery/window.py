@@ -153,7 +153,6 @@ class Window(Generic[Source, Position]):
 
     @property
     def next_number(self) -> int:
-        """The number of the next event."""
         return self._next_number
 
     @property
@@ -163,7 +162,6 @@ class Window(Generic[Source, Position]):
 
     @property
     def unacknowledged(self) -> int:
-        """Events that are not acknowledged."""
         return self._unacknowledged
 
     @property

@@ -25,7 +25,6 @@ class AccessDenial:
 
     @property
     def message(self) -> str:
-        """Cause and remedy."""
         kind, right = ("directory", "rx") if self.is_directory else ("file", "r")
         path = self.path
         return (

@@ -41,8 +41,6 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """The facts of a request that the rules need."""
-
     method: str
     path: str
     target: str = ""
@@ -56,8 +54,6 @@ class RequestFacts:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRequest:
-    """Status and message of the response to a rejected request."""
-
     status: int
     message: str
 

@@ -42,16 +42,12 @@ _PAGES = "GET / is the status page; GET /health, /metrics and /offsets are for p
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """Name and version of the agent."""
-
     service_name: str
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Whether a probe succeeds, with a message for the operator."""
-
     ok: bool
     message: str
 

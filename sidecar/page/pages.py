@@ -75,7 +75,6 @@ def page_values(
 
 @cache
 def page_text() -> str:
-    """The page's HTML."""
     return resources.files(__package__).joinpath(_PAGE).read_text(encoding="utf-8")
 
 

@@ -36,5 +36,4 @@ def release() -> None:
 
 
 def is_pending() -> bool:
-    """Whether a SIGTERM was recorded."""
     return _Deferral.is_pending

@@ -25,8 +25,6 @@ _EMPTY = "must not be empty"
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Seen]):
-    """A model, its settings as they are written, and warnings."""
-
     properties: Seen
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
@@ -109,7 +107,6 @@ class _Reading(Generic[Model]):
         return Loaded(properties, tuple(self._used.values()), tuple(self._warnings))
 
     def _secrets_on_command_line(self) -> Iterator[str]:
-        """A warning for each secret on the command line."""
         for name, setting in self._used.items():
             if setting.origin != COMMAND_LINE or "${" in setting.value or not setting.value:
                 continue

@@ -53,7 +53,6 @@ _MIN_LINE_LENGTH = 16
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a setting of this name holds a secret."""
     return bool(_SECRET_NAME.search(name)) and not _ABOUT_A_SECRET.search(name)
 
 

@@ -20,7 +20,6 @@ class BoundedPattern:
     program: Program | None
 
     def matches(self, text: str) -> bool:
-        """Whether the whole text matches."""
         if self.program is None:
             return self.compiled.fullmatch(text) is not None
         return Matcher(text).run(self.program, 0, len(text)) is not None

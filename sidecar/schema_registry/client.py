@@ -63,8 +63,6 @@ class SchemaRejectedError(SidecarError):
 
 
 class SchemaRegistry(Protocol):
-    """Assigns ids to schemas."""
-
     def schema_id(self, subject: str, schema: str) -> int:
         """The id of a schema in a subject. Waits for the answer. Raises UnavailableError,
         SchemaRejectedError or RefusedError."""

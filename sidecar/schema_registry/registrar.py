@@ -47,8 +47,6 @@ class SchemaIds(Protocol[SchemaOf_contra]):
 
 
 class RegistrationStatus(Enum):
-    """Whether schemas have ids."""
-
     PENDING = auto()
     """No registry has answered yet."""
     REGISTERED = auto()
@@ -132,7 +130,6 @@ class Registrar(Generic[SchemaOf]):
 
     @property
     def last(self) -> Registration:
-        """The last result."""
         with self._lock:
             return self._last
 

@@ -33,15 +33,11 @@ _RECONSIDERED_S = 60.0
 
 
 class AbandonedSchemas(Protocol[SchemaOf_contra]):
-    """Known ids, and abandoned schemas."""
-
     def give_up(self, schema: SchemaOf_contra, /) -> None:
         """Events of this schema become dead letters until it has an id."""
 
 
 class SchemaRegistration(Generic[SchemaOf]):
-    """Registers schemas for all streams."""
-
     def __init__(
         self,
         ids: AbandonedSchemas[SchemaOf],

@@ -62,8 +62,6 @@ _TIMEOUT_MS = 10_000
 
 
 class Strategy(Enum):
-    """How a subject is named."""
-
     TOPIC = "TopicNameStrategy"
     RECORD = "RecordNameStrategy"
     TOPIC_RECORD = "TopicRecordNameStrategy"
@@ -114,7 +112,6 @@ def registry_settings(
 
 
 def without_effect(settings: Mapping[str, str]) -> list[str]:
-    """Names of settings without effect."""
     return sorted(settings.keys() & _NO_EFFECT)
 
 

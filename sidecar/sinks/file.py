@@ -109,7 +109,6 @@ class FileSink:
 
 
 def _end_of_last_line(descriptor: int) -> int:
-    """The position after the last line end."""
     position = os.fstat(descriptor).st_size
     while position > 0:
         start = max(0, position - _BLOCK_BYTES)

@@ -23,14 +23,11 @@ class Component:
 
     @property
     def ok(self) -> bool:
-        """True without a condition."""
         return self.state is State.OK
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """An agent at one moment."""
-
     status: Status
     message: str
     """One line: how far delivery is, or the worst condition and the number of others."""
@@ -38,7 +35,6 @@ class Health:
 
     @property
     def state(self) -> State:
-        """That of the worst condition."""
         return self.status.state
 
     def to_document(self) -> dict[str, object]:
@@ -62,7 +58,6 @@ class Health:
 
 
 def condition_document(condition: Condition) -> dict[str, str]:
-    """One condition for JSON."""
     return {
         "code": condition.code,
         "status": condition.state.value,

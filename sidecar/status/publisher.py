@@ -23,8 +23,6 @@ class DeliveryView:
 
 
 class StatusView(Protocol):
-    """What the views of all agents have."""
-
     @property
     def delivery(self) -> DeliveryView: ...
     @property

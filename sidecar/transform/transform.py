@@ -70,7 +70,6 @@ def transform_named(name: str) -> Transform:
 
 
 def header_added(name: str, value: bytes) -> Transform:
-    """A transform that adds one header to each event."""
     header = (name, value)
 
     def add(event: Event) -> Event:

@@ -41,7 +41,6 @@ class ReadStep:
         self._result = None
 
     def start(self) -> bool:
-        """Begins the next read."""
         context, settings = self._context, self._context.settings
         schema = context.schema.current()
         if schema is None or not context.delivery.is_open:

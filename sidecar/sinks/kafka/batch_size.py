@@ -47,7 +47,6 @@ class BatchSize:
         return {"batch.size": self._bytes}
 
     def was_alone(self, report: Report) -> bool:
-        """Whether the message was alone in its batch."""
         return size_bytes(report) > self._used_bytes or self._used_bytes == 1
 
     @property
@@ -92,7 +91,6 @@ class BatchSize:
             self._bytes = self._largest_bytes
 
     def reason_alone(self, report: Report, error: KafkaError) -> str:
-        """Why a message that was alone in its batch was rejected."""
         if error.code() in MESSAGE_TOO_LARGE:
             # The event was too large, not its batch.
             self._largest_bytes = self._configured_bytes

@@ -40,7 +40,6 @@ class BrokerLiveness:
         self._is_suspect = True
 
     def events_sent(self) -> None:
-        """Events await acknowledgement."""
         if self._waiting_since_s is None:
             self._waiting_since_s = self._clock()
 

@@ -134,7 +134,6 @@ class KafkaClient:
         return AdminClient(self.connection(), logger=self._log)
 
     def connection(self) -> dict[str, Any]:
-        """Connection settings for another client."""
         return dict(connection(self.config))
 
     def poll(self, timeout_s: float, *, flush: bool = False) -> None:

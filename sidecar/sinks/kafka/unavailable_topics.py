@@ -92,7 +92,6 @@ class UnavailableTopics:
         self._waiting(topic)
 
     def track(self, sent: InFlightBatch) -> None:
-        """Track a batch in flight."""
         while self._in_flight and self._in_flight[0].is_settled:
             self._in_flight.popleft()
         self._in_flight.append(sent)

@@ -28,8 +28,6 @@ _ASK_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class TailedRecord:
-    """A record of the topic."""
-
     key: bytes | None
     value: bytes | None
     offset: int

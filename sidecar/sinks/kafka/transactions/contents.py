@@ -52,7 +52,6 @@ class TransactionContents:
     def without_excluded(
         self, numbers: range, arguments: Sequence[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Each number that is not excluded, with its arguments."""
         pairs = zip(numbers, arguments, strict=False)
         if not self._excluded:
             return pairs

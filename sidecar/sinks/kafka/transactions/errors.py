@@ -25,8 +25,6 @@ FENCED = frozenset(
 
 
 class Recovery(Enum):
-    """How to recover from an error of a call."""
-
     AGAIN = "again"
     """Repeat the call."""
     ABORT = "abort"

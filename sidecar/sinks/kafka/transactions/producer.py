@@ -33,8 +33,6 @@ class Phase(Enum):
 
 
 class CallResult(Enum):
-    """The result of a call."""
-
     JOINED = "joined"
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -70,7 +68,6 @@ class TransactionalProducer:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a call waits for the broker."""
         return self._phase not in (Phase.READY, Phase.OPEN)
 
     @property

@@ -450,7 +450,6 @@ class TransactionalKafkaSink:
         return stop
 
     def _fatal_error(self, error: KafkaError) -> SidecarError:
-        """The exception for a fatal client error."""
         open_for_s = 0.0 if self._transactions is None else self._transactions.open_for_s
         return final_error(
             error, self._records.transactional_id, open_for_s, int(self._timeout_ms) / 1000

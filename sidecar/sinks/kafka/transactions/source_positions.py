@@ -27,7 +27,6 @@ class SourcePositions:
 
     @property
     def has_moved(self) -> bool:
-        """Whether a source may have reached a position that is not stored."""
         return bool(self._reached)
 
     def reach(self, source: Any, batch: EventBatch[Any], events: int) -> None:
@@ -54,5 +53,4 @@ class SourcePositions:
                 del self._reached[source]
 
     def discard_reached(self) -> None:
-        """Forget positions that are not stored."""
         self._reached.clear()

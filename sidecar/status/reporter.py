@@ -122,7 +122,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
         stalled_s = self.stalled_s
         if stalled_s:
             return ProbeResult(False, f"the pipeline has not moved for {stalled_s:.0f} s")
-        return ProbeResult(True, "the pipeline moves")
+        return ProbeResult(True, "the pipeline runs")
 
     def ready(self) -> ProbeResult:
         if (view := self.view) is None:
@@ -137,12 +137,12 @@ class StatusReporter(ABC, Generic[ViewOf]):
 
     def health(self) -> Health:
         status, view = self.status(), self.view
-        parts = [component_of(status, "pipeline", "the pipeline moves")]
+        parts = [component_of(status, "pipeline", "the pipeline runs")]
         parts += self.own_components(status, view)
         if self.registrar is not None and self.registrar.is_used:
             parts.append(registry_component(status, self.registrar))
         if view is not None:
-            note = self._offset_note or "progress is saved as it is made"
+            note = self._offset_note or "offsets follow the acknowledged events"
             kept = self.quarantine_details(view)
             parts.append(_sink_component(status, view))
             parts.append(component_of(status, "offsets", note))

@@ -90,7 +90,7 @@ def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Pat
     for file in (path.with_name(f"{path.stem}_cdc.idx"), path):
         file.rename(output / "cdc_raw" / file.name)
     browser.wait_until("document.getElementById('sentence').className === 'degraded'")
-    browser.wait_until("document.getElementById('sentence').innerText.includes('not delivered')")
+    browser.wait_until("document.getElementById('sentence').innerText.includes('undelivered')")
     browser.wait_until(
         f"document.querySelector('#conditions code + code').innerText.includes('{path.name}')"
     )

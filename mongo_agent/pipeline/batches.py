@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import orjson
 
 from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.snapshot import SnapshotProgress
-from sidecar.dead_letters.ndjson import shown
 from sidecar.delivery import Message, ProduceArguments
+from sidecar.delivery.message_batch import MessageBatch
 
 
 class PlacedBatch:
@@ -80,7 +77,7 @@ def of_read(
 
 
 @dataclass(frozen=True, slots=True)
-class OwnMessages:
+class OwnMessages(MessageBatch):
     """Messages of the agent itself, such as heartbeats. They do not advance the position."""
 
     content: tuple[Message, ...]
@@ -99,34 +96,3 @@ class OwnMessages:
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:
         return self.content[first:stop]
-
-    def produce_arguments(
-        self,
-        first: int,
-        stop: int,
-        partitions: Callable[[str], int | None],
-        on_delivery: Callable[..., None],
-        /,
-    ) -> Sequence[ProduceArguments]:
-        arguments: list[ProduceArguments] = []
-        for topic, key, value, headers, partition_hash in self.content[first:stop]:
-            count = partitions(topic)
-            if count is None:
-                break
-            partition = partition_hash % count
-            arguments.append((topic, value, key, partition, on_delivery, None, 0, headers))
-        return arguments
-
-    def ndjson(self, first: int, stop: int, /) -> bytes:
-        return b"".join(map(_line, self.content[first:stop]))
-
-
-def _line(message: Message) -> bytes:
-    topic, key, value, headers, _ = message
-    document: dict[str, Any] = {
-        "topic": topic,
-        "key": shown(key),
-        "value": None if value is None else shown(value),
-        "headers": {name: text.decode(errors="replace") for name, text in headers},
-    }
-    return orjson.dumps(document) + b"\n"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-from sidecar.dead_letters.ndjson import shown
+from sidecar.dead_letters.ndjson import header_texts, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,11 @@ class DeadLetter:
 
 def event_line(event: DeadLetter, agent_version: str) -> bytes:
     """The line of JSON that keeps a dead letter."""
-    headers = {
-        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
-        for name, value in event.headers
-    }
     document = {
         "topic": event.topic,
         "key": shown(event.key),
         "value": shown(event.value),
-        "headers": headers,
+        "headers": header_texts(event.headers),
         "reason": event.reason,
         "noted_at": datetime.now(UTC).isoformat(),
         "agent_version": agent_version,

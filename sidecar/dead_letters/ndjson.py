@@ -1,6 +1,7 @@
-"""Keys and values of events in lines of JSON."""
+"""Keys, values and headers of events in lines of JSON."""
 
 import base64
+from collections.abc import Iterable
 
 import orjson
 
@@ -11,3 +12,11 @@ def shown(part: bytes) -> orjson.Fragment | str:
     if part[:1] == b"\0":
         return base64.b64encode(part).decode()
     return part.decode(errors="replace") if part[:1] == b"S" else orjson.Fragment(part)
+
+
+def header_texts(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
+    """`cdc.id`, the only header of raw bytes, in hexadecimal digits."""
+    return {
+        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
+        for name, value in headers
+    }

@@ -14,10 +14,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-import orjson
-
-from sidecar.dead_letters.ndjson import shown
-from sidecar.delivery import EventBatch, Message, ProduceArguments
+from sidecar.delivery import EventBatch, Message
+from sidecar.delivery.message_batch import MessageBatch
 from sidecar.errors import ConfigError, SidecarError
 
 PROPERTY = "event.transform"
@@ -78,7 +76,7 @@ def header_added(name: str, value: bytes) -> Transform:
     return add
 
 
-class TransformedBatch(Generic[PositionOf]):
+class TransformedBatch(MessageBatch, Generic[PositionOf]):
     """A batch that applies a function to its events on each access."""
 
     def __init__(self, batch: EventBatch[PositionOf], transform: Transform) -> None:
@@ -102,40 +100,6 @@ class TransformedBatch(Generic[PositionOf]):
             (*self._changed(Event(topic, key, value, headers)), partition_hash)
             for topic, key, value, headers, partition_hash in found
         ]
-
-    def produce_arguments(
-        self,
-        first: int,
-        stop: int,
-        partitions: Callable[[str], int | None],
-        on_delivery: Callable[..., None],
-        /,
-    ) -> Sequence[ProduceArguments]:
-        counts: dict[str, int | None] = {}
-        ready: list[ProduceArguments] = []
-        for topic, key, value, headers, partition_hash in self.messages(first, stop):
-            if topic not in counts:
-                counts[topic] = partitions(topic)
-            count = counts[topic]
-            if count is None:
-                break
-            place = partition_hash % count
-            ready.append((topic, value, key, place, on_delivery, None, 0, headers))
-        return ready
-
-    def ndjson(self, first: int, stop: int, /) -> bytes:
-        return b"".join(
-            orjson.dumps(
-                {
-                    "topic": topic,
-                    "key": shown(key),
-                    "value": shown(value or b"null"),
-                    "headers": {name: _header_text(name, text) for name, text in headers},
-                },
-                option=orjson.OPT_APPEND_NEWLINE,
-            )
-            for topic, key, value, headers, _ in self.messages(first, stop)
-        )
 
     def _changed(self, event: Event) -> Event:
         try:
@@ -162,7 +126,3 @@ def _is_event(found: object) -> bool:
         and (found.value is None or isinstance(found.value, bytes))
         and isinstance(found.headers, list)
     )
-
-
-def _header_text(name: str, value: bytes) -> str:
-    return value.hex() if name == "cdc.id" else value.decode(errors="replace")

@@ -9,7 +9,6 @@ time: the next one waits until it has left `cdc_raw`.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +18,12 @@ from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import MAX_MARKER_BYTES, REMOTE, RETRY, segments_with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
+from agent.transfer.store_thread import StoreThread
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
-
-_JOIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +53,20 @@ def due(file_names: Collection[str]) -> Due:
     return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
-class QuarantineSync:
+class QuarantineSync(StoreThread):
     """The thread that moves segments between the quarantine and the store."""
 
     def __init__(
         self, store: StoppableStore, settings: QuarantineSyncSettings, metrics: AgentMetrics
     ) -> None:
-        self._store = store
+        super().__init__(store, "quarantine")
         self._settings = settings
         self._metrics = metrics
         self._repeated = RateLimitedLog(logger)
-        self._changed = threading.Condition()
-        self._is_stopped = False
         self._error = ""
         self._has_listed = not settings.fetches_all
         self._list_error = ""
         self._fetched: set[SegmentName] = set()
-        self._thread = threading.Thread(target=self._run, name="quarantine", daemon=True)
 
     @property
     def error(self) -> str:
@@ -85,34 +80,7 @@ class QuarantineSync:
                 (self._settings.directory / file_name).unlink(missing_ok=True)
         self._thread.start()
 
-    @property
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._is_stopped
-
-    def stop(self) -> None:
-        """Requests the end of the thread without waiting."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-        self._store.stop()
-
-    def close(self, deadline_s: float) -> None:
-        """Ends the thread; pending work continues after the next start."""
-        self.stop()
-        if self._thread.is_alive():
-            self._thread.join(max(deadline_s, _JOIN_S))
-
-    def _run(self) -> None:
-        try:
-            self._loop()
-        finally:
-            self._store.close()
-
-    def _loop(self) -> None:
+    def _work(self) -> None:
         settings = self._settings
         pause_s = settings.first_pause_s
         while not self._is_stopped:
@@ -279,7 +247,3 @@ class QuarantineSync:
             self._repeated.log("quarantine", error)
         else:
             self._repeated.resolved("quarantine", f"{self._store.address} is available again.")
-
-    def _wait(self, seconds: float) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._is_stopped, seconds)

@@ -9,7 +9,6 @@ directory has a size limit; a segment that does not fit stays in `cdc_raw`, with
 
 import logging
 import os
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,14 +17,13 @@ from agent.cdc_raw.move import move
 from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
+from agent.transfer.store_thread import StoreThread
 from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import RateLimitedLog, fields
 
 UPLOAD = "upload"
 
 logger = logging.getLogger(__name__)
-
-_JOIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +36,19 @@ class UploadSettings:
     longest_pause_s: float = 60.0
 
 
-class UploadQueue(Transfer):
+class UploadQueue(StoreThread, Transfer):
     """The directory, and the thread that empties it, oldest segment first."""
 
     def __init__(
         self, store: StoppableStore, settings: UploadSettings, metrics: AgentMetrics
     ) -> None:
-        self._store = store
+        super().__init__(store, "upload")
         self._settings = settings
         self._metrics = metrics
         self._repeated = RateLimitedLog(logger)
-        self._changed = threading.Condition()
         self._waiting: dict[SegmentName, int] = {}
         self._errors: dict[SegmentName | None, str] = {}
         self._deferred: set[SegmentName] = set()
-        self._is_stopped = False
-        self._thread = threading.Thread(target=self._run, name="upload", daemon=True)
         metrics.transfer_limit_bytes.set(settings.max_bytes)
 
     def open(self) -> None:
@@ -73,26 +68,6 @@ class UploadQueue(Transfer):
             )
         self._show()
         self._thread.start()
-
-    @property
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._is_stopped
-
-    def stop(self) -> None:
-        """Requests the end of the thread without waiting."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-        self._store.stop()
-
-    def close(self, deadline_s: float) -> None:
-        self.stop()
-        if self._thread.is_alive():
-            self._thread.join(max(deadline_s, _JOIN_S))
 
     def transfer(self, log: Path, idx: Path) -> None:
         name = parse_log_name(log.name)
@@ -131,13 +106,7 @@ class UploadQueue(Transfer):
                 " ".join(self._errors.values()),
             )
 
-    def _run(self) -> None:
-        try:
-            self._send_all()
-        finally:
-            self._store.close()
-
-    def _send_all(self) -> None:
+    def _work(self) -> None:
         pause_s = self._settings.first_pause_s
         while (name := self._next()) is not None:
             try:
@@ -146,8 +115,7 @@ class UploadQueue(Transfer):
                 return
             except (StoreError, OSError) as error:
                 self._failed(name, error)
-                with self._changed:
-                    self._changed.wait_for(lambda: self._is_stopped, pause_s)
+                self._wait(pause_s)
                 pause_s = min(2 * pause_s, self._settings.longest_pause_s)
             else:
                 pause_s = self._settings.first_pause_s

@@ -1,4 +1,7 @@
-"""Prometheus metrics of the Cassandra agent, beside those of delivery. Names carry their unit."""
+"""Prometheus metrics of the Cassandra agent, besides those of delivery. Names carry their unit.
+
+`agent.pipeline.view_builder` and `agent.status.view` set the gauges.
+"""
 
 import math
 from functools import partial

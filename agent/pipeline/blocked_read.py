@@ -4,6 +4,8 @@ A record of an unknown table or column waits for the schema. A record without id
 schemas waits for the registry, an encrypted file for its key. After a bounded time the reader
 abandons the record: it is recorded and its segment quarantined. The agent waits without end for a
 file that the environment rejects (a permission, the disk, the mount).
+
+`commitlog/events/src/refusal.rs` decides what a record lacks; this module decides how long to wait.
 """
 
 import math

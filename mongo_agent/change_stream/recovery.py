@@ -1,4 +1,7 @@
-"""Recovery of failed streams: a pure decision for each class of failures."""
+"""Recovery of failed streams: a pure decision for each class of failures.
+
+`position.reopening` chooses between the resume token and the cluster time.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,6 +1,7 @@
 """`GET /` returns the status page, `GET /page.json` its values. Both only read.
 
-The page contains everything that it needs. Its Content-Security-Policy names its script and its
+The texts of conditions come from `agent.status` and `mongo_agent.status`. The page contains
+everything that it needs. Its Content-Security-Policy names its script and its
 style by their hashes and admits requests to this address alone, so nothing else runs in it.
 """
 

@@ -1,4 +1,7 @@
-"""Sinks by their name in `sink=`. A new kind of sink is one module and one entry here."""
+"""Sinks by their name in `sink=`.
+
+A new kind of sink is one module, one entry here, and one name in `SinkName`.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -214,7 +214,7 @@ class DedupeJobOptions(
         return {f"kafka.{name}": value for name, value in settings.items()}
 
     def fixed(self) -> dict[str, str]:
-        """Options that must not change while a checkpoint is in use."""
+        """Options of the state and the target: they must not change during a checkpoint."""
         options = {
             "identity": self.identity,
             "sink": ",".join(sorted(self.sinks)),

@@ -2,8 +2,8 @@
 //!
 //! The first 16 bytes of BLAKE3 over a canonical form of the event, padded with zeros to
 //! whole blocks (`docs/reference/event-format.md`, "Event id").
-//! No node, segment, position or clock goes in, and no
-//! local deletion time, of which every attempt of a statement has its own.
+//! It contains no node, segment, position or clock, and no local deletion time, which differs
+//! between attempts of one statement. `tests/unit/commitlog/events/test_cells.py` tests it.
 
 #![allow(
     clippy::inline_always,

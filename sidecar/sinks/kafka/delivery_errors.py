@@ -1,4 +1,7 @@
-"""What the error codes of the Kafka client mean for delivery."""
+"""Error codes of the Kafka client by their consequence for delivery, and their messages.
+
+Messages of TLS failures come from `sidecar.tls.failures`.
+"""
 
 import re
 

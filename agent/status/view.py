@@ -116,7 +116,6 @@ class AgentStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        """The conditions that follow from the present facts."""
         return status_from(self.facts())
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:

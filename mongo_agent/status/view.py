@@ -28,7 +28,6 @@ class MongoStatus(StatusReporter[View]):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds and is the pipeline's."""
         super().__init__(SERVICE_NAME, version, metrics.delivery, clock)
         self._metrics = metrics
         self._quarantine_max_bytes = quarantine_max_bytes
@@ -64,7 +63,6 @@ class MongoStatus(StatusReporter[View]):
         )
 
     def status(self) -> Status:
-        """The conditions that follow from the present facts."""
         return status_from(self.facts())
 
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:

@@ -16,7 +16,7 @@ from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
-from sidecar.delivery import Message
+from sidecar.events import Message
 
 _MESSAGES = 100_000
 

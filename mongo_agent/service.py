@@ -48,9 +48,9 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionStore, SinkPositions
 from sidecar.process.lifecycle import Stop
+from sidecar.process.wait_policy import Answered, RetryPause, wait_for
 from sidecar.properties import hiding
 from sidecar.runtime.service import ServiceShell
-from sidecar.runtime.wait_policy import Answered, RetryPause, wait_for
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.runtime.worker import Worker
+from sidecar.process.worker import Worker
 
 _RETRY_S = 30.0
 

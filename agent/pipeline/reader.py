@@ -14,7 +14,7 @@ from commitlog import (
     SegmentReader,
     Unregistered,
 )
-from sidecar.delivery import EventBatch
+from sidecar.events import EventBatch
 
 
 class Gap(Protocol):

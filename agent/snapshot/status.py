@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from agent.metrics import AgentMetrics
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.snapshot import Snapshot
-from sidecar import status
-from sidecar.status import Component, Condition, Status, component_of
+from sidecar import health
+from sidecar.health import Component, Condition, Status, component_of
 
 _COMPONENT = "snapshot"
 
@@ -54,7 +54,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
     if facts.error:
         yield Condition(
             "snapshot_blocked",
-            status.State.DEGRADED,
+            health.State.DEGRADED,
             _COMPONENT,
             f"Existing rows cannot be read: {facts.error}",
             "Start the node and its replicas, or grant SELECT on the tables; the snapshot resumes.",
@@ -62,7 +62,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
     if facts.save_error:
         yield Condition(
             "snapshot_offsets_not_saved",
-            status.State.DEGRADED,
+            health.State.DEGRADED,
             _COMPONENT,
             facts.save_error,
             "Make room in offset.backing.store.dir, or let the agent's user write there.",
@@ -71,7 +71,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
         table, reason = facts.rejected_table, facts.rejected_reason.rstrip(".")
         yield Condition(
             "snapshot_table_rejected",
-            status.State.DEGRADED,
+            health.State.DEGRADED,
             _COMPONENT,
             f"{table} cannot be copied: {reason}.",
             f"Correct the cause and run `agent snapshot start --table {table}`, or skip the table "

@@ -9,7 +9,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
 from agent.status.facts import Facts
 from agent.transfer import Backlog
-from sidecar.status import Component, Status, component_of
+from sidecar.health import Component, Status, component_of
 
 
 def own_components(

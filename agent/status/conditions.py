@@ -8,7 +8,7 @@ from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
 from agent.status.published import publication_conditions
-from sidecar.status import Condition, State, Status, status_of
+from sidecar.health import Condition, State, Status, status_of
 from sidecar.status.facts import (
     stalled,
     starting,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.check.publication import Publication, joined_names
-from sidecar.status import Condition, State
+from sidecar.health import Condition, State
 
 _COMPONENT = "schema"
 

@@ -18,8 +18,8 @@ from agent.status.components import own_components, quarantine_details
 from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema
+from sidecar.health import Component, Status
 from sidecar.page.summary import duration_text, size_text
-from sidecar.status import Component, Status
 from sidecar.status.reporter import StatusReporter
 
 SERVICE_NAME = "cdc-sidecar-cassandra"

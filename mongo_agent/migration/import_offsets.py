@@ -13,8 +13,8 @@ from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.snapshot import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
-from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.events import Numbered
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionRecords

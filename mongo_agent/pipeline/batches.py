@@ -8,8 +8,8 @@ from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.snapshot import SnapshotProgress
-from sidecar.delivery import Message, ProduceArguments
-from sidecar.delivery.message_batch import MessageBatch
+from sidecar.events import Message, ProduceArguments
+from sidecar.events.message_batch import MessageBatch
 
 
 class PlacedBatch:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from mongo_agent.pipeline.settings import HeartbeatSettings
-from sidecar.delivery import Message
+from sidecar.events import Message
 
 _AGAIN_S = 1.0
 

@@ -17,7 +17,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
 from sidecar.logs import RateLimitedLog
-from sidecar.runtime.worker import Worker
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from mongo_agent.documents.extended_json import parse_json
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog
-from sidecar.runtime.worker import Worker
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 

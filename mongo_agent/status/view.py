@@ -9,8 +9,8 @@ from mongo_agent.pipeline import Pipeline, StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor
 from mongo_agent.status.conditions import snapshot_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
+from sidecar.health import Component, Status, component_of
 from sidecar.page.summary import duration_text
-from sidecar.status import Component, Status, component_of
 from sidecar.status.reporter import StatusReporter
 
 SERVICE_NAME = "cdc-sidecar-mongo"

@@ -9,7 +9,7 @@ from typing import Generic, Self
 
 from sidecar.check.check import Check, ProbeT, findings_of
 from sidecar.check.finding import Finding, Level
-from sidecar.runtime.worker import Worker
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-from sidecar.dead_letters.ndjson import header_texts, shown
+from sidecar.events.ndjson import header_texts, shown
 
 
 @dataclass(frozen=True, slots=True)

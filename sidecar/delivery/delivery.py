@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
+from sidecar.delivery import Progress, Window
 from sidecar.errors import SidecarError
+from sidecar.events import EventBatch, Message, Numbered, Position, Source
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import DeliveryResult, Sink, SinkState
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing

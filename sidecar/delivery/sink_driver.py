@@ -4,12 +4,12 @@ import logging
 from collections.abc import Callable
 from typing import Generic
 
-from sidecar.delivery import Position, Source
 from sidecar.delivery.delivery import Delivery
 from sidecar.errors import RefusedError, SidecarError, SinkRestartError
+from sidecar.events import Position, Source
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.runtime.wait_policy import RetryPause
+from sidecar.process.wait_policy import RetryPause
 from sidecar.sinks.base import SinkState
 
 logger = logging.getLogger(__name__)

@@ -27,12 +27,12 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
+from sidecar.health import Health, State
 from sidecar.http.address import listening_socket
 from sidecar.http.connections import THREADS, bounded_server
 from sidecar.http.guard import guard_requests
 from sidecar.http.hosts import KnownHosts
 from sidecar.http.token import read_token, require_token
-from sidecar.status import Health, State
 
 _CHANGES_AT_ONCE = THREADS - 2
 """Requests that change something may wait for the pipeline; probes need free threads."""

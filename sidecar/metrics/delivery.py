@@ -10,7 +10,7 @@ from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from sidecar.metrics.deprecated import DeprecatedNames
-from sidecar.status import StatusMetrics
+from sidecar.metrics.status import StatusMetrics
 
 PREFIX = "cdc_"
 

@@ -5,6 +5,7 @@ from typing import Generic, Protocol, TypeVar
 
 from prometheus_client import Counter
 
+from sidecar.health import Health
 from sidecar.page.summary import (
     LATE_S,
     Counts,
@@ -17,7 +18,6 @@ from sidecar.page.summary import (
     samples_of,
     state_of,
 )
-from sidecar.status import Health
 from sidecar.status.publisher import StatusView, ViewOf
 
 MOST_BARS = 64

@@ -17,11 +17,11 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
+from sidecar.health import Health
+from sidecar.health.health import condition_document
 from sidecar.http.server import Build, StatusSource
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
-from sidecar.status import Health
-from sidecar.status.health import condition_document
 
 _PAGE = "page.html"
 _HEADERS = {

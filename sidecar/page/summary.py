@@ -6,9 +6,9 @@ from typing import Literal
 
 from prometheus_client import Counter
 
-from sidecar.status import Health
-from sidecar.status import State as Status
-from sidecar.status.condition import EXPECTED
+from sidecar.health import Health
+from sidecar.health import State as Status
+from sidecar.health.condition import EXPECTED
 
 State = Literal["ok", "late", "degraded", "failing", "starting"]
 LATE_S = 60.0

@@ -1,1 +1,1 @@
-"""The life of the process: signals, deadlines, exit codes, privacy."""
+"""The life of the process: signals, worker threads, waiting, exit codes, privacy."""

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from sidecar.delivery import Position, Source
 from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.events import Position, Source
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop

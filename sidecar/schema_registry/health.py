@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from sidecar.health import Component, Condition, State, Status, component_of
 from sidecar.schema_registry.registrar import Registrar
-from sidecar.status import Component, Condition, State, Status, component_of
 
 _COMPONENT = "schema_registry"
 

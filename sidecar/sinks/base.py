@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
+from sidecar.events import Numbered
 from sidecar.files.regular import open_regular
 from sidecar.sinks.base import DeliveryResult, SinkState
 

@@ -4,18 +4,45 @@ A new kind of sink is one module, one entry here, and one name in `SinkName`.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
-from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
 from sidecar.sinks.base import Sink
 
-Factory = Callable[[SidecarProperties], Sink]
+
+class SinkProperties(Protocol):
+    """The properties of sinks and of their stores of positions."""
+
+    @property
+    def sink(self) -> str: ...
+    @property
+    def file_path(self) -> Path | None: ...
+    @property
+    def kafka_producer(self) -> Mapping[str, str]: ...
+    @property
+    def topic_creation_enable(self) -> bool: ...
+    @property
+    def topic_creation_default(self) -> Mapping[str, str]: ...
+    @property
+    def waits_when_refused(self) -> bool: ...
+    @property
+    def offset_directory(self) -> Path: ...
+    @property
+    def offset_flush_interval_ms(self) -> int: ...
+    @property
+    def inflight_max_events(self) -> int: ...
+    @property
+    def inflight_max_bytes(self) -> int: ...
 
 
-def _kafka(properties: SidecarProperties) -> Sink:
+Factory = Callable[[SinkProperties], Sink]
+
+
+def _kafka(properties: SinkProperties) -> Sink:
     from sidecar.sinks.kafka.sink import KafkaSink
     from sidecar.sinks.kafka.topics.metadata import topic_creation
 
@@ -26,7 +53,7 @@ def _kafka(properties: SidecarProperties) -> Sink:
     )
 
 
-def _file(properties: SidecarProperties) -> Sink:
+def _file(properties: SinkProperties) -> Sink:
     from sidecar.sinks.file import FileSink
 
     if properties.file_path is None:
@@ -34,7 +61,7 @@ def _file(properties: SidecarProperties) -> Sink:
     return FileSink(properties.file_path)
 
 
-def _stdout(properties: SidecarProperties) -> Sink:
+def _stdout(properties: SinkProperties) -> Sink:
     from sidecar.sinks.stdout import StdoutSink
 
     return StdoutSink()
@@ -49,12 +76,12 @@ def sink_names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
-def create_sink(properties: SidecarProperties) -> Sink:
+def create_sink(properties: SinkProperties) -> Sink:
     """The configured sink, not yet open. Raises ConfigError."""
     return _FACTORIES[properties.sink](properties)
 
 
-def sink_problems(properties: SidecarProperties) -> list[str]:
+def sink_problems(properties: SinkProperties) -> list[str]:
     """Problems of the sink's settings that are visible without the broker."""
     if properties.sink != "kafka":
         return []
@@ -70,7 +97,7 @@ def sink_problems(properties: SidecarProperties) -> list[str]:
 
 
 def create_sink_and_store(
-    properties: SidecarProperties,
+    properties: SinkProperties,
     file_name: str,
     records: PositionRecords | None,
     *,

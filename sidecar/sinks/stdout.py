@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Any
 
-from sidecar.delivery import Numbered
 from sidecar.errors import SinkError
+from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult, SinkState
 
 _CHUNK_EVENTS = 1000

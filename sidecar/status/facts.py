@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding
+from sidecar.health.condition import Condition, State
 from sidecar.schema_registry.health import registry_conditions
 from sidecar.sinks.base import SinkState
-from sidecar.status.condition import Condition, State
 from sidecar.status.sink import sink_conditions
 
 

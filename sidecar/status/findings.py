@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from sidecar.check.finding import Finding, Level
-from sidecar.status.condition import Condition, State
+from sidecar.health.condition import Condition, State
 
 SameCause = Mapping[str, frozenset[str]]
 """By a finding's subject: codes of conditions that report the same cause."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sidecar.health.condition import EXPECTED, Condition, Status
 from sidecar.logs import fields
-from sidecar.status.condition import EXPECTED, Condition, Status
 
 logger = logging.getLogger(__name__)
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from sidecar.check.finding import Finding
+from sidecar.health.condition import Status
+from sidecar.health.health import Component, Health, component_of, health_of
 from sidecar.http.server import Build, ProbeResult
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry import Registrar
 from sidecar.schema_registry.health import registry_component
 from sidecar.sinks.base import SinkState
-from sidecar.status.condition import Status
-from sidecar.status.health import Component, Health, component_of, health_of
 from sidecar.status.publisher import ViewOf
 
 _STALLED_S = 120.0

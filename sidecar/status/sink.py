@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from sidecar.health.condition import Condition, State
 from sidecar.sinks.base import SinkState
-from sidecar.status.condition import Condition, State
 
 UNAVAILABLE = frozenset(("sink_unavailable", "sink_refused"))
 TOPICS = frozenset(("topic_missing", "topic_refused", "topic_unavailable"))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from sidecar.runtime.worker import Worker
-from sidecar.status.condition import Status
+from sidecar.health.condition import Status
+from sidecar.process.worker import Worker
 from sidecar.status.log import ConditionLog
 
 logger = logging.getLogger(__name__)

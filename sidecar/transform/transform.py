@@ -14,9 +14,9 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from sidecar.delivery import EventBatch, Message
-from sidecar.delivery.message_batch import MessageBatch
 from sidecar.errors import ConfigError, SidecarError
+from sidecar.events import EventBatch, Message
+from sidecar.events.message_batch import MessageBatch
 
 PROPERTY = "event.transform"
 

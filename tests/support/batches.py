@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sidecar.delivery import Message, ProduceArguments
+from sidecar.events import Message, ProduceArguments
 
 POSITION_STEP = 10
 

@@ -9,7 +9,7 @@ from agent.quarantine import LostRange, Quarantine
 from agent.quarantine.quarantine import QuarantineSource
 from agent.transfer import Transfer
 from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeStore

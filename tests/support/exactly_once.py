@@ -6,8 +6,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from sidecar.delivery import Message, Numbered, Window
+from sidecar.delivery import Window
 from sidecar.errors import SinkRestartError, UnavailableError
+from sidecar.events import Message, Numbered
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule

@@ -14,7 +14,7 @@ from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
-from sidecar.status import Component, status_of
+from sidecar.health import Component, status_of
 
 TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
 SCHEMA = Schema.from_cql(

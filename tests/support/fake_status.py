@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sidecar.health import Condition, Health, component_of, health_of, status_of
 from sidecar.http.server import Build, ProbeResult
-from sidecar.status import Condition, Health, component_of, health_of, status_of
 
 HOST = "127.0.0.1"
 

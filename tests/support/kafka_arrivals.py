@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sidecar.delivery import Message
+from sidecar.events import Message
 from tests.support.servers.kafka import KafkaRecord
 
 

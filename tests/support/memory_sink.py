@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sidecar.delivery import Message, Numbered
 from sidecar.errors import SidecarError
+from sidecar.events import Message, Numbered
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 
 

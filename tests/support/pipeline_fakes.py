@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from agent.cdc_raw import SegmentName
 from commitlog import Schema, SchemaChanges, Unregistered
-from sidecar.delivery import Message, ProduceArguments
 from sidecar.errors import OffsetSaveError
+from sidecar.events import Message, ProduceArguments
 from tests.support.batches import produce_arguments
 
 HEADER_BYTES = 20

@@ -6,7 +6,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName
 from agent.pipeline import open_with
 from commitlog import EventFormat, Schema
-from sidecar.delivery import Message
+from sidecar.events import Message
 from tests.oracle.reference import recordings
 from tests.support.pipeline_harness import Rig
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from mongo_agent.config import load_config
 from mongo_agent.service import MongoService
-from sidecar.delivery import Message
+from sidecar.events import Message
 from sidecar.process.lifecycle import Stop
 from tests.support.memory_sink import MemorySink
 from tests.support.servers.processes import wait_until

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Sequence
 
-from sidecar.delivery import Message, Window
+from sidecar.delivery import Window
 from sidecar.errors import SinkRestartError
+from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.batches import batch_of

@@ -107,6 +107,18 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("start",),
         ("__main__",),
     ),
+    "sidecar": (
+        ("errors", "events", "health", "healthcheck", "logs", "regular_expressions"),
+        ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
+        ("http", "offsets", "schema_registry", "transform"),
+        ("jolokia", "sinks"),
+        ("config", "delivery"),
+        ("check",),
+        ("status",),
+        ("page",),
+        ("runtime",),
+        ("cli",),
+    ),
 }
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 

@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 
 
 class SentEvents:

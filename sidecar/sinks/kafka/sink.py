@@ -16,8 +16,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Report
 
-from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, SinkRestartError
+from sidecar.events import Numbered
 from sidecar.logs import fields
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize

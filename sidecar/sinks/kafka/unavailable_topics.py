@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 from sidecar.sinks.kafka.in_flight import InFlightBatch
 
 _FIRST_PAUSE_S = 1.0

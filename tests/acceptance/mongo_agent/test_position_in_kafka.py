@@ -12,7 +12,7 @@ from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot import SnapshotProgress
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 from sidecar.sinks.registry import create_sink_and_store
 from tests.support.mongo_agent_command import CDC, configuration, mongo_agent
 from tests.support.servers.kafka import KafkaBroker

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from sidecar.delivery import Message, Window
+from sidecar.delivery import Window
+from sidecar.events import Message
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.batches import batch_of
 from tests.support.kafka_sinks import LaterClock, SinkFactory

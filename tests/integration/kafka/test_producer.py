@@ -10,8 +10,8 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from sidecar.delivery import Message
 from sidecar.errors import ConfigError, RefusedError, SinkRestartError
+from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.batches import message

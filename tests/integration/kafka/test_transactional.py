@@ -13,8 +13,8 @@ import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError, UnavailableError
+from sidecar.events import Numbered
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sidecar.delivery import Message
+from sidecar.events import Message
 from tests.support.exactly_once import (
     COMPACTED,
     ExactDelivery,

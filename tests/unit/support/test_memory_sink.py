@@ -2,8 +2,8 @@
 
 import pytest
 
-from sidecar.delivery import Numbered
 from sidecar.errors import SinkRestartError
+from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult, FailedEvent
 from tests.support.batches import ListBatch
 from tests.support.memory_sink import MemorySink

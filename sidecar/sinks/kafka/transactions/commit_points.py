@@ -6,7 +6,7 @@ Positions only grow, and change after the last event that they cover.
 from bisect import bisect_left
 from typing import Any
 
-from sidecar.delivery import EventBatch
+from sidecar.events import EventBatch
 
 
 def next_commit_point(batch: EventBatch[Any], events: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-from sidecar.delivery import Numbered
 from sidecar.errors import (
     SidecarError,
     SinkRestartError,
     UnavailableError,
 )
+from sidecar.events import Numbered
 from sidecar.logs import fields
 from sidecar.offsets import StoredOffsets
 from sidecar.offsets.position_store import (

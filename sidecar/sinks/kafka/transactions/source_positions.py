@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sidecar.delivery import EventBatch
+from sidecar.events import EventBatch
 from sidecar.offsets.position_store import PositionRecords, Positions
 
 

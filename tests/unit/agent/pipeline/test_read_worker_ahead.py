@@ -12,8 +12,8 @@ import pytest
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
 from commitlog import CounterHistory, EventFormat, Schema
-from sidecar.delivery import Message
 from sidecar.errors import SinkRestartError
+from sidecar.events import Message
 from sidecar.process.lifecycle import Stop
 from tests.support.counter_following import Table
 from tests.support.memory_sink import MemorySink

@@ -17,8 +17,8 @@ from agent.snapshot.status import SnapshotFacts
 from agent.status import Facts, SchemaFacts, conditions_of, status_from
 from agent.transfer import Backlog
 from sidecar.check.finding import fault, ok, warning
+from sidecar.health import Condition, State
 from sidecar.sinks.base import SinkState
-from sidecar.status import Condition, State
 
 NAME = "CommitLog-7-1.log"
 DELIVERED = SinkState(True, "events go through")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.status import State
+from sidecar.health import State
 from tests.support.fake_snapshot_node import FakeNode, running
 from tests.support.status_site import Site
 

@@ -17,8 +17,8 @@ from mongo_agent.server.oplog_monitor import (
 from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.health import State
 from sidecar.sinks.base import SinkState
-from sidecar.status import State
 
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 # What is set, and the condition that it gives: code, state, component, a piece of its text.

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 from waitress import trigger
 
 from sidecar.errors import ConfigError
+from sidecar.health import Condition, State
 from sidecar.http.server import HttpServer, create_app
-from sidecar.status import Condition, State
 from tests.support.fake_status import HOST, FakeStatus
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
+from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.file import FileSink
 from tests.support.batches import batch_of, message

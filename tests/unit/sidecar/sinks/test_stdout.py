@@ -9,8 +9,8 @@ from itertools import chain
 
 import pytest
 
-from sidecar.delivery import Numbered
 from sidecar.errors import SinkError
+from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.stdout import StdoutSink
 from tests.support.batches import batch_of, message

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from sidecar.status import Condition, ConditionLog, State, Status, StatusMetrics, status_of
+from sidecar.health import Condition, State, Status, status_of
+from sidecar.metrics.status import StatusMetrics
+from sidecar.status import ConditionLog
 from sidecar.status.watch import StatusWatch
 from tests.support.pipeline_fakes import FakeClock
 from tests.support.servers.processes import wait_until

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.delivery import Message, Numbered
 from sidecar.errors import ConfigError
+from sidecar.events import Message, Numbered
 from sidecar.transform import Event, TransformedBatch, TransformError, transform_named
 from tests.support.batches import ListBatch
 from tests.support.memory_sink import MemorySink

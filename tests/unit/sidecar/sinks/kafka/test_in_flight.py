@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.delivery import Message, Numbered
+from sidecar.events import Message, Numbered
 from sidecar.sinks.kafka.in_flight import InFlightBatch
 from tests.support.batches import batch_of
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.delivery import Numbered
+from sidecar.events import Numbered
 from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
 from tests.support.batches import ListBatch
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
-from sidecar.dead_letters.ndjson import header_texts, shown
-from sidecar.delivery.window import Message, ProduceArguments
+from sidecar.events.batch import Message, ProduceArguments
+from sidecar.events.ndjson import header_texts, shown
 
 
 class MessageBatch(ABC):

@@ -6,7 +6,7 @@ The state of a component is that of its worst condition.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sidecar.status.condition import Condition, State, Status
+from sidecar.health.condition import Condition, State, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import threading
 
-from sidecar.runtime.worker import Worker
+from sidecar.process.worker import Worker
 
 
 def test_the_work_runs_until_it_is_asked_to_stop() -> None:

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from sidecar.status.condition import State, Status
+from sidecar.health.condition import State, Status
 
 STATUS = "cdc_status"
 CONDITION = "cdc_condition"

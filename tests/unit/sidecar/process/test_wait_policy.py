@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.process.lifecycle import Stop
-from sidecar.runtime.wait_policy import RetryPause, wait_for
+from sidecar.process.wait_policy import RetryPause, wait_for
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A small place to run the agent in: directories, a schema file, made segments, a configuration."""
+"""Directories for one agent: a schema file, synthetic segments, a configuration."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -39,8 +39,8 @@ def write_segment(
     return path
 
 
-class Site:
-    """`site.configuration()` is a properties file for what lies in the folder."""
+class AgentDir:
+    """`agent_dir.configuration()` writes a properties file for these directories."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Effects that end the process: before or after any of them, at the one that a test chooses."""
+"""A crash of the process before or after the effect that a test chooses."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from tests.support.pipeline_fakes import FakeStore
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
-class Doom:
-    """Counts effects down to the last one."""
+class CrashInjector:
+    """Raises `Killed` after a chosen number of effects."""
 
     def __init__(self) -> None:
         self.effects_left: int | None = None
@@ -34,77 +34,77 @@ class Doom:
         self.effects_left -= 1
 
 
-class DoomedStore(FakeStore):
-    def __init__(self, doom: Doom) -> None:
+class CrashingStore(FakeStore):
+    def __init__(self, injector: CrashInjector) -> None:
         super().__init__()
-        self._doom = doom
+        self._injector = injector
 
     def save(self, values: Mapping[str, str], /) -> None:
-        self._doom.step()
+        self._injector.step()
         super().save(values)
-        self._doom.step()
+        self._injector.step()
 
 
-class DoomedTransfer(Transfer):
-    """Dies before it, after the segment and before the index, and after both."""
+class CrashingTransfer(Transfer):
+    """Crashes before the transfer, between segment and index, or after both."""
 
-    def __init__(self, doom: Doom, transfer: Transfer) -> None:
-        self._doom = doom
+    def __init__(self, injector: CrashInjector, transfer: Transfer) -> None:
+        self._injector = injector
         self._transfer = transfer
 
     def transfer(self, log: Path, idx: Path) -> None:
-        self._doom.step()
+        self._injector.step()
         self._transfer.transfer(log, idx.with_name("no-such-file"))
-        self._doom.step()
+        self._injector.step()
         self._transfer.transfer(log, idx)
-        self._doom.step()
+        self._injector.step()
 
 
-class DoomedQuarantine(Quarantine):
-    def __init__(self, doom: Doom, directory: Path) -> None:
+class CrashingQuarantine(Quarantine):
+    def __init__(self, injector: CrashInjector, directory: Path) -> None:
         super().__init__(directory, 10_000_000, "1.2.3")
-        self._doom = doom
+        self._injector = injector
 
     def record_ranges(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
-        self._doom.step()
+        self._injector.step()
         is_new = super().record_ranges(name, ranges)
-        self._doom.step()
+        self._injector.step()
         return is_new
 
     def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
-        self._doom.step()
+        self._injector.step()
         is_kept = super().add_dead_letters(source, events)
-        self._doom.step()
+        self._injector.step()
         return is_kept
 
     def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
-        self._doom.step()
+        self._injector.step()
         super().add_segment(name, log, idx.with_name("no-such-file"))
-        self._doom.step()
+        self._injector.step()
         is_taken = super().add_segment(name, log, idx)
-        self._doom.step()
+        self._injector.step()
         return is_taken
 
     def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
-        self._doom.step()
+        self._injector.step()
         is_back = super().requeue(name, cdc_raw)
-        self._doom.step()
+        self._injector.step()
         return is_back
 
 
-class DoomedSink(MemorySink):
+class CrashingSink(MemorySink):
     """Acknowledges when it is told to."""
 
-    def __init__(self, doom: Doom) -> None:
+    def __init__(self, injector: CrashInjector) -> None:
         super().__init__(automatic=False)
-        self._doom = doom
+        self._injector = injector
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
-        self._doom.step()
+        self._injector.step()
         taken = super().send(numbered, start, deadline_s)
-        self._doom.step()
+        self._injector.step()
         return taken
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        self._doom.step()
+        self._injector.step()
         return super().poll(timeout_s)

@@ -20,7 +20,7 @@ from tests.support.pipeline_fakes import FakeClock, FakeSchema, FakeStore, Inlin
 NODE_ID = "node-1"
 
 
-class Rig:
+class PipelineHarness:
     """Everything that outlives the agent's process, and the process."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Rig:
         self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
         self.transfer: Transfer = ArchiveTransfer(self.relocation)
         self.delivered: list[str] = []
-        """Everything that sinks took, over all lives of the agent."""
+        """Everything that sinks took, over all runs of the agent."""
         self.start()
 
     def start(

@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 
-def reason_of(rig: Rig, segment_id: int) -> dict[str, Any]:
-    path = rig.relocation / "error" / f"CommitLog-7-{segment_id}.log.reason.json"
+def reason_of(harness: PipelineHarness, segment_id: int) -> dict[str, Any]:
+    path = harness.relocation / "error" / f"CommitLog-7-{segment_id}.log.reason.json"
     document = json.loads(path.read_text())
     assert isinstance(document, dict)
     return document

@@ -8,7 +8,7 @@ from agent.pipeline import open_with
 from commitlog import EventFormat, Schema
 from sidecar.events import Message
 from tests.oracle.reference import recordings
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 
@@ -18,9 +18,9 @@ def source(message: Message) -> str:
     return dict(message[3])["cdc.source"].decode().partition("/")[2]
 
 
-def arrived(rig: Rig) -> list[str]:
+def arrived(harness: PipelineHarness) -> list[str]:
     """Where the events are from that the present sink took, in order."""
-    return [source(message) for _, message in rig.sink.messages]
+    return [source(message) for _, message in harness.sink.messages]
 
 
 def put(directory: Path, name: SegmentName, content: bytes) -> Path:

@@ -4,20 +4,20 @@ import json
 from collections.abc import Mapping
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 DEADLINE_S = 120.0
 
 
-def running(site: Site, changes: Mapping[str, str | None] | None = None) -> AgentProcess:
-    path = site.configuration(changes)
-    return AgentProcess(["--config", str(path)], site.folder / "agent.log", preferred_port=0)
+def running(agent_dir: AgentDir, changes: Mapping[str, str | None] | None = None) -> AgentProcess:
+    path = agent_dir.configuration(changes)
+    return AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", preferred_port=0)
 
 
-def is_drained(site: Site) -> bool:
-    return not any(site.cdc_raw.glob("*.log"))
+def is_drained(agent_dir: AgentDir) -> bool:
+    return not any(agent_dir.cdc_raw.glob("*.log"))
 
 
-def values(site: Site) -> list[str]:
-    lines = site.events.read_bytes().splitlines()
+def values(agent_dir: AgentDir) -> list[str]:
+    lines = agent_dir.events.read_bytes().splitlines()
     return [json.loads(line)["value"]["after"]["v"]["value"] for line in lines]

@@ -26,18 +26,18 @@ from sidecar.check.finding import Finding, Level, size_text
 from sidecar.check.running import run_checks
 from sidecar.offsets import PropertiesStore
 from tests.support.agent_command import agent
-from tests.support.agent_directory import OTHER_ID, SCHEMA, Site, payload, write_segment
+from tests.support.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
 
 HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
 
 
-def config(site: Site) -> AgentConfig:
-    return load_config([site.configuration()])
+def config(agent_dir: AgentDir) -> AgentConfig:
+    return load_config([agent_dir.configuration()])
 
 
-def node_file(site: Site) -> dict[str, str | None]:
+def node_file(agent_dir: AgentDir) -> dict[str, str | None]:
     """The node's configuration, which says how large `cdc_raw` may grow."""
-    path = site.folder / "cassandra.yaml"
+    path = agent_dir.folder / "cassandra.yaml"
     path.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
     return {"cassandra.config": str(path)}
 
@@ -57,76 +57,76 @@ def levels(findings: Iterable[Finding]) -> dict[str, Level]:
     return worst
 
 
-def test_a_site_without_a_node(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    done = agent("check", "--config", site.configuration(node_file(site)))
+def test_a_site_without_a_node(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    done = agent("check", "--config", agent_dir.configuration(node_file(agent_dir)))
     assert done.exit_code == 0, done.output
     assert "1 of 1 captured tables: ks.t." in done.output
     assert "1 segments, " in done.output
     assert not [line for line in done.output.splitlines() if line.startswith("fault")]
 
 
-def test_a_schema_file_that_is_bad_is_a_fault(site: Site) -> None:
-    site.schema.write_text("CREATE TABLE (")
-    done = agent("check", "--config", site.configuration())
+def test_a_schema_file_that_is_bad_is_a_fault(agent_dir: AgentDir) -> None:
+    agent_dir.schema.write_text("CREATE TABLE (")
+    done = agent("check", "--config", agent_dir.configuration())
     assert done.exit_code == 1
-    assert f"fault   schema: schema.file: {site.schema}" in done.output
+    assert f"fault   schema: schema.file: {agent_dir.schema}" in done.output
 
 
-def test_a_directory_that_is_missing_is_a_fault(site: Site) -> None:
-    site.offsets.rmdir()
-    (finding,) = check_directories(config(site))
+def test_a_directory_that_is_missing_is_a_fault(agent_dir: AgentDir) -> None:
+    agent_dir.offsets.rmdir()
+    (finding,) = check_directories(config(agent_dir))
     assert finding.level is Level.FAULT
-    assert str(site.offsets) in finding.message
+    assert str(agent_dir.offsets) in finding.message
 
 
 @pytest.mark.parametrize(
     ("used_mib", "level"), [(1, Level.OK), (6, Level.WARNING), (9, Level.FAULT)]
 )
-def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> None:
-    path = write_segment(site.cdc_raw, 1, [])
+def test_a_directory_that_fills_up(agent_dir: AgentDir, used_mib: int, level: Level) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [])
     with path.open("r+b") as file:
         file.truncate(used_mib << 20)
     settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
-    found = list(check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings))
+    found = list(check_cdc_raw_usage(config(agent_dir), observe(agent_dir.cdc_raw), settings))
     assert [finding.level for finding in found] == [level]
     assert "the node rejects writes" in found[0].message
     settings = dataclasses.replace(settings, cdc_block_writes=False)
-    (finding,) = check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings)
+    (finding,) = check_cdc_raw_usage(config(agent_dir), observe(agent_dir.cdc_raw), settings)
     assert "deletes the oldest segments unread" in finding.message
 
 
-def test_strange_files_are_named(site: Site) -> None:
-    (site.cdc_raw / "notes.txt").touch()
-    (finding,) = check_foreign_files(config(site), observe(site.cdc_raw))
+def test_strange_files_are_named(agent_dir: AgentDir) -> None:
+    (agent_dir.cdc_raw / "notes.txt").touch()
+    (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
     assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
 
 
-def test_a_planted_name_of_a_segment_is_a_fault(site: Site) -> None:
-    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
-    os.mkfifo(site.cdc_raw / "CommitLog-7-3_cdc.idx")
-    (finding,) = check_foreign_files(config(site), observe(site.cdc_raw))
+def test_a_planted_name_of_a_segment_is_a_fault(agent_dir: AgentDir) -> None:
+    (agent_dir.cdc_raw / "CommitLog-7-2.log").symlink_to(agent_dir.folder / "nowhere")
+    os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-3_cdc.idx")
+    (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
     assert (finding.level, finding.code) == (Level.FAULT, "segment_refused")
     assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
 
 
-def test_a_directory_that_every_user_can_write_is_a_fault(site: Site) -> None:
-    assert list(check_directory_rights(config(site))) == []
-    site.offsets.chmod(0o777)
-    (finding,) = check_directory_rights(config(site))
+def test_a_directory_that_every_user_can_write_is_a_fault(agent_dir: AgentDir) -> None:
+    assert list(check_directory_rights(config(agent_dir))) == []
+    agent_dir.offsets.chmod(0o777)
+    (finding,) = check_directory_rights(config(agent_dir))
     assert (finding.level, finding.code) == (Level.FAULT, "directory_writable_by_all")
-    assert f"chmod o-w {site.offsets}" in finding.message
-    site.offsets.chmod(0o1777)
-    assert list(check_directory_rights(config(site))) == []
+    assert f"chmod o-w {agent_dir.offsets}" in finding.message
+    agent_dir.offsets.chmod(0o1777)
+    assert list(check_directory_rights(config(agent_dir))) == []
 
 
-def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:
+def test_a_pipe_that_is_named_like_a_segment_is_not_opened(agent_dir: AgentDir) -> None:
     """Who opened it would wait for somebody who writes into it."""
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    os.mkfifo(site.cdc_raw / "CommitLog-7-2.log")
-    (site.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")
-    assert list(check_keys(config(site), observe(site.cdc_raw))) == []
-    assert [segment.name.id for segment in find_segments([site.cdc_raw])] == [1]
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-2.log")
+    (agent_dir.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")
+    assert list(check_keys(config(agent_dir), observe(agent_dir.cdc_raw))) == []
+    assert [segment.name.id for segment in find_segments([agent_dir.cdc_raw])] == [1]
 
 
 def test_settings_of_the_node() -> None:
@@ -146,10 +146,10 @@ def test_tables() -> None:
     assert levels(check_tables(Publication(("ks.t", "ks.u"), ("ks.t",))))["tables"] is Level.OK
 
 
-def test_progress(site: Site) -> None:
-    known = config(site)
+def test_progress(agent_dir: AgentDir) -> None:
+    known = config(agent_dir)
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
-    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    store = PropertiesStore(agent_dir.offsets, OFFSET_FILE)
     store.save({"node.id": "node-1", "CommitLog-7-1.log": "100"})
     store.save({"node.id": "node-1", "CommitLog-7-1.log": "200"})
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
@@ -161,11 +161,11 @@ def test_progress(site: Site) -> None:
     assert levels(check_offsets(known, "node-1"))["offsets"] is Level.FAULT
 
 
-def test_offsets_are_shown(site: Site) -> None:
-    path = site.configuration()
+def test_offsets_are_shown(agent_dir: AgentDir) -> None:
+    path = agent_dir.configuration()
     assert "No offsets are stored" in agent("offsets", "show", "--config", path).output
     assert '"segments": {}' in agent("offsets", "show", "--json", "--config", path).output
-    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    store = PropertiesStore(agent_dir.offsets, OFFSET_FILE)
     entries = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED", "CommitLog-7-2.log": "77"}
     store.save(entries)
     shown = agent("offsets", "show", "--config", path).output
@@ -193,10 +193,10 @@ def test_sizes(size_bytes: int, text: str) -> None:
 
 
 def test_topics_are_asked_for_under_the_names_that_events_use(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody waits for the topic of a counter table."""
-    site.schema.write_text(
+    agent_dir.schema.write_text(
         SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
         "AND cdc = true;"
     )
@@ -207,12 +207,12 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
         "file.path": None,
         "kafka.producer.bootstrap.servers": "127.0.0.1:1",
     }
-    found = all_findings(load_config([site.configuration(changes)]))
+    found = all_findings(load_config([agent_dir.configuration(changes)]))
     sentences = [finding.message for finding in found if finding.subject in ("tables", "topics")]
     assert sentences == [
         "Skipped counter tables (`counter.events=skip`): ks.hits.",
         "Published: 1 of 1 captured tables: ks.t.",
         "All 1 topics exist.",
     ]
-    shards = load_config([site.configuration(changes)], ["counter.events=shards"])
+    shards = load_config([agent_dir.configuration(changes)], ["counter.events=shards"])
     assert "1 topics do not exist" in str([finding.message for finding in all_findings(shards)])

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from examples.agent_process import AgentProcess
-from tests.acceptance.faults.files_place import as_user
+from tests.acceptance.faults.filesystem_harness import as_user
 from tests.support.agent_command import Outcome, agent
-from tests.support.agent_directory import SCHEMA, Site, payload, write_segment
+from tests.support.agent_directory import SCHEMA, AgentDir, payload, write_segment
 from tests.support.agent_health import health
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.processes import free_port
@@ -35,16 +35,16 @@ class Bad:
     """Of the finding."""
     part: str
     """Of its message, and of what `run` says."""
-    make: Callable[[Site], Changes]
+    make: Callable[[AgentDir], Changes]
     exit_code: int | None = None
     """Of `run`; None: it runs and is not ok."""
 
 
-def _nothing(changes: Changes) -> Callable[[Site], Changes]:
-    return lambda site: changes
+def _nothing(changes: Changes) -> Callable[[AgentDir], Changes]:
+    return lambda agent_dir: changes
 
 
-def _kafka(site: Site) -> Changes:
+def _kafka(agent_dir: AgentDir) -> Changes:
     return {
         "sink": "kafka",
         "file.path": None,
@@ -52,7 +52,7 @@ def _kafka(site: Site) -> Changes:
     }
 
 
-def _node(site: Site) -> Changes:
+def _node(agent_dir: AgentDir) -> Changes:
     return {
         "schema.file": None,
         "cassandra.hosts": "127.0.0.1",
@@ -60,110 +60,110 @@ def _node(site: Site) -> Changes:
     }
 
 
-def _registry(site: Site) -> Changes:
+def _registry(agent_dir: AgentDir) -> Changes:
     return {
         "value.converter": "io.confluent.connect.avro.AvroConverter",
         "value.converter.schema.registry.url": f"http://127.0.0.1:{free_port()}",
     }
 
 
-def _folder(site: Site) -> Changes:
-    site.events.mkdir()
+def _folder(agent_dir: AgentDir) -> Changes:
+    agent_dir.events.mkdir()
     return {}
 
 
-def _empty_token(site: Site) -> Changes:
-    token = site.folder / "token"
+def _empty_token(agent_dir: AgentDir) -> Changes:
+    token = agent_dir.folder / "token"
     token.write_text("\n")
     return {"http.token.file": str(token)}
 
 
-def _other_node(site: Site) -> Changes:
-    _offsets(site, "node-2")
+def _other_node(agent_dir: AgentDir) -> Changes:
+    _offsets(agent_dir, "node-2")
     return {}
 
 
-def _offsets(site: Site, node_id: str, prefix: str = "demo") -> None:
+def _offsets(agent_dir: AgentDir, node_id: str, prefix: str = "demo") -> None:
     from agent.config import OFFSET_FILE
     from sidecar.offsets import PropertiesStore
 
-    store = PropertiesStore(site.offsets, OFFSET_FILE, prefix)
+    store = PropertiesStore(agent_dir.offsets, OFFSET_FILE, prefix)
     store.save({"node.id": node_id, "CommitLog-7-1.log": "100"})
 
 
-def _other_prefix(site: Site) -> Changes:
-    _offsets(site, "node-1", "other")
+def _other_prefix(agent_dir: AgentDir) -> Changes:
+    _offsets(agent_dir, "node-1", "other")
     return {}
 
 
-def _torn_offsets(site: Site) -> Changes:
-    (site.offsets / "segment_offset.properties").write_bytes(b"#sha256=00\n")
+def _torn_offsets(agent_dir: AgentDir) -> Changes:
+    (agent_dir.offsets / "segment_offset.properties").write_bytes(b"#sha256=00\n")
     return {}
 
 
-def _gone(name: str) -> Callable[[Site], Changes]:
-    def make(site: Site) -> Changes:
-        shutil.rmtree(getattr(site, name))
+def _gone(name: str) -> Callable[[AgentDir], Changes]:
+    def make(agent_dir: AgentDir) -> Changes:
+        shutil.rmtree(getattr(agent_dir, name))
         return {}
 
     return make
 
 
-def _other_directory(site: Site) -> Changes:
-    other = site.folder / "other"
+def _other_directory(agent_dir: AgentDir) -> Changes:
+    other = agent_dir.folder / "other"
     other.mkdir()
-    return {"cassandra.config": str(_yaml(site, cdc_raw_directory=str(other)))}
+    return {"cassandra.config": str(_yaml(agent_dir, cdc_raw_directory=str(other)))}
 
 
-def _planted(site: Site) -> Changes:
-    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
+def _planted(agent_dir: AgentDir) -> Changes:
+    (agent_dir.cdc_raw / "CommitLog-7-2.log").symlink_to(agent_dir.folder / "nowhere")
     return {}
 
 
-def _exposed(site: Site) -> Changes:
-    site.offsets.chmod(0o777)
+def _exposed(agent_dir: AgentDir) -> Changes:
+    agent_dir.offsets.chmod(0o777)
     return {}
 
 
-def _disabled(site: Site) -> Changes:
-    return {"cassandra.config": str(_yaml(site, cdc_enabled="false"))}
+def _disabled(agent_dir: AgentDir) -> Changes:
+    return {"cassandra.config": str(_yaml(agent_dir, cdc_enabled="false"))}
 
 
-def _full(site: Site) -> Changes:
-    with write_segment(site.cdc_raw, 1, [], idx=None).open("r+b") as file:
+def _full(agent_dir: AgentDir) -> Changes:
+    with write_segment(agent_dir.cdc_raw, 1, [], idx=None).open("r+b") as file:
         file.truncate(10 << 20)
-    return {"cassandra.config": str(_yaml(site, cdc_total_space="10MiB"))}
+    return {"cassandra.config": str(_yaml(agent_dir, cdc_total_space="10MiB"))}
 
 
-def _uncaptured(site: Site) -> Changes:
-    site.schema.write_text(SCHEMA.replace("    AND cdc = true", ""))
+def _uncaptured(agent_dir: AgentDir) -> Changes:
+    agent_dir.schema.write_text(SCHEMA.replace("    AND cdc = true", ""))
     return {}
 
 
-def _bad_schema(site: Site) -> Changes:
-    site.schema.write_text("CREATE TABLE (")
+def _bad_schema(agent_dir: AgentDir) -> Changes:
+    agent_dir.schema.write_text("CREATE TABLE (")
     return {}
 
 
-def _no_table(site: Site) -> Changes:
-    site.schema.write_text("CREATE KEYSPACE ks WITH replication = {'class': 'LocalStrategy'};")
+def _no_table(agent_dir: AgentDir) -> Changes:
+    agent_dir.schema.write_text("CREATE KEYSPACE ks WITH replication = {'class': 'LocalStrategy'};")
     return {}
 
 
-def _yaml(site: Site, **changes: str) -> Path:
+def _yaml(agent_dir: AgentDir, **changes: str) -> Path:
     settings = {
         "cdc_enabled": "true",
-        "cdc_raw_directory": str(site.cdc_raw),
+        "cdc_raw_directory": str(agent_dir.cdc_raw),
         "cdc_total_space": "20GiB",
         **changes,
     }
-    path = site.folder / "cassandra.yaml"
+    path = agent_dir.folder / "cassandra.yaml"
     path.write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
     return path
 
 
-def _well(site: Site) -> Changes:
-    return {"cassandra.config": str(_yaml(site))}
+def _well(agent_dir: AgentDir) -> Changes:
+    return {"cassandra.config": str(_yaml(agent_dir))}
 
 
 ENDS = {
@@ -242,33 +242,33 @@ def faults(document: Any) -> list[Any]:
     return [each for each in document["findings"] if each["level"] == "fault"]
 
 
-def test_a_good_environment_has_no_fault_and_the_agent_is_ok(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    path = site.configuration(_well(site))
+def test_a_good_environment_has_no_fault_and_the_agent_is_ok(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    path = agent_dir.configuration(_well(agent_dir))
     done, document = checked(path)
     assert (done.exit_code, faults(document)) == (0, [])
-    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
         assert process.stop() == 0
 
 
-def _give(site: Site) -> None:
+def _give(agent_dir: AgentDir) -> None:
     """The directories belong to a user who is not root and reaches them; what is in `cdc_raw` keeps
     its owner."""
-    for directory in (site.offsets, site.relocation):
+    for directory in (agent_dir.offsets, agent_dir.relocation):
         os.chown(directory, UID, UID)
-    if site.cdc_raw.stat().st_mode & 0o700:
-        os.chown(site.cdc_raw, UID, UID)
-    for parent in (site.folder, *site.folder.parents):
+    if agent_dir.cdc_raw.stat().st_mode & 0o700:
+        os.chown(agent_dir.cdc_raw, UID, UID)
+    for parent in (agent_dir.folder, *agent_dir.folder.parents):
         if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o005:
             parent.chmod(0o755)
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_check_finds_what_run_ends_by(site: Site, name: str) -> None:
+def test_check_finds_what_run_ends_by(agent_dir: AgentDir, name: str) -> None:
     bad = ENDS[name]
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    path = site.configuration({**_well(site), **bad.make(site)})
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    path = agent_dir.configuration({**_well(agent_dir), **bad.make(agent_dir)})
     done, document = checked(path)
     found = faults(document)
     assert done.exit_code == document["exit_code"] == 1
@@ -282,11 +282,11 @@ def test_check_finds_what_run_ends_by(site: Site, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HEALS)
-def test_what_check_calls_a_fault_makes_a_running_agent_degraded(site: Site, name: str) -> None:
+def test_each_check_fault_degrades_the_running_agent(agent_dir: AgentDir, name: str) -> None:
     """With the same condition, or with one of the part that meets the fault itself."""
     bad = HEALS[name]
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    path = site.configuration({**_well(site), **bad.make(site)})
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    path = agent_dir.configuration({**_well(agent_dir), **bad.make(agent_dir)})
     done, document = checked(path)
     found = faults(document)
     assert done.exit_code == 1
@@ -302,7 +302,7 @@ def test_what_check_calls_a_fault_makes_a_running_agent_degraded(site: Site, nam
             for each in shown
         )
 
-    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         try:
             process.wait_until("the condition", is_shown, DEADLINE_S)
         except Exception as error:
@@ -318,7 +318,7 @@ _OF_A_PART = {
 }
 
 
-def test_a_fault_that_heals_is_gone_from_the_health(site: Site) -> None:
+def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None:
     """A registry that is away for a while, and that no event needs meanwhile."""
     with FakeRegistry() as registry:
         registry.mood = lambda method, subject: (503, {"message": "not yet"})
@@ -326,8 +326,8 @@ def test_a_fault_that_heals_is_gone_from_the_health(site: Site) -> None:
             "value.converter": "io.confluent.connect.avro.AvroConverter",
             "value.converter.schema.registry.url": registry.url,
         }
-        path = site.configuration({**_well(site), **avro})
-        log = site.folder / "agent.log"
+        path = agent_dir.configuration({**_well(agent_dir), **avro})
+        log = agent_dir.folder / "agent.log"
         with AgentProcess(["--config", str(path)], log, 0) as process:
 
             def codes() -> list[str]:
@@ -344,18 +344,18 @@ def test_a_fault_that_heals_is_gone_from_the_health(site: Site) -> None:
     assert registry.schemas == []
 
 
-def test_a_check_beside_its_own_agent_finds_no_fault(site: Site) -> None:
+def test_a_check_beside_its_own_agent_finds_no_fault(agent_dir: AgentDir) -> None:
     """Neither its port, nor its lock, nor the file that it writes."""
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    path = site.configuration(_well(site))
-    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    path = agent_dir.configuration(_well(agent_dir))
+    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
         port = process.url.rpartition(":")[2]
         done, document = checked(path, "--set", f"http.port={port}")
         assert (done.exit_code, faults(document)) == (0, [])
         assert "http_address_own" in [each["code"] for each in document["findings"]]
         # Another agent would have to take the same address.
-        other = site.folder / "offsets-2"
+        other = agent_dir.folder / "offsets-2"
         other.mkdir()
         done, document = checked(
             path, "--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}"
@@ -364,30 +364,30 @@ def test_a_check_beside_its_own_agent_finds_no_fault(site: Site) -> None:
         assert process.stop() == 0
 
 
-def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(site: Site) -> None:
+def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(agent_dir: AgentDir) -> None:
     """As a user who is not root."""
-    path = site.configuration(_well(site))
-    site.cdc_raw.chmod(0o000)
-    _give(site)
+    path = agent_dir.configuration(_well(agent_dir))
+    agent_dir.cdc_raw.chmod(0o000)
+    _give(agent_dir)
     done = agent("check", "--json", "--config", path, prefix=as_user(UID))
     document = json.loads(done.output)
-    about = [each for each in faults(document) if str(site.cdc_raw) in each["message"]]
+    about = [each for each in faults(document) if str(agent_dir.cdc_raw) in each["message"]]
     assert [each["code"] for each in about] == ["directory_unusable"]
     assert "tables_ok" in [each["code"] for each in document["findings"]]
 
 
-def test_segments_that_the_agent_may_not_open(site: Site) -> None:
+def test_segments_that_the_agent_may_not_open(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
-        write_segment(site.cdc_raw, number, [[payload(1)]]).chmod(0o600)
-    path = site.configuration(_well(site))
-    _give(site)
+        write_segment(agent_dir.cdc_raw, number, [[payload(1)]]).chmod(0o600)
+    path = agent_dir.configuration(_well(agent_dir))
+    _give(agent_dir)
     done = agent("check", "--json", "--config", path, prefix=as_user(UID))
     (finding,) = (
         each for each in json.loads(done.output)["findings"] if each["subject"] == "segments"
     )
     assert (finding["level"], finding["code"]) == ("fault", "segment_not_readable")
     assert (
-        f"{site.cdc_raw}/CommitLog-7-1.log cannot be read: Permission denied."
+        f"{agent_dir.cdc_raw}/CommitLog-7-1.log cannot be read: Permission denied."
         in (finding["message"])
     )
     assert "owner root (uid 0), group root (gid 0) and mode 0600" in finding["message"]
@@ -396,12 +396,12 @@ def test_segments_that_the_agent_may_not_open(site: Site) -> None:
     assert "usermod -aG root " in finding["remedy"]
 
 
-def test_a_configuration_that_cannot_be_used_is_json_too(site: Site) -> None:
-    done, document = checked(site.configuration({"http.port": "eighty", "topic.prefix": None}))
+def test_a_configuration_that_cannot_be_used_is_json_too(agent_dir: AgentDir) -> None:
+    done, document = checked(agent_dir.configuration({"http.port": "eighty", "topic.prefix": None}))
     assert done.exit_code == document["exit_code"] == 2
     assert document["summary"] == {"ok": 0, "warning": 0, "fault": 2}
     assert {each["code"] for each in document["findings"]} == {"configuration_invalid"}
     assert set(document["findings"][0]) == {"code", "level", "subject", "message", "remedy"}
-    plain = agent("check", "--config", site.folder / "cdc.properties")
+    plain = agent("check", "--config", agent_dir.folder / "cdc.properties")
     assert plain.exit_code == 2
     assert [each["message"] in plain.errors for each in document["findings"]] == [True, True]

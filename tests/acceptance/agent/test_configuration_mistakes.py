@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 BROKER = "kafka.producer.bootstrap.servers"
 KAFKA = {"sink": "kafka", BROKER: "127.0.0.1:1"}
@@ -17,73 +17,73 @@ KAFKA = {"sink": "kafka", BROKER: "127.0.0.1:1"}
 
 @dataclass(frozen=True)
 class Mistake:
-    """`changes` may have `{site}` in its values; `prepare` changes what lies in the folder."""
+    """`changes` may have `{agent_dir}` in its values; `prepare` changes what lies in the folder."""
 
     name: str
     changes: dict[str, str]
     parts: tuple[str, ...]
     """What the message has."""
-    prepare: Callable[[Site], None] = field(default=lambda site: None)
+    prepare: Callable[[AgentDir], None] = field(default=lambda agent_dir: None)
     is_warning: bool = False
 
 
-def link_to_cdc_raw(site: Site) -> None:
-    (site.folder / "link").symlink_to(site.cdc_raw)
+def link_to_cdc_raw(agent_dir: AgentDir) -> None:
+    (agent_dir.folder / "link").symlink_to(agent_dir.cdc_raw)
 
 
-def inside_cdc_raw(site: Site) -> None:
-    (site.cdc_raw / "inner").mkdir()
+def inside_cdc_raw(agent_dir: AgentDir) -> None:
+    (agent_dir.cdc_raw / "inner").mkdir()
 
 
-def around_cdc_raw(site: Site) -> None:
-    (site.relocation / "archive").mkdir()
+def around_cdc_raw(agent_dir: AgentDir) -> None:
+    (agent_dir.relocation / "archive").mkdir()
 
 
-def schema_without_tables(site: Site) -> None:
-    site.schema.write_text("hello world;")
+def schema_without_tables(agent_dir: AgentDir) -> None:
+    agent_dir.schema.write_text("hello world;")
 
 
-def empty_schema(site: Site) -> None:
-    site.schema.write_text("")
+def empty_schema(agent_dir: AgentDir) -> None:
+    agent_dir.schema.write_text("")
 
 
 MISTAKES = [
     Mistake(
         "offsets in cdc_raw",
-        {"offset.backing.store.dir": "{site}/cdc_raw"},
+        {"offset.backing.store.dir": "{dir}/cdc_raw"},
         ("offset.backing.store.dir", "the same directory as", "Name a directory outside it"),
     ),
     Mistake(
         "relocation in cdc_raw",
-        {"commit.log.relocation.dir": "{site}/cdc_raw"},
+        {"commit.log.relocation.dir": "{dir}/cdc_raw"},
         ("commit.log.relocation.dir", "the same directory as"),
     ),
     Mistake(
         "offsets behind a link",
-        {"offset.backing.store.dir": "{site}/link"},
+        {"offset.backing.store.dir": "{dir}/link"},
         ("offset.backing.store.dir", "the same directory as"),
         link_to_cdc_raw,
     ),
     Mistake(
         "offsets by dots",
-        {"offset.backing.store.dir": "{site}/offsets/../cdc_raw"},
+        {"offset.backing.store.dir": "{dir}/offsets/../cdc_raw"},
         ("offset.backing.store.dir", "the same directory as"),
     ),
     Mistake(
         "relocation inside cdc_raw",
-        {"commit.log.relocation.dir": "{site}/cdc_raw/inner"},
+        {"commit.log.relocation.dir": "{dir}/cdc_raw/inner"},
         ("commit.log.relocation.dir", "is inside"),
         inside_cdc_raw,
     ),
     Mistake(
         "cdc_raw inside the archive",
-        {"cdc.raw.directory": "{site}/relocation/archive"},
+        {"cdc.raw.directory": "{dir}/relocation/archive"},
         ("commit.log.relocation.dir", "in its directory `archive`"),
         around_cdc_raw,
     ),
     Mistake(
         "events into cdc_raw",
-        {"file.path": "{site}/cdc_raw/events.ndjson"},
+        {"file.path": "{dir}/cdc_raw/events.ndjson"},
         ("file.path", "is inside"),
     ),
     Mistake("port", {**KAFKA, BROKER: "127.0.0.1:99999"}, (BROKER, "99999", "1 to 65535")),
@@ -198,27 +198,28 @@ MISTAKES = [
 ]
 
 
-def said(site: Site, mistake: Mistake, *command: str) -> tuple[int, str]:
-    mistake.prepare(site)
+def said(agent_dir: AgentDir, mistake: Mistake, *command: str) -> tuple[int, str]:
+    mistake.prepare(agent_dir)
     changes = {
-        name: value.replace("{site}", str(site.folder)) for name, value in mistake.changes.items()
+        name: value.replace("{dir}", str(agent_dir.folder))
+        for name, value in mistake.changes.items()
     }
-    done = agent(*command, "--config", site.configuration(changes))
+    done = agent(*command, "--config", agent_dir.configuration(changes))
     assert "Traceback" not in done.errors
     return done.exit_code, done.output + done.errors
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_config_check_names_property_value_and_remedy(site: Site, mistake: Mistake) -> None:
-    code, text = said(site, mistake, "config", "check")
+def test_config_check_names_value_and_remedy(agent_dir: AgentDir, mistake: Mistake) -> None:
+    code, text = said(agent_dir, mistake, "config", "check")
     assert code == (0 if mistake.is_warning else 2), text
     for part in mistake.parts:
         assert part in text
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
-def test_check_names_the_same(site: Site, mistake: Mistake) -> None:
-    code, text = said(site, mistake, "check")
+def test_check_names_the_same(agent_dir: AgentDir, mistake: Mistake) -> None:
+    code, text = said(agent_dir, mistake, "check")
     # 2 where the configuration cannot be used, 1 where a check found the fault. Beside a warning
     # the other findings decide.
     assert mistake.is_warning or code in (1, 2), text
@@ -229,8 +230,8 @@ def test_check_names_the_same(site: Site, mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     "mistake", [mistake for mistake in MISTAKES if not mistake.is_warning], ids=lambda m: m.name
 )
-def test_run_refuses_to_start_with_the_same_message(site: Site, mistake: Mistake) -> None:
-    code, text = said(site, mistake, "run")
+def test_run_refuses_to_start_with_the_same_message(agent_dir: AgentDir, mistake: Mistake) -> None:
+    code, text = said(agent_dir, mistake, "run")
     assert code == 2, text
     for part in mistake.parts:
         assert part in text
@@ -256,27 +257,27 @@ def test_run_refuses_to_start_with_the_same_message(site: Site, mistake: Mistake
         (BROKER, "[::1]:9092,h:1, SSL://x:2", "[::1]:9092,h:1, SSL://x:2"),
     ],
 )
-def test_usual_forms_of_values_work(site: Site, name: str, value: str, shown: str) -> None:
-    done = agent("config", "show", "--config", site.configuration({name: value}))
+def test_usual_forms_of_values_work(agent_dir: AgentDir, name: str, value: str, shown: str) -> None:
+    done = agent("config", "show", "--config", agent_dir.configuration({name: value}))
     assert done.exit_code == 0, done.errors
     assert f"{name}={shown}  #" in done.output
 
 
 def test_a_reference_inside_a_value_is_resolved_and_an_escape_is_literal(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_TEST_RACK", "r1")
-    value = f"{site.folder}/a${{env:CDC_TEST_RACK}}b-$${{HOME}}"
-    path = site.configuration({"file.path": value})
+    value = f"{agent_dir.folder}/a${{env:CDC_TEST_RACK}}b-$${{HOME}}"
+    path = agent_dir.configuration({"file.path": value})
     assert agent("config", "check", "--config", path).exit_code == 0
-    file = site.folder / "ar1b-${HOME}"
+    file = agent_dir.folder / "ar1b-${HOME}"
     file.mkdir()
     # A directory is no file: the finding names what the value became.
     assert f"{file} (file.path)" in agent("check", "--config", path).output
 
 
-def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(site: Site) -> None:
-    path = site.configuration(
+def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(agent_dir: AgentDir) -> None:
+    path = agent_dir.configuration(
         {"cassandra.username": "u", "cassandra.password": "open${sesame}door"}
     )
     done = agent("config", "check", "--config", path)
@@ -287,8 +288,8 @@ def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(site: Site
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_a_file_in_another_encoding_gives_one_message(site: Site, encoding: str) -> None:
-    path = site.configuration()
+def test_a_file_in_another_encoding_gives_one_message(agent_dir: AgentDir, encoding: str) -> None:
+    path = agent_dir.configuration()
     path.write_bytes(path.read_text().encode(encoding))
     done = agent("config", "check", "--config", path)
     assert done.exit_code == 2
@@ -298,8 +299,10 @@ def test_a_file_in_another_encoding_gives_one_message(site: Site, encoding: str)
 
 
 @pytest.mark.parametrize("change", [b"\xef\xbb\xbf", b""])
-def test_a_byte_order_mark_and_windows_line_ends_are_no_mistake(site: Site, change: bytes) -> None:
-    path = site.configuration()
+def test_a_byte_order_mark_and_windows_line_ends_are_no_mistake(
+    agent_dir: AgentDir, change: bytes
+) -> None:
+    path = agent_dir.configuration()
     path.write_bytes(change + path.read_bytes().replace(b"\n", b"\r\n"))
     assert agent("config", "check", "--config", path).exit_code == 0
 
@@ -313,7 +316,7 @@ def test_no_configuration_is_an_error(arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("command", ["dump", "verify"])
-def test_a_path_that_does_not_exist(command: str, site: Site) -> None:
+def test_a_path_that_does_not_exist(command: str, agent_dir: AgentDir) -> None:
     options = ["--tree"] if command == "dump" else []
     for path in ("/nope", "/nope/CommitLog-7-1.log"):
         done = agent(command, *options, path)
@@ -321,18 +324,18 @@ def test_a_path_that_does_not_exist(command: str, site: Site) -> None:
         assert f"{path}: no such file" in done.errors
 
 
-def test_rights_name_user_owner_mode_and_command(site: Site) -> None:
+def test_rights_name_user_owner_mode_and_command(agent_dir: AgentDir) -> None:
     from sidecar.files.directories import _rights
 
-    site.offsets.chmod(0o500)
-    text = _rights(site.offsets)
+    agent_dir.offsets.chmod(0o500)
+    text = _rights(agent_dir.offsets)
     assert f"uid {os.geteuid()}" in text
     assert "mode 0500" in text
-    assert f"setfacl -m u:{os.geteuid()}:rwx {site.offsets}" in text
+    assert f"setfacl -m u:{os.geteuid()}:rwx {agent_dir.offsets}" in text
 
 
-def test_dump_refuses_a_schema_without_tables(site: Site, tmp_path: Path) -> None:
-    site.schema.write_text("hello world;")
-    done = agent("dump", "--schema", site.schema, site.cdc_raw)
+def test_dump_refuses_a_schema_without_tables(agent_dir: AgentDir, tmp_path: Path) -> None:
+    agent_dir.schema.write_text("hello world;")
+    done = agent("dump", "--schema", agent_dir.schema, agent_dir.cdc_raw)
     assert done.exit_code == 2
     assert "no CREATE TABLE" in done.errors

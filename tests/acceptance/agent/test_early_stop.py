@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.early_stop_program import PROGRAM
 
 
@@ -26,32 +26,32 @@ MODULES = ["agent.cli", "agent.config", "agent.service", "agent.pipeline"]
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize("command", [[], ["run"]], ids=["default", "run"])
 def test_the_agent_ends_as_if_it_was_stopped_and_touches_nothing(
-    site: Site, module: str, command: list[str]
+    agent_dir: AgentDir, module: str, command: list[str]
 ) -> None:
-    segment = write_segment(site.cdc_raw, 1, [[payload(1)]])
-    done = interrupted(module, *command, "--config", site.configuration())
+    segment = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    done = interrupted(module, *command, "--config", agent_dir.configuration())
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "stopped before the service started" in done.stderr
     assert segment.exists()
-    assert not site.events.exists()
-    assert not list(site.offsets.iterdir())
+    assert not agent_dir.events.exists()
+    assert not list(agent_dir.offsets.iterdir())
 
 
-def test_a_configuration_that_is_wrong_is_still_said(site: Site) -> None:
-    done = interrupted("agent.cli", "--config", site.configuration({"topic.prefix": None}))
+def test_a_configuration_that_is_wrong_is_still_said(agent_dir: AgentDir) -> None:
+    done = interrupted("agent.cli", "--config", agent_dir.configuration({"topic.prefix": None}))
     assert done.returncode == 2
     assert "topic.prefix" in done.stderr
 
 
-def test_other_commands_end_by_the_signal(site: Site) -> None:
+def test_other_commands_end_by_the_signal(agent_dir: AgentDir) -> None:
     """Half a dump must not look like a whole one."""
-    segment = write_segment(site.cdc_raw, 1, [[payload(1)]])
-    done = interrupted("agent.cli", "dump", segment, "--schema", site.schema)
+    segment = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    done = interrupted("agent.cli", "dump", segment, "--schema", agent_dir.schema)
     assert done.returncode == -signal.SIGTERM
     assert done.stdout == ""
 
 
-def test_a_second_signal_ends_it_at_once(site: Site) -> None:
-    done = interrupted("agent.cli", "--config", site.configuration(), signals=2)
+def test_a_second_signal_ends_it_at_once(agent_dir: AgentDir) -> None:
+    done = interrupted("agent.cli", "--config", agent_dir.configuration(), signals=2)
     assert done.returncode == -signal.SIGTERM

@@ -7,7 +7,7 @@ from typing import Any
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.delivered_events import delivered
 
 TIME_US = 1_795_000_000_000_000
@@ -26,9 +26,9 @@ JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 
 
-def write_and_delete(site: Site) -> None:
+def write_and_delete(agent_dir: AgentDir) -> None:
     """A row of every column, and its deletion."""
-    site.schema.write_text(DDL)
+    agent_dir.schema.write_text(DDL)
     (table,) = parse_schema(DDL).tables.values()
     values = {
         "d": b"\0\0\0\2" + (12345).to_bytes(2),
@@ -47,7 +47,7 @@ def write_and_delete(site: Site) -> None:
         write_mutation([PartitionUpdate(table, b"\0\0\0\7", None, None, (row,))], Form(version=7))
         for row in (written, deleted)
     ]
-    path = site.cdc_raw / "CommitLog-7-1.log"
+    path = agent_dir.cdc_raw / "CommitLog-7-1.log"
     data = write_segment([payloads], version=7, segment_id=1).data
     path.write_bytes(data)
     path.with_name("CommitLog-7-1_cdc.idx").write_text(f"{len(data)}\nCOMPLETED\n")
@@ -57,25 +57,27 @@ def lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
-def test_modes_left_out_fields_names_and_tombstones(site: Site) -> None:
-    write_and_delete(site)
-    delivered(site, MODES)
-    written, deleted, tombstone = lines(site.events)
+def test_modes_left_out_fields_names_and_tombstones(agent_dir: AgentDir) -> None:
+    write_and_delete(agent_dir)
+    delivered(agent_dir, MODES)
+    written, deleted, tombstone = lines(agent_dir.events)
     after = written["value"]["after"]
     assert after["d"]["value"] == "123.45"
     assert after["n"]["value"] == "7"
     assert after["u"]["value"] == {"months": 1, "days": 2, "nanoseconds": 3}
     assert after["odd_name"]["value"] == "x"
-    assert b"hunter2" not in site.events.read_bytes()
+    assert b"hunter2" not in agent_dir.events.read_bytes()
     assert deleted["value"]["op"] == "d"
     assert tombstone["value"] is None
     assert tombstone["key"] == deleted["key"] == written["key"]
 
 
-def test_converters(site: Site) -> None:
-    write_and_delete(site)
-    delivered(site, MODES | {"key.converter": STRING_CONVERTER, "value.converter": JSON_CONVERTER})
-    written, deleted, tombstone = lines(site.events)
+def test_converters(agent_dir: AgentDir) -> None:
+    write_and_delete(agent_dir)
+    delivered(
+        agent_dir, MODES | {"key.converter": STRING_CONVERTER, "value.converter": JSON_CONVERTER}
+    )
+    written, deleted, tombstone = lines(agent_dir.events)
     assert written["key"] == "Struct{k=7,c=3}"
     names = [field["field"] for field in written["value"]["schema"]["fields"]]
     assert set(names) == written["value"]["payload"].keys()

@@ -14,7 +14,14 @@ from agent.config import load_config
 from examples.agent_process import AgentProcess
 from sidecar.check.finding import Level
 from tests.support.agent_command import agent
-from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.support.agent_directory import (
+    OTHER_ID,
+    SCHEMA,
+    TABLE_ID,
+    AgentDir,
+    payload,
+    write_segment,
+)
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
 
@@ -35,28 +42,28 @@ def server(tmp_path: Path) -> Iterator[GcsServer]:
         yield server
 
 
-def checked(site: Site, changes: dict[str, str]) -> tuple[Level, str]:
-    (found,) = check_store(load_config([site.configuration({**SETTINGS, **changes})]))
+def checked(agent_dir: AgentDir, changes: dict[str, str]) -> tuple[Level, str]:
+    (found,) = check_store(load_config([agent_dir.configuration({**SETTINGS, **changes})]))
     assert (found.level is Level.OK) == (not found.remedy)
     return found.level, found.message
 
 
 @pytest.mark.parametrize("directory", ["gcs://archive/cdc", "gs://archive/cdc", "gs://archive/"])
 def test_a_check_asks_the_store(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch, directory: str
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch, directory: str
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     shown = directory.replace("gcs:", "gs:").removesuffix("/")
-    found = checked(site, {"remote.commit.log.relocation.dir": directory})
+    found = checked(agent_dir, {"remote.commit.log.relocation.dir": directory})
     assert found == (Level.OK, f"{shown} is available.")
     assert server.names("archive") == [], "nothing is written"
 
 
 def test_a_check_names_a_bucket_that_is_not_there(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    level, sentence = checked(site, {"remote.commit.log.relocation.dir": "gs://nobodys/cdc"})
+    level, sentence = checked(agent_dir, {"remote.commit.log.relocation.dir": "gs://nobodys/cdc"})
     assert level is Level.FAULT
     assert (
         "The bucket gs://nobodys does not exist. Create it, or correct remote.commit.log"
@@ -79,7 +86,7 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
     ],
 )
 def test_a_check_names_the_rights_that_are_missing(
-    site: Site,
+    agent_dir: AgentDir,
     server: GcsServer,
     monkeypatch: pytest.MonkeyPatch,
     held: list[str],
@@ -93,40 +100,40 @@ def test_a_check_names_the_rights_that_are_missing(
         proxy.plan = lambda seen: (
             Fault(status=200, body=body) if "/b/archive/iam/testPermissions?" in seen.path else None
         )
-        found = checked(site, {})
+        found = checked(agent_dir, {})
     assert found[0] is level
     assert part in found[1]
 
 
 def test_agent_check_says_that_the_store_refuses(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=403)
-        outcome = agent("check", "--config", site.configuration(SETTINGS))
+        outcome = agent("check", "--config", agent_dir.configuration(SETTINGS))
     assert outcome.exit_code == 1
     assert f"Grant {CREATE}, {GET} and {LIST} in gs://archive" in " ".join(outcome.output.split())
 
 
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events go on meanwhile, and cdc_raw does not fill up."""
-    upload = site.relocation / "upload"
-    node = site.folder / "cassandra.yaml"
-    node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {site.cdc_raw}\n")
+    upload = agent_dir.relocation / "upload"
+    node = agent_dir.folder / "cassandra.yaml"
+    node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n")
     settings = {**SETTINGS, "cassandra.config": str(node)}
     contents = {}
     for number in (1, 2, 3):
-        path = write_segment(site.cdc_raw, number, [[payload(number, b"%d" % number)]])
+        path = write_segment(agent_dir.cdc_raw, number, [[payload(number, b"%d" % number)]])
         for file in (path, path.with_name(f"{path.stem}_cdc.idx")):
             contents[f"cdc/node-1/archive/{file.name}"] = file.read_bytes()
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=503)
-        with running(site, settings) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        with running(agent_dir, settings) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             process.wait_until(
                 "the sentence",
                 lambda: "failed for CommitLog-7-1.log" in str(process.health()),
@@ -138,17 +145,17 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
             assert "3 finished segments" in health.sentences["transfer"]
             assert health.sentences["cdc_raw"].endswith("is followed")
         # Leaving the block has killed it.
-        assert values(site) == ["1", "2", "3"]
+        assert values(agent_dir) == ["1", "2", "3"]
         assert len(list(upload.iterdir())) == 6
         proxy.plan = None
-        with running(site, settings) as process:
+        with running(agent_dir, settings) as process:
             process.wait_until("the last upload", lambda: not list(upload.iterdir()), DEADLINE_S)
             process.wait_until(
                 "the health", lambda: (now := process.health()) is not None and now.ok, DEADLINE_S
             )
             assert process.stop() == 0
     assert {name: server.content("archive", name) for name in server.names("archive")} == contents
-    assert values(site) == ["1", "2", "3"]
+    assert values(agent_dir) == ["1", "2", "3"]
 
 
 def gauge(process: AgentProcess, name: str) -> float | None:
@@ -158,18 +165,18 @@ def gauge(process: AgentProcess, name: str) -> float | None:
 
 
 def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = [write_segment(site.cdc_raw, n, [[payload(n, b"%d" % n)]]) for n in (1, 2, 3, 4)]
-    one_bytes = sum(len(f.read_bytes()) for f in site.cdc_raw.iterdir()) // len(paths)
+    paths = [write_segment(agent_dir.cdc_raw, n, [[payload(n, b"%d" % n)]]) for n in (1, 2, 3, 4)]
+    one_bytes = sum(len(f.read_bytes()) for f in agent_dir.cdc_raw.iterdir()) // len(paths)
     bounded = {**SETTINGS, "commit.log.transfer.backlog.max.bytes": str(2 * one_bytes)}
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=503)
-        with running(site, bounded) as process:
+        with running(agent_dir, bounded) as process:
             process.wait_until(
                 "every event",
-                lambda: site.events.exists() and values(site) == ["1", "2", "3", "4"],
+                lambda: agent_dir.events.exists() and values(agent_dir) == ["1", "2", "3", "4"],
                 DEADLINE_S,
             )
             said = ("2 finished segments are in cdc_raw in all", "failed for CommitLog-7-1.log")
@@ -190,68 +197,68 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
             assert gauge(process, "cdc_transfer_backlog_limit_bytes") == 2 * one_bytes
             assert gauge(process, "cdc_transfer_up") == 0
             # A segment that comes meanwhile is read like any other.
-            write_segment(site.cdc_raw, 5, [[payload(5, b"5")]])
-            process.wait_until("the next event", lambda: values(site)[4:] == ["5"], DEADLINE_S)
+            write_segment(agent_dir.cdc_raw, 5, [[payload(5, b"5")]])
+            process.wait_until("the next event", lambda: values(agent_dir)[4:] == ["5"], DEADLINE_S)
             proxy.plan = None
-            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             process.wait_until(
                 "the last upload", lambda: len(server.names("archive")) == 10, DEADLINE_S
             )
             assert process.stop() == 0
-    assert values(site) == ["1", "2", "3", "4", "5"]
+    assert values(agent_dir) == ["1", "2", "3", "4", "5"]
 
 
 def test_quarantined_segments_are_there_and_come_back_on_another_disk(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change of a table that nobody knows; then its schema is known, and the disk another."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     settings = {**SETTINGS, "segment.blocked.timeout.ms": "0"}
-    path = write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     log, idx = path.name, f"{path.stem}_cdc.idx"
     content = path.read_bytes()
     prefix = "cdc/node-1/error"
-    with running(site, settings) as process:
+    with running(agent_dir, settings) as process:
         process.wait_until(
             "the upload",
             lambda: set(server.names("archive")) == {f"{prefix}/{log}", f"{prefix}/{idx}"},
             DEADLINE_S,
         )
-        error = site.relocation / "error"
+        error = agent_dir.relocation / "error"
         process.wait_until("the file to go", lambda: not (error / log).exists(), DEADLINE_S)
         assert process.stop() == 0
     assert server.content("archive", f"{prefix}/{log}") == content
-    configuration = site.configuration(settings)
+    configuration = agent_dir.configuration(settings)
     (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
     assert (listed["remote"], listed["size_bytes"]) == (f"gs://archive/{prefix}", None)
     assert f"gs://archive/{prefix}" in agent("quarantine", "list", "--config", configuration).output
 
     shutil.rmtree(error)
-    site.schema.write_text(
+    agent_dir.schema.write_text(
         SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
     )
     again = {**settings, "commit.log.error.reprocessing.enabled": "true"}
     archive = {f"cdc/node-1/archive/{name}" for name in (log, idx)}
-    with running(site, again) as process:
+    with running(agent_dir, again) as process:
         process.wait_until(
             "it in the archive", lambda: set(server.names("archive")) == archive, DEADLINE_S
         )
         assert process.stop() == 0
-    assert values(site) == ["a", "a", "b"]
+    assert values(agent_dir) == ["a", "a", "b"]
     assert server.content("archive", f"cdc/node-1/archive/{log}") == content
     assert "Nothing is quarantined" in agent("quarantine", "list", "--config", configuration).output
 
 
 def test_a_segment_that_was_sent_is_discarded_there_too(
-    site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    error = site.relocation / "error"
+    error = agent_dir.relocation / "error"
     error.mkdir()
     name = "CommitLog-7-1.log"
     (error / f"{name}.remote").write_text("gs://archive/cdc/node-1/error\n")
     server.put("archive", f"cdc/node-1/error/{name}", b"segment")
-    configuration = site.configuration(SETTINGS)
+    configuration = agent_dir.configuration(SETTINGS)
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=403)

@@ -8,7 +8,7 @@ import pytest
 from sidecar.properties.secrets import is_secret_name
 from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
@@ -31,14 +31,14 @@ PAGES = (
 )
 
 
-def settings(site: Site) -> dict[str, str]:
+def settings(agent_dir: AgentDir) -> dict[str, str]:
     """Every property that holds a secret, by its type or by its name."""
     authority = Authority()
-    trust = authority.truststore(site.folder / "trust.p12", secret(1))
-    key = authority.signed("client").pkcs12(site.folder / "key.p12", secret(2))
-    token = site.folder / "token"
+    trust = authority.truststore(agent_dir.folder / "trust.p12", secret(1))
+    key = authority.signed("client").pkcs12(agent_dir.folder / "key.p12", secret(2))
+    token = agent_dir.folder / "token"
     token.write_text(secret(3))
-    stores = site.folder / "ssl.properties"
+    stores = agent_dir.folder / "ssl.properties"
     stores.write_text(
         f"trustStore.location={trust}\ntrustStore.password={secret(1)}\n"
         f"keyStore.location={key}\nkeyStore.password={secret(2)}\n"
@@ -59,7 +59,7 @@ def settings(site: Site) -> dict[str, str]:
         "cassandra.ssl.enabled": "true",
         "cassandra.ssl.config.path": str(stores),
         "cassandra.ssl.key.password": secret(2),
-        "commit.log.keystore.path": str(site.folder / "no.keystore"),
+        "commit.log.keystore.path": str(agent_dir.folder / "no.keystore"),
         "commit.log.keystore.password": secret(8),
         "commit.log.keystore.key.password": secret(9),
         "kafka.producer.bootstrap.servers": NOWHERE,
@@ -91,9 +91,11 @@ def settings(site: Site) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("asks_the_node", [False, True], ids=["broker-away", "node-away"])
-def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: bool) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
-    changes = {**site.settings(), **settings(site)}
+def test_a_running_agent_shows_none(
+    agent_dir: AgentDir, tmp_path: Path, asks_the_node: bool
+) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
+    changes = {**agent_dir.settings(), **settings(agent_dir)}
     if asks_the_node:
         del changes["schema.file"]
         changes |= {"cassandra.hosts": "127.0.0.1", "cassandra.port": "9"}
@@ -117,7 +119,7 @@ def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: b
     log = (tmp_path / "process" / "agent.log").read_bytes()
     assert b"starting" in log
     assert marks(log) == []
-    for written in (site.offsets, site.relocation):
+    for written in (agent_dir.offsets, agent_dir.relocation):
         for file in written.rglob("*"):
             assert not file.is_file() or marks(file.read_bytes()) == [], file
 
@@ -132,9 +134,9 @@ def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: b
         ("check",),
     ],
 )
-def test_a_command_shows_none(site: Site, command: tuple[str, ...]) -> None:
-    changes: dict[str, str | None] = {**settings(site)}
-    done = agent("--debug", *command, "--config", site.configuration(changes))
+def test_a_command_shows_none(agent_dir: AgentDir, command: tuple[str, ...]) -> None:
+    changes: dict[str, str | None] = {**settings(agent_dir)}
+    done = agent("--debug", *command, "--config", agent_dir.configuration(changes))
     assert done.output + done.errors
     assert marks((done.output + done.errors).encode()) == []
 
@@ -156,17 +158,17 @@ def test_a_command_shows_none(site: Site, command: tuple[str, ...]) -> None:
     ],
     ids=lambda changes: "-".join(changes),
 )
-def test_a_mistake_shows_none(site: Site, changes: dict[str, str | None]) -> None:
+def test_a_mistake_shows_none(agent_dir: AgentDir, changes: dict[str, str | None]) -> None:
     """Whatever is wrong beside a secret, or with it."""
-    path = site.configuration({**settings(site), **changes})
+    path = agent_dir.configuration({**settings(agent_dir), **changes})
     done = agent("--debug", "config", "check", "--config", path)
     assert done.exit_code == 2
     assert marks((done.output + done.errors).encode()) == []
 
 
-def test_every_secret_of_a_producer_is_marked(site: Site) -> None:
+def test_every_secret_of_a_producer_is_marked(agent_dir: AgentDir) -> None:
     """So that one that comes with a new client is not forgotten; PEM keys have a test of theirs."""
-    set_here = {name.removeprefix("kafka.producer.") for name in settings(site)}
+    set_here = {name.removeprefix("kafka.producer.") for name in settings(agent_dir)}
     in_pem = {"sasl.oauthbearer.assertion.private.key.pem", "ssl.key.pem", "ssl.keystore.key"}
     secrets = {name for name in KNOWN if is_secret_name(name)}
     assert secrets - set_here - in_pem == {"sasl.password"}

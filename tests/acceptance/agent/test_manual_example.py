@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.debezium_manual import MANUAL_EXAMPLE
 from tests.support.fake_registry import FakeRegistry
 from tests.support.running_agent import DEADLINE_S, is_drained
@@ -30,38 +30,38 @@ def schema_path(number: int) -> str:
     return f"/schemas/ids/{number}"
 
 
-def test_the_example_delivers(site: Site) -> None:
+def test_the_example_delivers(agent_dir: AgentDir) -> None:
     for number in (1, 2):
-        write_segment(site.cdc_raw, number, [[payload(number, b"v%d" % number)]])
-    yaml = site.folder / "cassandra.yaml"
+        write_segment(agent_dir.cdc_raw, number, [[payload(number, b"v%d" % number)]])
+    yaml = agent_dir.folder / "cassandra.yaml"
     yaml.write_text(
-        f"cluster_name: 'Orders'\ncdc_enabled: true\ncdc_raw_directory: {site.cdc_raw}\n"
-        f"commitlog_directory: {site.folder}\n"
+        f"cluster_name: 'Orders'\ncdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n"
+        f"commitlog_directory: {agent_dir.folder}\n"
     )
-    example = site.folder / "manual.properties"
+    example = agent_dir.folder / "manual.properties"
     example.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
     with FakeRegistry() as registry:
-        place = site.folder / "place.properties"
+        place = agent_dir.folder / "place.properties"
         settings = {
-            "commit.log.relocation.dir": site.relocation,
-            "offset.backing.store.dir": site.offsets,
+            "commit.log.relocation.dir": agent_dir.relocation,
+            "offset.backing.store.dir": agent_dir.offsets,
             "sink": "file",
-            "file.path": site.events,
-            "schema.file": site.schema,
+            "file.path": agent_dir.events,
+            "schema.file": agent_dir.schema,
             "key.converter.schema.registry.url": registry.url,
             "value.converter.schema.registry.url": registry.url,
         }
         place.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         files = ["--config", str(example), "--config", str(place)]
-        with AgentProcess(files, site.folder / "agent.log", preferred_port=0) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        with AgentProcess(files, agent_dir.folder / "agent.log", preferred_port=0) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             assert process.stop() == 0
-        lines = [json.loads(line) for line in site.events.read_text().splitlines()]
+        lines = [json.loads(line) for line in agent_dir.events.read_text().splitlines()]
         assert [line["topic"] for line in lines] == ["test_prefix.ks.t"] * 2
         assert set(registry.subjects) == {"test_prefix.ks.t-key", "test_prefix.ks.t-value"}
         values = [decoded(line["value"], registry) for line in lines]
     assert [value["after"]["v"]["value"] for value in values] == ["v1", "v2"]
     assert {value["source"]["cluster"] for value in values} == {"Orders"}
-    log = (site.folder / "agent.log").read_text()
+    log = (agent_dir.folder / "agent.log").read_text()
     for name in ("connector.name", "latest.commit.log.only"):
         assert f"`{name}` ({example}:" in log

@@ -10,25 +10,25 @@ from functools import partial
 import pytest
 
 from tests.oracle.writer import segment
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.delivered_events import delivered
 from tests.support.running_agent import DEADLINE_S, running
 
 
-def topics(site: Site) -> list[str]:
-    return [json.loads(line)["topic"] for line in site.events.read_bytes().splitlines()]
+def topics(agent_dir: AgentDir) -> list[str]:
+    return [json.loads(line)["topic"] for line in agent_dir.events.read_bytes().splitlines()]
 
 
 @pytest.mark.parametrize("name", ["topic.prefix", "kafka.topic.prefix"])
-def test_topics_begin_with_the_prefix(site: Site, name: str) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    delivered(site, {"topic.prefix": None, name: "orders-2"})
-    assert topics(site) == ["orders-2.ks.t"]
+def test_topics_begin_with_the_prefix(agent_dir: AgentDir, name: str) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    delivered(agent_dir, {"topic.prefix": None, name: "orders-2"})
+    assert topics(agent_dir) == ["orders-2.ks.t"]
 
 
-def test_http_is_served_on_its_port(site: Site) -> None:
+def test_http_is_served_on_its_port(agent_dir: AgentDir) -> None:
     """It is set on the command line, over the file."""
-    with running(site) as process:
+    with running(agent_dir) as process:
         assert f"http.port={process.url.rpartition(':')[2]}" in process.command
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
         with urllib.request.urlopen(f"{process.url}/ping", timeout=60) as answer:
@@ -36,37 +36,37 @@ def test_http_is_served_on_its_port(site: Site) -> None:
         assert process.stop() == 0
 
 
-def test_without_post_processing_segments_are_kept_whatever_the_class(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
+def test_without_post_processing_segments_are_kept_whatever_the_class(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     blackhole = "io.debezium.connector.cassandra.BlackHoleCommitLogTransfer"
     delivered(
-        site,
+        agent_dir,
         {
             "commit.log.transfer.class": blackhole,
             "commit.log.post.processing.enabled": "false",
         },
     )
-    assert (site.relocation / "archive" / path.name).exists()
+    assert (agent_dir.relocation / "archive" / path.name).exists()
 
 
-def test_the_latest_log_only_is_no_reason_to_lose_the_others(site: Site) -> None:
+def test_the_latest_log_only_is_no_reason_to_lose_the_others(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
-        write_segment(site.cdc_raw, number, [[payload(number)]])
-    log = delivered(site, {"latest.commit.log.only": "true"})
-    assert len(topics(site)) == 3
+        write_segment(agent_dir.cdc_raw, number, [[payload(number)]])
+    log = delivered(agent_dir, {"latest.commit.log.only": "true"})
+    assert len(topics(agent_dir)) == 3
     assert "`latest.commit.log.only`" in log
     assert "the agent reads all segments" in log
 
 
 @pytest.mark.parametrize(("interval_ms", "is_saved"), [("0", True), ("3600000", False)])
 def test_progress_is_saved_no_more_often_than_asked_for(
-    site: Site, interval_ms: str, is_saved: bool
+    agent_dir: AgentDir, interval_ms: str, is_saved: bool
 ) -> None:
     """A segment that is still written is delivered up to its index, and the agent is killed."""
-    path = write_segment(site.cdc_raw, 1, [[payload(1)], [payload(2)]], idx=None)
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)], [payload(2)]], idx=None)
     index = path.with_name(f"{path.stem}_cdc.idx")
     ends = (len(segment([[payload(1)]], 7, 1)), path.stat().st_size)
-    stored = site.offsets / "segment_offset.properties"
+    stored = agent_dir.offsets / "segment_offset.properties"
     changes = {"offset.flush.interval.ms": interval_ms}
 
     def text() -> str:
@@ -75,26 +75,26 @@ def test_progress_is_saved_no_more_often_than_asked_for(
     def is_stored_anew(before: str) -> bool:
         return path.name in text() and text() != before
 
-    with running(site, changes) as process:
+    with running(agent_dir, changes) as process:
         for count, end in enumerate(ends, start=1):
             before = text()
             index.write_text(f"{end}\n")
-            process.wait_until("the event", partial(has_events, site, count), DEADLINE_S)
+            process.wait_until("the event", partial(has_events, agent_dir, count), DEADLINE_S)
             if count == 1 or is_saved:
                 # The first progress is saved at once, whatever the interval is.
                 process.wait_until("the save", partial(is_stored_anew, before), DEADLINE_S)
     # It is killed now.
     index.write_text(f"{ends[-1]}\nCOMPLETED\n")
-    delivered(site, changes)
-    assert has_events(site, 2 if is_saved else 3)
+    delivered(agent_dir, changes)
+    assert has_events(agent_dir, 2 if is_saved else 3)
 
 
-def has_events(site: Site, count: int) -> bool:
-    return site.events.exists() and len(topics(site)) == count
+def has_events(agent_dir: AgentDir, count: int) -> bool:
+    return agent_dir.events.exists() and len(topics(agent_dir)) == count
 
 
-def test_tags_are_parts_of_the_names_of_beans(site: Site) -> None:
-    with running(site, {"custom.metric.tags": "env=lab, team=data base"}) as process:
+def test_tags_are_parts_of_the_names_of_beans(agent_dir: AgentDir) -> None:
+    with running(agent_dir, {"custom.metric.tags": "env=lab, team=data base"}) as process:
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
         (name,) = (name for name in names(process.url) if "context=streaming" in name)
         assert {"env=lab", "team=data base", "server=demo"} <= set(name.split(":")[1].split(","))

@@ -19,7 +19,7 @@ from commitlog import Schema
 from examples.agent_process import AgentProcess
 from sidecar.errors import RefusedError, UnavailableError
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
@@ -55,8 +55,8 @@ def eventually(ask: Callable[[], Answer], *passing: type[Exception]) -> Answer:
             time.sleep(0.2)
 
 
-def configuration(node: CassandraNode, site: Site, password: str = "cassandra") -> Path:
-    return site.configuration(
+def configuration(node: CassandraNode, agent_dir: AgentDir, password: str = "cassandra") -> Path:
+    return agent_dir.configuration(
         {
             "schema.file": None,
             "node.id": None,
@@ -110,8 +110,10 @@ def test_the_node_says_who_it_is_and_which_tables_it_has(
         link.close()
 
 
-def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: Site) -> None:
-    file = site.folder / "application.conf"
+def test_the_java_drivers_file_is_enough_to_reach_it(
+    node: CassandraNode, agent_dir: AgentDir
+) -> None:
+    file = agent_dir.folder / "application.conf"
     file.write_text(
         f"""datastax-java-driver {{
           basic.contact-points = ["{node.address.host}:{node.address.cql_port}"]
@@ -120,7 +122,7 @@ def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: 
           }}
         }}"""
     )
-    path = site.configuration({"schema.file": None, "cassandra.driver.config.file": str(file)})
+    path = agent_dir.configuration({"schema.file": None, "cassandra.driver.config.file": str(file)})
     link = node_connection(load_config([path]))
     try:
         facts = eventually(link.facts, RefusedError, UnavailableError)
@@ -130,7 +132,7 @@ def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: 
 
 
 def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
-    node: CassandraNode, site: Site
+    node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
@@ -139,27 +141,29 @@ def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
         connection(node, "wrong").facts()
     with pytest.raises(RefusedError, match="a client without credentials"):
         NodeConnection(NodeAddress([node.address.host], node.address.cql_port)).facts()
-    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
+    done = agent("--config", configuration(node, agent_dir, "wrong"), *ENDS)
     assert done.exit_code == 4
     assert "cassandra.password" in done.errors
     assert "Traceback" not in done.errors
     assert "wrong" not in done.errors
 
 
-def test_a_kept_schema_does_not_hide_wrong_credentials(node: CassandraNode, site: Site) -> None:
+def test_a_kept_schema_does_not_hide_wrong_credentials(
+    node: CassandraNode, agent_dir: AgentDir
+) -> None:
     """An operator changes the password in the file by mistake and restarts the agent, which has
     the schema of its last run."""
     link = connection(node)
     known = eventually(NodeSchema(link).fetch, RefusedError, UnavailableError)
-    SchemaHistory(site.offsets).save(known)
+    SchemaHistory(agent_dir.offsets).save(known)
     link.close()
-    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
+    done = agent("--config", configuration(node, agent_dir, "wrong"), *ENDS)
     assert done.exit_code == 4
     assert "cassandra.password" in done.errors
     assert "Traceback" not in done.errors
 
 
-def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
+def test_check_tells_of_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
     link.rows(
@@ -169,7 +173,7 @@ def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
     link.rows("CREATE TABLE IF NOT EXISTS checked.t (k int PRIMARY KEY) WITH cdc = true")
     host_id = link.facts().host_id
     link.close()
-    done = agent("check", "--config", configuration(node, site))
+    done = agent("check", "--config", configuration(node, agent_dir))
     assert done.exit_code == 0, done.output
     assert "fault" not in done.output
     assert f"host id {host_id}, cluster lab" in done.output
@@ -180,12 +184,12 @@ def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
 
 
 def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
-    node: CassandraNode, site: Site
+    node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
     link.close()
-    path = site.configuration(
+    path = agent_dir.configuration(
         {
             "schema.file": None,
             "node.id": None,
@@ -197,7 +201,7 @@ def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
             "cassandra.password": "cassandra",
         }
     )
-    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
 
         def follows() -> bool:
             health = process.health()
@@ -212,12 +216,12 @@ def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
 
 
 def test_the_grant_that_health_prints_resolves_the_condition(
-    node: CassandraNode, site: Site
+    node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
     link.rows("CREATE ROLE IF NOT EXISTS cdc WITH PASSWORD = 'secret' AND LOGIN = true")
-    path = site.configuration(
+    path = agent_dir.configuration(
         {
             "schema.file": None,
             "node.id": None,
@@ -229,7 +233,7 @@ def test_the_grant_that_health_prints_resolves_the_condition(
             "cassandra.password": "secret",
         }
     )
-    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
 
         def quota_condition() -> list[str]:
             """Its remedy, while it exists."""
@@ -243,15 +247,15 @@ def test_the_grant_that_health_prints_resolves_the_condition(
         assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
         link.rows(grant)
         process.wait_until("its end", lambda: not quota_condition(), DEADLINE_S)
-        log = site.folder / "agent.log"
+        log = agent_dir.folder / "agent.log"
         resolved = "condition resolved: cdc_raw_quota_unknown"
         process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
         assert process.stop() == 0
     link.close()
 
 
-def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:
-    path = configuration(node, site, "wrong")
+def test_check_names_every_fault_with_its_remedy(node: CassandraNode, agent_dir: AgentDir) -> None:
+    path = configuration(node, agent_dir, "wrong")
     done = agent(
         "check",
         "--config",
@@ -261,7 +265,7 @@ def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site
         "--set",
         "kafka.producer.bootstrap.servers=127.0.0.1:1",
         "--set",
-        f"offset.backing.store.dir={site.folder / 'none'}",
+        f"offset.backing.store.dir={agent_dir.folder / 'none'}",
     )
     assert done.exit_code == 1
     faults = [line for line in done.output.splitlines() if line.startswith("fault")]
@@ -270,7 +274,9 @@ def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site
     assert sorted(line.split()[1] for line in faults[1:]) == ["broker:", "node:"]
 
 
-def test_the_grants_that_check_prints_resolve_its_findings(node: CassandraNode, site: Site) -> None:
+def test_the_grants_that_check_prints_resolve_its_findings(
+    node: CassandraNode, agent_dir: AgentDir
+) -> None:
     """Each right that is missing has its statement, with the name of the role."""
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
@@ -284,7 +290,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(node: CassandraNode, 
         'CREATE TABLE IF NOT EXISTS "Rights"."B" (k int PRIMARY KEY) WITH cdc = true',
     ):
         link.rows(statement)
-    path = site.configuration(
+    path = agent_dir.configuration(
         {
             "schema.file": None,
             "node.id": None,

@@ -10,48 +10,55 @@ from typing import ClassVar
 import pytest
 
 from tests.support.agent_command import agent
-from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.support.agent_directory import (
+    OTHER_ID,
+    SCHEMA,
+    TABLE_ID,
+    AgentDir,
+    payload,
+    write_segment,
+)
 from tests.support.record.plan import FIXTURES
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 
-def test_segments_become_events_and_leave(site: Site) -> None:
+def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
-        write_segment(site.cdc_raw, number, [[payload(n, b"%d" % number) for n in range(50)]])
-    node = site.folder / "cassandra.yaml"
+        write_segment(agent_dir.cdc_raw, number, [[payload(n, b"%d" % number) for n in range(50)]])
+    node = agent_dir.folder / "cassandra.yaml"
     node.write_text(
-        f"cdc_enabled: true\ncdc_raw_directory: {site.cdc_raw}\ncdc_total_space: 20GiB\n"
+        f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\ncdc_total_space: 20GiB\n"
     )
-    with running(site, {"cassandra.config": str(node)}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir, {"cassandra.config": str(node)}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         health = process.health()
         assert health is not None
         assert health.ok, health.sentences
         assert process.stop() == 0
-    assert values(site) == ["1"] * 50 + ["2"] * 50 + ["3"] * 50
-    shown = agent("offsets", "show", "--json", "--config", site.configuration()).output
+    assert values(agent_dir) == ["1"] * 50 + ["2"] * 50 + ["3"] * 50
+    shown = agent("offsets", "show", "--json", "--config", agent_dir.configuration()).output
     assert set(json.loads(shown)["segments"].values()) == {"COMPLETED"}
     assert json.loads(shown)["node_id"] == "node-1"
 
 
-def test_counters_are_published_when_that_is_asked_for(site: Site) -> None:
+def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> None:
     """What a leader's shard grew by is known from one segment to the next."""
     recording = FIXTURES / "5.0" / "counter-shards" / "node1"
-    site.schema.write_text((recording / "schema.cql").read_text())
+    agent_dir.schema.write_text((recording / "schema.cql").read_text())
     (packed,) = recording.glob("*.log.gz")
     segment = gzip.decompress(packed.read_bytes())
     for changes, is_published in (({}, False), ({"counter.events": "shards"}, True)):
-        path = site.cdc_raw / packed.stem
+        path = agent_dir.cdc_raw / packed.stem
         path.write_bytes(segment)
         path.with_name(f"{path.stem}_cdc.idx").write_text(f"{len(segment)}\nCOMPLETED\n")
-        offsets = site.folder / f"offsets-{is_published}"
+        offsets = agent_dir.folder / f"offsets-{is_published}"
         offsets.mkdir()
         # The table that fills the recording's segments is in no schema.
         settings = {"segment.blocked.timeout.ms": "0", "offset.backing.store.dir": str(offsets)}
-        with running(site, {**changes, **settings}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        with running(agent_dir, {**changes, **settings}) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             assert process.stop() == 0
-        lines = site.events.read_bytes().splitlines() if site.events.exists() else []
+        lines = agent_dir.events.read_bytes().splitlines() if agent_dir.events.exists() else []
         shards = [
             shard
             for line in lines
@@ -62,32 +69,32 @@ def test_counters_are_published_when_that_is_asked_for(site: Site) -> None:
     assert any("delta" in shard for shard in shards)
 
 
-def test_a_restart_repeats_nothing_that_was_acknowledged(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
-    with running(site) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+def test_a_restart_repeats_nothing_that_was_acknowledged(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
+    with running(agent_dir) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
     # The node links a finished segment again when it replays its log.
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
-    write_segment(site.cdc_raw, 2, [[payload(1, b"b")]])
-    with running(site) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
+    write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"b")]])
+    with running(agent_dir) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a", "b"]
+    assert values(agent_dir) == ["a", "b"]
 
 
-def test_finished_segments_are_kept_when_that_is_asked_for(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
+def test_finished_segments_are_kept_when_that_is_asked_for(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     content = path.read_bytes()
-    with running(site, {"commit.log.transfer.class": "archive"}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir, {"commit.log.transfer.class": "archive"}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert (site.relocation / "archive" / path.name).read_bytes() == content
+    assert (agent_dir.relocation / "archive" / path.name).read_bytes() == content
 
 
-def test_a_table_that_comes_late_is_waited_for(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
-    with running(site) as process:
+def test_a_table_that_comes_late_is_waited_for(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    with running(agent_dir) as process:
         process.wait_until(
             "the hold",
             lambda: (
@@ -99,36 +106,38 @@ def test_a_table_that_comes_late_is_waited_for(site: Site) -> None:
         health = process.health()
         assert health is not None
         assert not health.ok
-        assert not is_drained(site)
-        site.schema.write_text(
+        assert not is_drained(agent_dir)
+        agent_dir.schema.write_text(
             SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
         )
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a", "b"]
+    assert values(agent_dir) == ["a", "b"]
 
 
-def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(site: Site) -> None:
+def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(
+    agent_dir: AgentDir,
+) -> None:
     path = write_segment(
-        site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"bad"), payload(3, b"c")]]
+        agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"bad"), payload(3, b"c")]]
     )
     path.write_bytes(path.read_bytes().replace(b"bad", b"BAD"))
-    with running(site) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a", "c"]
-    error = site.relocation / "error"
+    assert values(agent_dir) == ["a", "c"]
+    error = agent_dir.relocation / "error"
     assert (error / path.name).exists()
     assert json.loads((error / f"{path.name}.reason.json").read_bytes())["ranges"]
 
 
-def test_a_stop_while_waiting_is_a_stop(site: Site) -> None:
+def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
     changes = {
         "schema.file": None,
         "cassandra.hosts": "127.0.0.1",
         "cassandra.port": "1",
     }
-    with running(site, changes) as process:
+    with running(agent_dir, changes) as process:
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
         process.wait_until(
             "the sentence",
@@ -140,28 +149,28 @@ def test_a_stop_while_waiting_is_a_stop(site: Site) -> None:
 
 
 def test_events_go_through_a_function_of_the_user(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It masks, and when it fails nothing more is sent."""
-    (site.folder / "rules.py").write_text(
+    (agent_dir.folder / "rules.py").write_text(
         "def mask(event):\n"
         "    if b'\"bad\"' in event.value:\n"
         "        raise ValueError('what is this')\n"
         "    return event._replace(value=event.value.replace(b'\"a\"', b'\"*\"'))\n"
     )
-    monkeypatch.setenv("PYTHONPATH", f"{site.folder}:{os.environ.get('PYTHONPATH', '')}")
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
+    monkeypatch.setenv("PYTHONPATH", f"{agent_dir.folder}:{os.environ.get('PYTHONPATH', '')}")
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
     settings = {"event.transform": "rules:mask", "event.cells": "false"}
-    with running(site, settings) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir, settings) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["*", "b"]
-    write_segment(site.cdc_raw, 2, [[payload(3, b"bad")]])
-    outcome = agent("--config", site.configuration(settings))
+    assert values(agent_dir) == ["*", "b"]
+    write_segment(agent_dir.cdc_raw, 2, [[payload(3, b"bad")]])
+    outcome = agent("--config", agent_dir.configuration(settings))
     assert outcome.exit_code == 1
     assert "`event.transform` failed for an event of demo.ks.t: ValueError" in outcome.errors
-    assert values(site) == ["*", "b"]
-    assert not is_drained(site)
+    assert values(agent_dir) == ["*", "b"]
+    assert not is_drained(agent_dir)
 
 
 class Collector(BaseHTTPRequestHandler):
@@ -179,17 +188,17 @@ class Collector(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def test_spans_reach_a_collector(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_reach_a_collector(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> None:
     collector = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
     thread = threading.Thread(target=collector.serve_forever)
     thread.start()
     endpoint = f"http://127.0.0.1:{collector.server_address[1]}"
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     try:
-        with running(site, {"tracing.enabled": "true"}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        with running(agent_dir, {"tracing.enabled": "true"}) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             assert process.stop() == 0
     finally:
         collector.shutdown()
@@ -198,5 +207,5 @@ def test_spans_reach_a_collector(site: Site, monkeypatch: pytest.MonkeyPatch) ->
     told = b"".join(Collector.bodies)
     for word in (b"cdc-sidecar-cassandra", b"segment", b"batch", b"CommitLog-7-1.log"):
         assert word in told
-    (line,) = site.events.read_bytes().splitlines()
+    (line,) = agent_dir.events.read_bytes().splitlines()
     assert json.loads(line)["headers"]["traceparent"].startswith("00-")

@@ -9,7 +9,7 @@ import pytest
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets import FORMAT_VERSION, PropertiesStore, decode, encode
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 OLD = Path(__file__).parent / "state-0.1.0" / "cassandra"
 NAME = "segment_offset.properties"
@@ -70,9 +70,9 @@ def test_the_prefix_of_the_previous_copy_counts_too(tmp_path: Path) -> None:
         PropertiesStore(tmp_path, NAME, "other").load()
 
 
-def test_a_changed_prefix_is_refused_with_two_ways_on(site: Site) -> None:
-    PropertiesStore(site.offsets, NAME, "demo").save(VALUES)
-    path = site.configuration({"topic.prefix": "other"})
+def test_a_changed_prefix_is_refused_with_two_ways_on(agent_dir: AgentDir) -> None:
+    PropertiesStore(agent_dir.offsets, NAME, "demo").save(VALUES)
+    path = agent_dir.configuration({"topic.prefix": "other"})
     for command in (("config", "check"), ("run",)):
         done = agent(*command, "--config", path)
         assert done.exit_code == 2
@@ -84,12 +84,12 @@ def test_a_changed_prefix_is_refused_with_two_ways_on(site: Site) -> None:
     assert agent("config", "check", "--config", path).exit_code == 0
     shown = agent("offsets", "show", "--json", "--config", path)
     assert '"COMPLETED"' in shown.output
-    back = agent("config", "check", "--config", site.configuration())
+    back = agent("config", "check", "--config", agent_dir.configuration())
     assert back.exit_code == 2
 
 
-def test_a_changed_prefix_can_be_reset(site: Site) -> None:
-    PropertiesStore(site.offsets, NAME, "demo").save(VALUES)
-    path = site.configuration({"topic.prefix": "other"})
+def test_a_changed_prefix_can_be_reset(agent_dir: AgentDir) -> None:
+    PropertiesStore(agent_dir.offsets, NAME, "demo").save(VALUES)
+    path = agent_dir.configuration({"topic.prefix": "other"})
     assert agent("offsets", "reset", "--config", path).exit_code == 0
     assert agent("config", "check", "--config", path).exit_code == 0

@@ -6,7 +6,7 @@ import urllib.request
 from pathlib import Path
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.agent_health import health
 
 DEADLINE_S = 120.0
@@ -16,28 +16,28 @@ def codes(process: AgentProcess) -> set[str]:
     return {each["code"] for each in health(process)[1]["conditions"]}
 
 
-def wrong_site(tmp_path: Path) -> tuple[Site, Path]:
+def wrong_site(tmp_path: Path) -> tuple[AgentDir, Path]:
     """Lists that match nothing, and a node that uses another directory."""
-    site = Site(tmp_path)
+    agent_dir = AgentDir(tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     yaml = tmp_path / "cassandra.yaml"
     yaml.write_text(f"cdc_enabled: true\ncdc_raw_directory: {other}\n")
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
-    path = site.configuration(
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    path = agent_dir.configuration(
         {
             "cassandra.config": str(yaml),
             "table.include.list": "ks.orders",
             "field.exclude.list": "ks.t.secret",
         }
     )
-    return site, path
+    return agent_dir, path
 
 
 def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_its_end(
     tmp_path: Path,
 ) -> None:
-    site, path = wrong_site(tmp_path)
+    agent_dir, path = wrong_site(tmp_path)
     expected = {"cdc_raw_directory_differs", "no_table_published", "list_entry_unmatched"}
     log = tmp_path / "agent.log"
     with AgentProcess(["--config", str(path)], log, 0) as process:
@@ -64,14 +64,16 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
     last = [line for line in log.read_text().splitlines() if "WARNING" in line][-3:]
     assert all("the agent stops and a condition still exists" in line for line in last)
     messages = " ".join(each["message"] for each in document["conditions"])
-    assert f"The node uses {tmp_path / 'other'} and the agent reads {site.cdc_raw}." in messages
+    assert (
+        f"The node uses {tmp_path / 'other'} and the agent reads {agent_dir.cdc_raw}." in messages
+    )
     assert "field.exclude.list: ks.t.secret: there is no such column" in messages
     assert "table.include.list: ks.orders: it matches no table" in messages
 
 
 def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    path = site.configuration()
+    agent_dir = AgentDir(tmp_path)
+    path = agent_dir.configuration()
     with AgentProcess(["--config", str(path)], tmp_path / "agent.log", 0) as process:
         process.wait_until(
             "the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"}, DEADLINE_S

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.files_place import Agent, Place
+from tests.acceptance.faults.filesystem_harness import Agent, FilesystemHarness
 from tests.acceptance.faults.process_use import Sampling, Use
 from tests.acceptance.faults.recorded import events_of, recording
 from tests.acceptance.faults.situation import situation
@@ -30,8 +30,8 @@ _LARGE_SEGMENTS = 12
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 def use_when_idle(agent: Agent) -> Use:
@@ -42,10 +42,10 @@ def use_when_idle(agent: Agent) -> Use:
     return samples.peak
 
 
-def remove_large_files(place: Place) -> None:
+def remove_large_files(harness: FilesystemHarness) -> None:
     """pytest keeps the directories of its last three runs."""
-    place.events.unlink()
-    shutil.rmtree(place.folder / "written", ignore_errors=True)
+    harness.events.unlink()
+    shutil.rmtree(harness.folder / "written", ignore_errors=True)
 
 
 @situation(
@@ -56,18 +56,18 @@ def remove_large_files(place: Place) -> None:
     health="`ok`",
     arrival="All events, once.",
 )
-def test_large_mutations(place: Place, report: Report) -> None:
-    place.schema.write_text(SCHEMA)
+def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
+    harness.schema.write_text(SCHEMA)
     settings = {"inflight.max.bytes": str(_WINDOW_BYTES)}
-    with place.running(settings) as agent:
+    with harness.running(settings) as agent:
         idle = use_when_idle(agent)
-        with Sampling(agent.pid, place.relocation / "error") as samples:
+        with Sampling(agent.pid, harness.relocation / "error") as samples:
             for number in range(1, _LARGE_SEGMENTS + 1):
                 rows = [payload(k, b"x" * (_MUTATION_BYTES - 200)) for k in range(3)]
-                put_written(place, [[row] for row in rows], segment_id=number)
+                put_written(harness, [[row] for row in rows], segment_id=number)
                 agent.wait_until(
                     "cdc_raw to be empty",
-                    lambda: not any(place.cdc_raw.glob("*.log")),
+                    lambda: not any(harness.cdc_raw.glob("*.log")),
                     _DEADLINE_S,
                 )
         agent.until_ok()
@@ -81,12 +81,12 @@ def test_large_mutations(place: Place, report: Report) -> None:
     assert peak.descriptors <= idle.descriptors + 4
     assert peak.threads <= idle.threads + 1
     growth.require_flat(resident_bytes=32 * _MIB)
-    assert place.recorded() == []
+    assert harness.recorded() == []
     # Each takes a few times 16 MiB in the reader.
-    expect_written(place, at_once=1)
-    assert len(place.expected) == 3 * _LARGE_SEGMENTS
-    report(replace(place.outcome(), growth=growth))
-    remove_large_files(place)
+    expect_written(harness, at_once=1)
+    assert len(harness.expected) == 3 * _LARGE_SEGMENTS
+    report(replace(harness.outcome(), growth=growth))
+    remove_large_files(harness)
 
 
 @situation(
@@ -97,41 +97,41 @@ def test_large_mutations(place: Place, report: Report) -> None:
     health="`ok`",
     arrival="All events, once.",
 )
-def test_backlog_of_ten_gigabytes(place: Place, report: Report) -> None:
-    free_bytes = shutil.disk_usage(place.folder).free
-    assert free_bytes >= _NEEDED_BYTES, f"{place.folder}: {free_bytes} bytes free; 20 GB needed"
+def test_backlog_of_ten_gigabytes(harness: FilesystemHarness, report: Report) -> None:
+    free_bytes = shutil.disk_usage(harness.folder).free
+    assert free_bytes >= _NEEDED_BYTES, f"{harness.folder}: {free_bytes} bytes free; 20 GB needed"
     found = recording("batches")
     copies = _SEGMENT_BYTES // found.chain_end()
-    _judge_repeated(place, copies)
+    _judge_repeated(harness, copies)
     count = _BACKLOG_BYTES // _SEGMENT_BYTES
     for segment_id in range(1, count + 1):
-        path = place.cdc_raw / f"CommitLog-7-{segment_id}.log"
+        path = harness.cdc_raw / f"CommitLog-7-{segment_id}.log"
         path.write_bytes(found.repeated(segment_id, copies, _SEGMENT_BYTES))
         path.with_name(f"{path.stem}_cdc.idx").write_text(f"{found.chain_end(copies)}\nCOMPLETED\n")
-        place.expected += found.events(segment_id, copies)
+        harness.expected += found.events(segment_id, copies)
     settings = {"inflight.max.bytes": str(_WINDOW_BYTES)}
-    with place.running(settings) as agent:
-        agent.until("the first events", lambda: place.events.exists())
-        with Sampling(agent.pid, place.relocation / "error") as samples:
+    with harness.running(settings) as agent:
+        agent.until("the first events", lambda: harness.events.exists())
+        with Sampling(agent.pid, harness.relocation / "error") as samples:
             agent.wait_until(
-                "cdc_raw to be empty", lambda: not any(place.cdc_raw.glob("*.log")), _DEADLINE_S
+                "cdc_raw to be empty", lambda: not any(harness.cdc_raw.glob("*.log")), _DEADLINE_S
             )
         agent.until_ok()
         assert agent.stop() == 0
     growth = samples.growth
     print(f"\n10 GB in {count} segments: peak {samples.peak}, {growth}")
     growth.require_flat(resident_bytes=32 * _MIB)
-    assert place.recorded() == []
-    report(replace(place.outcome(), growth=growth))
-    remove_large_files(place)
+    assert harness.recorded() == []
+    report(replace(harness.outcome(), growth=growth))
+    remove_large_files(harness)
 
 
-def _judge_repeated(place: Place, copies: int) -> None:
+def _judge_repeated(harness: FilesystemHarness, copies: int) -> None:
     """Cassandra's reader finds in a repeated segment what the row expects of each of them."""
     found = recording("batches")
-    path = place.folder / "CommitLog-7-77.log"
+    path = harness.folder / "CommitLog-7-77.log"
     path.write_bytes(found.repeated(77, copies, _SEGMENT_BYTES))
-    schema = place.folder / "judge.cql"
+    schema = harness.folder / "judge.cql"
     schema.write_text(found.schema)
     dump = dump_segments([path], schema)
     assert dump.errors == ()

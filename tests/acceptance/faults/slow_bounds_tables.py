@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.node_judge import Arrived, arrival_of
-from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace
 from tests.acceptance.faults.process_use import Sampling
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
@@ -27,7 +27,7 @@ _VALUE = "x" * 300
 _MIB = 1 << 20
 
 
-class BrokerRig(NodeRig):
+class PublishingNodeHarness(NodeHarness):
     """The agent publishes to a broker instead of a file."""
 
     def __init__(self, node: CassandraNode, broker: KafkaBroker, directory: Path) -> None:
@@ -64,11 +64,11 @@ def servers(tmp_path: Path) -> Iterator[tuple[CassandraNode, KafkaBroker]]:
         yield node, stack.enter_context(KafkaBroker(tmp_path / "kafka"))
 
 
-def write_round(rig: NodeRig, number: int) -> None:
+def write_round(harness: NodeHarness, number: int) -> None:
     """The same number of new rows in each table, table by table."""
     rows = [(number * _ROWS + row, f"{row} {_VALUE}") for row in range(_ROWS)]
     for table in range(_TABLES):
-        rig.insert(f"shop.t{table:03}", rows, "id, v")
+        harness.insert(f"shop.t{table:03}", rows, "id, v")
 
 
 @situation(
@@ -83,35 +83,35 @@ def test_hundred_tables(
     servers: tuple[CassandraNode, KafkaBroker], tmp_path: Path, report: Report
 ) -> None:
     node, broker = servers
-    rig = BrokerRig(node, broker, tmp_path / "rig")
+    harness = PublishingNodeHarness(node, broker, tmp_path / "rig")
     try:
-        keyspace(rig, "shop")
+        keyspace(harness, "shop")
         tables = [
             f"CREATE TABLE shop.t{table:03} (id int PRIMARY KEY, v text) WITH cdc = true"
             for table in range(_TABLES)
         ]
-        rig.change(*tables)
-        rig.start_agent()
+        harness.change(*tables)
+        harness.start_agent()
         # The first round makes the topics.
-        write_round(rig, 0)
-        rig.drain()
-        assert rig.agent.pid is not None
-        with Sampling(rig.agent.pid, rig.quarantine) as samples:
+        write_round(harness, 0)
+        harness.drain()
+        assert harness.agent.pid is not None
+        with Sampling(harness.agent.pid, harness.quarantine) as samples:
             for number in range(1, _ROUNDS + 1):
-                write_round(rig, number)
-            rig.drain()
-        rig.wait_for_status("ok")
+                write_round(harness, number)
+            harness.drain()
+        harness.wait_for_status("ok")
         growth = samples.growth
         print(f"\n100 tables: peak {samples.peak}, {growth}")
         growth.require_flat(resident_bytes=32 * _MIB)
-        assert rig.recorded() == {}
+        assert harness.recorded() == {}
         topics = {f"faults.shop.t{table:03}": _PARTITIONS for table in range(_TABLES)}
         assert broker.topics() == topics
-        rig.records = broker.consume_all()
-        used = {(record.topic, record.partition) for record in rig.records}
+        harness.records = broker.consume_all()
+        used = {(record.topic, record.partition) for record in harness.records}
         assert len(used) == _TABLES * _PARTITIONS
-        outcome = rig.outcome()
+        outcome = harness.outcome()
         assert outcome.expected == _TABLES * _ROWS * (_ROUNDS + 1)
         report(replace(outcome, growth=growth))
     finally:
-        rig.agent.end()
+        harness.agent.end()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.broker_site import BrokerSite, create_topics
+from tests.acceptance.faults.broker_harness import BrokerHarness, create_topics
 from tests.acceptance.faults.situation import outcome_of, situation
 from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
@@ -19,8 +19,8 @@ _FROZEN_S = 90
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> BrokerSite:
-    return BrokerSite(tmp_path / "site")
+def harness(tmp_path: Path) -> BrokerHarness:
+    return BrokerHarness(tmp_path / "harness")
 
 
 @situation(
@@ -30,21 +30,21 @@ def site(tmp_path: Path) -> BrokerSite:
     health="`failing` (`sink_unavailable`): the address and for how long",
     arrival="All events after the broker resumes.",
 )
-def test_a_frozen_broker(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_frozen_broker(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        create_topics(broker, site)
-        with site.running(broker.bootstrap):
-            site.feed()
-            site.wait_for_arrival(broker)
+        create_topics(broker, harness)
+        with harness.running(broker.bootstrap):
+            harness.feed()
+            harness.wait_for_arrival(broker)
             pid = broker.pid
             assert pid is not None
             os.kill(pid, signal.SIGSTOP)
             try:
-                site.feed_all()
-                site.wait_for_silence(_FROZEN_S)
+                harness.feed_all()
+                harness.wait_for_silence(_FROZEN_S)
             finally:
                 os.kill(pid, signal.SIGCONT)
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+            report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))
 
 
 @situation(
@@ -54,7 +54,7 @@ def test_a_frozen_broker(tmp_path: Path, site: BrokerSite, report: Report) -> No
     health="`failing` (`sink_unavailable`): nothing was acknowledged, and to look at the replicas",
     arrival="All events when enough replicas are in sync.",
 )
-def test_too_few_replicas(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_too_few_replicas(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     # A broker requires at most as many replicas in sync as a partition has.
     with KafkaBroker(tmp_path / "first", heap_mib=256) as first:
         second = KafkaBroker(tmp_path / "second", heap_mib=256, cluster_id=first.cluster_id)
@@ -62,15 +62,15 @@ def test_too_few_replicas(tmp_path: Path, site: BrokerSite, report: Report) -> N
         with second:
             wait_until(lambda: len(first.admin().list_topics(timeout=60).brokers) == 2, "both")
             config = {"min.insync.replicas": "2"}
-            create_topics(first, site, replicas=2, config=config)
-            with site.running(first.bootstrap):
-                site.feed()
-                site.wait_for_arrival(first)
+            create_topics(first, harness, replicas=2, config=config)
+            with harness.running(first.bootstrap):
+                harness.feed()
+                harness.wait_for_arrival(first)
                 second.kill()
-                site.feed_all()
-                site.wait_for_report("are enough replicas in sync?")
+                harness.feed_all()
+                harness.wait_for_report("are enough replicas in sync?")
                 second.start()
-                report(outcome_of(site.expected(), site.wait_for_arrival(first)))
+                report(outcome_of(harness.expected(), harness.wait_for_arrival(first)))
 
 
 @situation(
@@ -81,19 +81,19 @@ def test_too_few_replicas(tmp_path: Path, site: BrokerSite, report: Report) -> N
     health="`failing` (`sink_refused`): names the broker and `kafka.producer.sasl.*`",
     arrival="All events after the login succeeds.",
 )
-def test_a_changed_password(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_changed_password(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     from confluent_kafka.admin._acl import AclOperation
 
     with AuthorisingBroker(tmp_path / "kafka") as broker:
-        create_topics(broker, site)
+        create_topics(broker, harness)
         broker.set_password("first")
         broker.allow("*", [AclOperation.DESCRIBE, AclOperation.WRITE])
-        with site.running(broker.secured, scram_login("first")):
-            site.feed()
-            site.wait_for_arrival(broker)
+        with harness.running(broker.secured, scram_login("first")):
+            harness.feed()
+            harness.wait_for_arrival(broker)
             broker.set_password("second")
             broker.restart()
-            site.feed_all()
-            site.wait_for_report("rejected the login")
+            harness.feed_all()
+            harness.wait_for_report("rejected the login")
             broker.set_password("first")
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+            report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
-from tests.acceptance.faults.files_place import fill, mounted
+from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, create_topics
+from tests.acceptance.faults.filesystem_harness import fill, mounted
 from tests.acceptance.faults.situation import outcome_of, situation
 from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
@@ -15,8 +15,8 @@ pytestmark = pytest.mark.servers
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> BrokerSite:
-    return BrokerSite(tmp_path / "site")
+def harness(tmp_path: Path) -> BrokerHarness:
+    return BrokerHarness(tmp_path / "harness")
 
 
 @situation(
@@ -28,19 +28,19 @@ def site(tmp_path: Path) -> BrokerSite:
     arrival="All events that the topic takes. Those of the window that had arrived repeat with the "
     "same id.",
 )
-def test_events_that_are_too_large(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_events_that_are_too_large(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        for topic in site.topics:
+        for topic in harness.topics:
             broker.create_topic(topic, 3, config={"max.message.bytes": "1500"})
-        with site.running(broker.bootstrap):
-            site.feed_all()
-            expected = site.expected()
-            site.wait(
-                lambda: len(set(arrivals(broker)) | set(site.recorded())) >= len(expected),
+        with harness.running(broker.bootstrap):
+            harness.feed_all()
+            expected = harness.expected()
+            harness.wait(
+                lambda: len(set(arrivals(broker)) | set(harness.recorded())) >= len(expected),
                 "each event in its topic or in the quarantine",
             )
-            site.wait(lambda: "event_rejected" in site.conditions(), "the condition")
-            recorded = site.recorded()
+            harness.wait(lambda: "event_rejected" in harness.conditions(), "the condition")
+            recorded = harness.recorded()
             assert recorded
             assert not set(recorded) & set(arrivals(broker))
             report(outcome_of(expected, arrivals(broker), recorded))
@@ -53,22 +53,22 @@ def test_events_that_are_too_large(tmp_path: Path, site: BrokerSite, report: Rep
     health="`failing` (`sink_unavailable`): the address and for how long",
     arrival="All events when the broker is back.",
 )
-def test_a_full_disk(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_full_disk(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     broker = KafkaBroker(tmp_path / "kafka", heap_mib=256)
     data = broker.directory / "data"
     data.mkdir(parents=True)
     with mounted(data, "64m"), broker:
-        create_topics(broker, site)
-        with site.running(broker.bootstrap):
-            site.feed()
-            site.wait_for_arrival(broker)
+        create_topics(broker, harness)
+        with harness.running(broker.bootstrap):
+            harness.feed()
+            harness.wait_for_arrival(broker)
             ballast = fill(data)
-            site.feed_all()
+            harness.feed_all()
             wait_until(lambda: not broker.is_running, "the broker to end")
-            site.wait_for_report(broker.bootstrap)
+            harness.wait_for_report(broker.bootstrap)
             ballast.unlink()
             broker.start()
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+            report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))
 
 
 @situation(
@@ -78,16 +78,16 @@ def test_a_full_disk(tmp_path: Path, site: BrokerSite, report: Report) -> None:
     health="`ok`, or `failing` (`sink_unavailable`) until Kafka has elected leaders",
     arrival="All events while the broker is away.",
 )
-def test_a_killed_leader(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_killed_leader(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "first", heap_mib=256) as first:
         second = KafkaBroker(tmp_path / "second", heap_mib=256, cluster_id=first.cluster_id)
         second.join(first, node_id=2)
         with second:
             wait_until(lambda: len(first.admin().list_topics(timeout=60).brokers) == 2, "both")
-            create_topics(first, site, partitions=4, replicas=2)
-            with site.running(f"{first.bootstrap},{second.bootstrap}"):
-                site.feed()
-                site.wait_for_arrival(first)
+            create_topics(first, harness, partitions=4, replicas=2)
+            with harness.running(f"{first.bootstrap},{second.bootstrap}"):
+                harness.feed()
+                harness.wait_for_arrival(first)
                 leaders = {
                     partition.leader
                     for topic in first.admin().list_topics(timeout=60).topics.values()
@@ -95,5 +95,5 @@ def test_a_killed_leader(tmp_path: Path, site: BrokerSite, report: Report) -> No
                 }
                 assert leaders == {1, 2}
                 second.kill()
-                site.feed_all()
-                report(outcome_of(site.expected(), site.wait_for_arrival(first)))
+                harness.feed_all()
+                report(outcome_of(harness.expected(), harness.wait_for_arrival(first)))

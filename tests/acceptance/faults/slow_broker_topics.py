@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.cimpl import NewPartitions
 
-from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
+from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of, situation
 from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
@@ -20,8 +20,8 @@ _FRESH_METADATA = {"kafka.producer.metadata.max.age.ms": _METADATA_AGE_S * 1000}
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> BrokerSite:
-    return BrokerSite(tmp_path / "site")
+def harness(tmp_path: Path) -> BrokerHarness:
+    return BrokerHarness(tmp_path / "harness")
 
 
 @situation(
@@ -32,17 +32,17 @@ def site(tmp_path: Path) -> BrokerSite:
     health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
     arrival="The events of the topic when it exists, in their order.",
 )
-def test_a_missing_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_missing_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        missing = site.next_topics()[0]
-        create_topics(broker, site, but=missing)
-        with site.running(broker.bootstrap):
-            site.feed_all()
-            site.wait_for_report(f"the topic {missing} does not exist")
-            others = len(site.expected()) - site.topics[missing]
-            site.wait(lambda: len(arrivals(broker)) == others, "the events of other topics")
+        missing = harness.next_topics()[0]
+        create_topics(broker, harness, but=missing)
+        with harness.running(broker.bootstrap):
+            harness.feed_all()
+            harness.wait_for_report(f"the topic {missing} does not exist")
+            others = len(harness.expected()) - harness.topics[missing]
+            harness.wait(lambda: len(arrivals(broker)) == others, "the events of other topics")
             broker.create_topic(missing, 3)
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+            report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))
 
 
 @situation(
@@ -52,23 +52,23 @@ def test_a_missing_topic(tmp_path: Path, site: BrokerSite, report: Report) -> No
     health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
     arrival="New events of the topic when it exists again. Kafka deleted the older ones.",
 )
-def test_a_deleted_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        create_topics(broker, site)
-        with site.running(broker.bootstrap, _FRESH_METADATA):
-            site.feed()
-            site.feed_part()
-            site.wait_for_arrival(broker)
-            deleted = site.next_topics()[0]
+        create_topics(broker, harness)
+        with harness.running(broker.bootstrap, _FRESH_METADATA):
+            harness.feed()
+            harness.feed_part()
+            harness.wait_for_arrival(broker)
+            deleted = harness.next_topics()[0]
             older = arrivals(broker, deleted)
             assert older
             broker.admin().delete_topics([deleted], operation_timeout=60)[deleted].result(60)
-            site.wait(lambda: deleted not in broker.topics(), "the topic to go")
-            site.feed_all()
-            site.wait_for_report(deleted)
+            harness.wait(lambda: deleted not in broker.topics(), "the topic to go")
+            harness.feed_all()
+            harness.wait_for_report(deleted)
             broker.create_topic(deleted, 2)
-            arrived = site.wait_for_arrival(broker, before=older)
-            report(outcome_of(site.expected(), [*older, *arrived]))
+            arrived = harness.wait_for_arrival(broker, before=older)
+            report(outcome_of(harness.expected(), [*older, *arrived]))
 
 
 @situation(
@@ -78,28 +78,28 @@ def test_a_deleted_topic(tmp_path: Path, site: BrokerSite, report: Report) -> No
     health="`ok`",
     arrival="All events; a key's order across the change is that of the two partitions' readers.",
 )
-def test_more_partitions(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        create_topics(broker, site, partitions=1)
-        with site.running(broker.bootstrap, _FRESH_METADATA):
+        create_topics(broker, harness, partitions=1)
+        with harness.running(broker.bootstrap, _FRESH_METADATA):
             # The largest topic of the third wave has eleven keys.
-            site.feed()
-            site.feed()
-            site.feed_part()
-            site.wait_for_arrival(broker)
-            grown = site.next_topics()[0]
+            harness.feed()
+            harness.feed()
+            harness.feed_part()
+            harness.wait_for_arrival(broker)
+            grown = harness.next_topics()[0]
             assert arrivals(broker, grown)
-            for topic in site.topics:
+            for topic in harness.topics:
                 futures = broker.admin().create_partitions([NewPartitions(topic, 6)])
                 futures[topic].result(60)
-            site.wait(lambda: set(broker.topics().values()) == {6}, "the new partitions")
+            harness.wait(lambda: set(broker.topics().values()) == {6}, "the new partitions")
             expired_s = time.monotonic() + _METADATA_AGE_S
-            site.wait(lambda: time.monotonic() > expired_s, "the agent's metadata to expire")
-            site.feed_all()
-            arrived = site.wait_for_arrival(broker)
+            harness.wait(lambda: time.monotonic() > expired_s, "the agent's metadata to expire")
+            harness.feed_all()
+            arrived = harness.wait_for_arrival(broker)
             used = {record.partition for record in broker.consume_all(grown)}
             assert len(used) > 1, used
-            report(outcome_of(site.expected(), arrived))
+            report(outcome_of(harness.expected(), arrived))
 
 
 @situation(
@@ -111,24 +111,24 @@ def test_more_partitions(tmp_path: Path, site: BrokerSite, report: Report) -> No
     "is full",
     arrival="The events of the topic after the grant, in their order.",
 )
-def test_a_refused_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+def test_a_refused_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with AuthorisingBroker(tmp_path / "kafka") as broker:
-        create_topics(broker, site)
+        create_topics(broker, harness)
         broker.set_password("first")
         broker.allow("*", [AclOperation.DESCRIBE])
-        for topic in site.topics:
+        for topic in harness.topics:
             broker.allow(topic, [AclOperation.WRITE])
-        with site.running(broker.secured, scram_login("first")):
-            site.feed()
-            site.feed_part()
-            site.wait_for_arrival(broker)
-            refused = site.next_topics()[0]
+        with harness.running(broker.secured, scram_login("first")):
+            harness.feed()
+            harness.feed_part()
+            harness.wait_for_arrival(broker)
+            refused = harness.next_topics()[0]
             older = arrivals(broker, refused)
             assert older
             broker.deny(refused, AclOperation.WRITE)
-            site.feed_all()
-            site.wait_for_report(f"the topic {refused} is refused")
-            others = len(site.expected()) - site.topics[refused] + len(set(older))
-            site.wait(lambda: len(set(arrivals(broker))) >= others, "the events of other topics")
+            harness.feed_all()
+            harness.wait_for_report(f"the topic {refused} is refused")
+            others = len(harness.expected()) - harness.topics[refused] + len(set(older))
+            harness.wait(lambda: len(set(arrivals(broker))) >= others, "the events of other topics")
             broker.allow(refused, [AclOperation.WRITE])
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+            report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.files_place import Place
+from tests.acceptance.faults.filesystem_harness import FilesystemHarness
 from tests.acceptance.faults.process_use import Sampling
 from tests.acceptance.faults.recorded import arrived
 from tests.acceptance.faults.situation import situation
@@ -23,8 +23,8 @@ _BYTES_OF_A_SEGMENT = 8192
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 def are_stopped(pid: int) -> bool:
@@ -42,22 +42,22 @@ def are_stopped(pid: int) -> bool:
     health="not reachable while the agent is frozen, `ok` afterwards",
     arrival="All events, once.",
 )
-def test_frozen_for_a_minute(place: Place, report: Report) -> None:
-    place.put_copies("batches", 200, 1000)
-    with place.running() as agent:
-        agent.until("the first events", lambda: bool(arrived(place.events)))
+def test_frozen_for_a_minute(harness: FilesystemHarness, report: Report) -> None:
+    harness.put_copies("batches", 200, 1000)
+    with harness.running() as agent:
+        agent.until("the first events", lambda: bool(arrived(harness.events)))
         os.kill(agent.pid, signal.SIGSTOP)
         agent.until("all threads to stop", lambda: are_stopped(agent.pid))
-        assert place.undelivered() != []
+        assert harness.undelivered() != []
         assert agent.body() is None
         time.sleep(_FROZEN_S)
-        place.put("collections")
+        harness.put("collections")
         os.kill(agent.pid, signal.SIGCONT)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -69,24 +69,24 @@ def test_frozen_for_a_minute(place: Place, report: Report) -> None:
     health="`ok`",
     arrival="All events, once and in order.",
 )
-def test_five_thousand_segments(place: Place, report: Report) -> None:
-    place.schema.write_text(SCHEMA)
-    with place.running() as agent:
-        put_written(place, [[payload(0)]], segment_id=1)
+def test_five_thousand_segments(harness: FilesystemHarness, report: Report) -> None:
+    harness.schema.write_text(SCHEMA)
+    with harness.running() as agent:
+        put_written(harness, [[payload(0)]], segment_id=1)
         agent.until_drained()
         with Sampling(agent.pid) as alone:
             agent.until_ok()
         assert agent.stop() == 0
     for number in range(2, _SEGMENTS + 2):
-        put_written(place, [[payload(k) for k in range(3)]], segment_id=number)
-    with place.running() as agent:
-        with Sampling(agent.pid, place.relocation / "error") as samples:
+        put_written(harness, [[payload(k) for k in range(3)]], segment_id=number)
+    with harness.running() as agent:
+        with Sampling(agent.pid, harness.relocation / "error") as samples:
             agent.wait_until(
-                "cdc_raw to be empty", lambda: not any(place.cdc_raw.glob("*.log")), 1800
+                "cdc_raw to be empty", lambda: not any(harness.cdc_raw.glob("*.log")), 1800
             )
         agent.until_ok()
         assert agent.stop() == 0
-    got = arrived_rows(place.events)
+    got = arrived_rows(harness.events)
     assert got == sorted(got)
     peak = samples.peak
     assert peak.resident_bytes <= alone.peak.resident_bytes + _SEGMENTS * _BYTES_OF_A_SEGMENT
@@ -94,7 +94,7 @@ def test_five_thousand_segments(place: Place, report: Report) -> None:
     growth = samples.growth
     print(f"\n5,000 segments: peak {peak}, with one {alone.peak}, {growth}")
     growth.require_flat(resident_bytes=16 << 20)
-    assert place.recorded() == []
-    expect_written(place, at_once=1000)
-    assert len(place.expected) == 3 * _SEGMENTS + 1
-    report(replace(place.outcome(), growth=growth))
+    assert harness.recorded() == []
+    expect_written(harness, at_once=1000)
+    assert len(harness.expected) == 3 * _SEGMENTS + 1
+    report(replace(harness.outcome(), growth=growth))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace
+from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
@@ -35,31 +35,31 @@ def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
         "restore_command=\nrestore_directories=\nrestore_point_in_time=\n"
     )
     with node:
-        rig = NodeRig(node, tmp_path / "rig")
+        harness = NodeHarness(node, tmp_path / "rig")
         try:
-            keyspace(rig, "shop")
-            rig.change("CREATE TABLE shop.t (id int PRIMARY KEY, v text) WITH cdc = true")
-            rig.start_agent()
+            keyspace(harness, "shop")
+            harness.change("CREATE TABLE shop.t (id int PRIMARY KEY, v text) WITH cdc = true")
+            harness.start_agent()
             for kill in range(KILLS):
-                write(rig, kill * ROWS)
+                write(harness, kill * ROWS)
                 if kill % 3 == 1:
                     node.close_segment()
                 if kill % 2:
                     node.flush("shop")
                 node.kill()
                 node.start()
-            write(rig, KILLS * ROWS)
-            rig.drain()
-            rig.wait_for_status("ok")
-            assert list(rig.quarantine.glob("*")) == []
-            linked = [path for path in rig.archive.glob("*.log") if path.stat().st_nlink > 1]
+            write(harness, KILLS * ROWS)
+            harness.drain()
+            harness.wait_for_status("ok")
+            assert list(harness.quarantine.glob("*")) == []
+            linked = [path for path in harness.archive.glob("*.log") if path.stat().st_nlink > 1]
             assert linked, "the node archived no segment"
             written = {row.id for row in node.execute("SELECT id FROM shop.t")}
-            assert written <= {each.value["after"]["id"]["value"] for each in rig.arrived()}
-            report(rig.outcome())
+            assert written <= {each.value["after"]["id"]["value"] for each in harness.arrived()}
+            report(harness.outcome())
         finally:
-            rig.agent.end()
+            harness.agent.end()
 
 
-def write(rig: NodeRig, first: int) -> None:
-    rig.insert("shop.t", [(n, f"{n} {VALUE}") for n in range(first, first + ROWS)], "id, v")
+def write(harness: NodeHarness, first: int) -> None:
+    harness.insert("shop.t", [(n, f"{n} {VALUE}") for n in range(first, first + ROWS)], "id, v")

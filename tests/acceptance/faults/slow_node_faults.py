@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cassandra import OperationTimedOut, WriteFailure, WriteTimeout
 
-from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace, wait_for_node
+from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace, wait_for_node
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
@@ -29,21 +29,21 @@ def node(tmp_path: Path) -> Iterator[CassandraNode]:
 
 
 @pytest.fixture
-def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
-    rig = NodeRig(node, tmp_path / "rig")
+def harness(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
+    harness = NodeHarness(node, tmp_path / "rig")
     try:
-        yield rig
+        yield harness
     finally:
-        rig.agent.end()
+        harness.agent.end()
 
 
-def write(rig: NodeRig, first: int, count: int = ROWS) -> None:
-    rig.insert("shop.t", [(n, f"{n} {VALUE}") for n in range(first, first + count)], "id, v")
+def write(harness: NodeHarness, first: int, count: int = ROWS) -> None:
+    harness.insert("shop.t", [(n, f"{n} {VALUE}") for n in range(first, first + count)], "id, v")
 
 
-def make_table(rig: NodeRig) -> None:
-    keyspace(rig, "shop")
-    rig.change(TABLE.format("shop"))
+def make_table(harness: NodeHarness) -> None:
+    keyspace(harness, "shop")
+    harness.change(TABLE.format("shop"))
 
 
 @situation(
@@ -55,31 +55,31 @@ def make_table(rig: NodeRig) -> None:
     "(`schema_unavailable`); `/live` 200",
     arrival="All events, with a stored schema before the node is up.",
 )
-def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
-    make_table(rig)
-    rig.start_agent()
-    write(rig, 0)
-    rig.wait_for_events(ROWS)
-    rig.agent.stop()
-    write(rig, ROWS)
-    rig.node.close_segment()
-    rig.node.stop()
+def test_down_at_the_start(harness: NodeHarness, report: Report) -> None:
+    make_table(harness)
+    harness.start_agent()
+    write(harness, 0)
+    harness.wait_for_events(ROWS)
+    harness.agent.stop()
+    write(harness, ROWS)
+    harness.node.close_segment()
+    harness.node.stop()
 
-    rig.start_agent()
-    rig.wait_for_events(2 * ROWS)
-    rig.wait_for_status("degraded", "schema_not_refreshed")
-    rig.agent.stop()
+    harness.start_agent()
+    harness.wait_for_events(2 * ROWS)
+    harness.wait_for_status("degraded", "schema_not_refreshed")
+    harness.agent.stop()
 
-    shutil.move(rig.offsets, rig.directory / "old-offsets")
-    rig.offsets.mkdir()
-    rig.start_agent()
-    rig.wait_for_status("failing", "schema_unavailable")
-    assert rig.is_live()
-    rig.node.start()
-    write(rig, 2 * ROWS)
-    rig.drain()
-    rig.wait_for_status("ok")
-    report(rig.outcome())
+    shutil.move(harness.offsets, harness.directory / "old-offsets")
+    harness.offsets.mkdir()
+    harness.start_agent()
+    harness.wait_for_status("failing", "schema_unavailable")
+    assert harness.is_live()
+    harness.node.start()
+    write(harness, 2 * ROWS)
+    harness.drain()
+    harness.wait_for_status("ok")
+    report(harness.outcome())
 
 
 @situation(
@@ -90,30 +90,30 @@ def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
     health="`degraded` (`schema_not_refreshed`) while the node is away",
     arrival="All events that the node had synced, and every row that the node has afterwards.",
 )
-def test_killed_in_a_segment(rig: NodeRig, report: Report) -> None:
-    make_table(rig)
-    rig.start_agent()
+def test_killed_in_a_segment(harness: NodeHarness, report: Report) -> None:
+    make_table(harness)
+    harness.start_agent()
     for turn in range(3):
         first = turn * 2 * ROWS
-        write(rig, first)
-        rig.wait_for_events(1)
-        write(rig, first + ROWS)
-        rig.node.kill()
-        rig.wait_for_status("degraded", "schema_not_refreshed")
-        rig.node.start()
-    write(rig, 6 * ROWS)
-    rig.drain()
-    rig.wait_for_status("ok")
-    assert list(rig.quarantine.glob("*")) == []
-    written = {row.id for row in rig.node.execute("SELECT id FROM shop.t")}
-    delivered = {each.value["after"]["id"]["value"] for each in rig.arrived()}
+        write(harness, first)
+        harness.wait_for_events(1)
+        write(harness, first + ROWS)
+        harness.node.kill()
+        harness.wait_for_status("degraded", "schema_not_refreshed")
+        harness.node.start()
+    write(harness, 6 * ROWS)
+    harness.drain()
+    harness.wait_for_status("ok")
+    assert list(harness.quarantine.glob("*")) == []
+    written = {row.id for row in harness.node.execute("SELECT id FROM shop.t")}
+    delivered = {each.value["after"]["id"]["value"] for each in harness.arrived()}
     assert written <= delivered
-    report(rig.outcome())
+    report(harness.outcome())
 
 
-def fill(rig: NodeRig, first: int) -> int:
+def fill(harness: NodeHarness, first: int) -> int:
     """Writes until the node refuses; returns the first number that it refused."""
-    session = rig.node.session()
+    session = harness.node.session()
     insert = session.prepare("INSERT INTO shop.t (id, v) VALUES (?, ?)")
     number = first
     while True:
@@ -134,54 +134,54 @@ def fill(rig: NodeRig, first: int) -> int:
 )
 def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
     with CassandraNode(tmp_path / "node", settings=SMALL) as node:
-        rig = NodeRig(node, tmp_path / "rig")
+        harness = NodeHarness(node, tmp_path / "rig")
         try:
-            make_table(rig)
-            rig.start_agent()
-            write(rig, 0)
-            rig.wait_for_events(ROWS)
-            rig.agent.stop()
-            refused = fill(rig, ROWS)
+            make_table(harness)
+            harness.start_agent()
+            write(harness, 0)
+            harness.wait_for_events(ROWS)
+            harness.agent.stop()
+            refused = fill(harness, ROWS)
             assert refused > ROWS + 50
-            rig.start_agent()
-            rig.wait_for_events(refused)
+            harness.start_agent()
+            harness.wait_for_events(refused)
 
             def takes_writes() -> bool:
                 try:
-                    write(rig, refused, 1)
+                    write(harness, refused, 1)
                 except WriteFailure:
                     return False
                 return True
 
-            rig.wait_for(takes_writes, "the node to take writes again")
-            write(rig, refused + 1)
-            rig.drain()
-            rig.wait_for_status("ok")
-            report(rig.outcome())
+            harness.wait_for(takes_writes, "the node to take writes again")
+            write(harness, refused + 1)
+            harness.drain()
+            harness.wait_for_status("ok")
+            report(harness.outcome())
         finally:
-            rig.agent.end()
+            harness.agent.end()
 
 
-def stop_until_deleted(rig: NodeRig, report: Report) -> None:
+def stop_until_deleted(harness: NodeHarness, report: Report) -> None:
     """The agent is stopped until the node has deleted all segments that were there."""
-    rig.agent.stop()
+    harness.agent.stop()
     first = ROWS
-    write(rig, first)
-    before = {each.path.name for each in rig.node.cdc_segments()}
-    while before & {each.path.name for each in rig.node.cdc_segments()}:
+    write(harness, first)
+    before = {each.path.name for each in harness.node.cdc_segments()}
+    while before & {each.path.name for each in harness.node.cdc_segments()}:
         first += ROWS
-        write(rig, first, 100)
-        rig.node.close_segment()
-    rig.start_agent()
-    write(rig, first + ROWS)
-    rig.drain()
-    rig.witness()
-    assert "WARNING" in rig.log()
-    assert rig.metric("cdc_quarantined_total") > 0
-    outcome = rig.outcome()
+        write(harness, first, 100)
+        harness.node.close_segment()
+    harness.start_agent()
+    write(harness, first + ROWS)
+    harness.drain()
+    harness.witness()
+    assert "WARNING" in harness.log()
+    assert harness.metric("cdc_quarantined_total") > 0
+    outcome = harness.outcome()
     assert outcome.recorded > 0
     report(outcome)
-    rig.wait_for_status("degraded", "segment_lost")
+    harness.wait_for_status("degraded", "segment_lost")
 
 
 @situation(
@@ -195,15 +195,15 @@ def stop_until_deleted(rig: NodeRig, report: Report) -> None:
 def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
     settings = replace(SMALL, cdc_block_writes=False)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
-        rig = NodeRig(node, tmp_path / "rig")
+        harness = NodeHarness(node, tmp_path / "rig")
         try:
-            make_table(rig)
-            rig.start_agent()
-            write(rig, 0)
-            rig.wait_for_events(ROWS)
-            stop_until_deleted(rig, report)
+            make_table(harness)
+            harness.start_agent()
+            write(harness, 0)
+            harness.wait_for_events(ROWS)
+            stop_until_deleted(harness, report)
         finally:
-            rig.agent.end()
+            harness.agent.end()
 
 
 @situation(
@@ -217,15 +217,15 @@ def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
 def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
     settings = replace(SMALL, cdc_block_writes=False)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
-        rig = NodeRig(node, tmp_path / "rig")
+        harness = NodeHarness(node, tmp_path / "rig")
         try:
-            make_table(rig)
-            rig.start_agent()
-            write(rig, 0)
-            rig.drain()
-            stop_until_deleted(rig, report)
+            make_table(harness)
+            harness.start_agent()
+            write(harness, 0)
+            harness.drain()
+            stop_until_deleted(harness, report)
         finally:
-            rig.agent.end()
+            harness.agent.end()
 
 
 @situation(
@@ -236,39 +236,39 @@ def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
     health="not reachable: the agent ends",
     arrival="All events of both nodes after the command.",
 )
-def test_replaced(rig: NodeRig, report: Report) -> None:
-    make_table(rig)
-    rig.start_agent()
-    write(rig, 0)
-    rig.drain()
-    old = rig.node.execute("SELECT host_id FROM system.local")[0].host_id
-    rig.node.stop()
+def test_replaced(harness: NodeHarness, report: Report) -> None:
+    make_table(harness)
+    harness.start_agent()
+    write(harness, 0)
+    harness.drain()
+    old = harness.node.execute("SELECT host_id FROM system.local")[0].host_id
+    harness.node.stop()
     for name in ("data", "commitlog", "saved_caches", "hints"):
-        shutil.rmtree(rig.node.directory / name, ignore_errors=True)
-    rig.node.start()
-    new = rig.node.execute("SELECT host_id FROM system.local")[0].host_id
+        shutil.rmtree(harness.node.directory / name, ignore_errors=True)
+    harness.node.start()
+    new = harness.node.execute("SELECT host_id FROM system.local")[0].host_id
     assert new != old
 
     def has_ended() -> bool:
-        return not rig.agent.is_running
+        return not harness.agent.is_running
 
     wait_for_node(has_ended, "the running agent to end")
     for _ in range(2):
-        assert rig.agent.exit_status == 2, rig.agent.log_tail()
-        last = rig.agent.log_tail()[-1500:]
+        assert harness.agent.exit_status == 2, harness.agent.log_tail()
+        last = harness.agent.log_tail()[-1500:]
         assert str(old) in last
         assert str(new) in last
         assert "agent offsets reset --snapshots" in last
-        rig.agent.launch()
+        harness.agent.launch()
         wait_for_node(has_ended, "the agent to end")
 
-    rig.run_command("offsets", "reset", "--snapshots")
-    make_table(rig)
-    write(rig, 0)
-    rig.start_agent()
-    rig.drain()
-    rig.wait_for_status("ok")
-    report(rig.outcome(by_time=False))
+    harness.run_command("offsets", "reset", "--snapshots")
+    make_table(harness)
+    write(harness, 0)
+    harness.start_agent()
+    harness.drain()
+    harness.wait_for_status("ok")
+    report(harness.outcome(by_time=False))
 
 
 def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) -> None:
@@ -276,24 +276,24 @@ def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) 
     new = CassandraNode(
         tmp_path / "node", version=new_version, settings=SETTINGS, address=old.address
     )
-    rig = NodeRig(old, tmp_path / "rig")
+    harness = NodeHarness(old, tmp_path / "rig")
     try:
         with old:
-            make_table(rig)
-            rig.start_agent()
-            write(rig, 0)
+            make_table(harness)
+            harness.start_agent()
+            write(harness, 0)
             old.stop()
-            rig.node = new
+            harness.node = new
             with new:
-                write(rig, ROWS)
-                rig.change("ALTER TABLE shop.t ADD w int")
-                rig.insert("shop.t", [(n, n) for n in range(2 * ROWS, 3 * ROWS)], "id, w")
-                rig.wait_for_events(3 * ROWS)
-                rig.drain()
-                rig.wait_for_status("ok")
-                report(rig.outcome())
+                write(harness, ROWS)
+                harness.change("ALTER TABLE shop.t ADD w int")
+                harness.insert("shop.t", [(n, n) for n in range(2 * ROWS, 3 * ROWS)], "id, w")
+                harness.wait_for_events(3 * ROWS)
+                harness.drain()
+                harness.wait_for_status("ok")
+                report(harness.outcome())
     finally:
-        rig.agent.end()
+        harness.agent.end()
 
 
 UPGRADE_ACTION = "It keeps running and reads the segments of both versions."

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.node_rig import (
+from tests.acceptance.faults.node_harness import (
     SETTINGS,
-    NodeRig,
+    NodeHarness,
     keyspace,
     make_captured_table,
     writing,
@@ -42,12 +42,12 @@ def large_node(tmp_path: Path) -> Iterator[CassandraNode]:
 
 
 @pytest.fixture
-def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
-    rig = NodeRig(node, tmp_path)
+def harness(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
+    harness = NodeHarness(node, tmp_path)
     try:
-        yield rig
+        yield harness
     finally:
-        rig.agent.end()
+        harness.agent.end()
 
 
 def numbers(first: int, columns: int = 2) -> list[tuple[int, ...]]:
@@ -58,23 +58,23 @@ def texts(first: int) -> list[tuple[int, str]]:
     return [(number, f"value {number}") for number in range(first, first + ROWS)]
 
 
-def up_and_down(rig: NodeRig, story: Callable[[str, Callable[[], None]], None]) -> None:
+def up_and_down(harness: NodeHarness, story: Callable[[str, Callable[[], None]], None]) -> None:
     """Tells a story in a keyspace of its own, twice. It calls its second argument before the
     change: the agent has delivered all by then, or has stopped."""
 
     def delivered() -> None:
-        rig.drain()
+        harness.drain()
 
     def stopped() -> None:
-        rig.agent.stop()
+        harness.agent.stop()
 
-    rig.start_agent()
+    harness.start_agent()
     for name, before_change in (("up", delivered), ("down", stopped)):
-        story(keyspace(rig, f"{rig.directory.name.lower()[:38]}_{name}"), before_change)
-        if not rig.agent.is_running:
-            rig.start_agent()
-        rig.drain()
-        rig.wait_for_status("ok")
+        story(keyspace(harness, f"{harness.directory.name.lower()[:38]}_{name}"), before_change)
+        if not harness.agent.is_running:
+            harness.start_agent()
+        harness.drain()
+        harness.wait_for_status("ok")
 
 
 @situation(
@@ -84,17 +84,17 @@ def up_and_down(rig: NodeRig, story: Callable[[str, Callable[[], None]], None]) 
     health=STAYS_OK,
     arrival=BOTH + " (`ascii`, then `text`; the node rejects `int`, then `blob` or `varint`.)",
 )
-def test_a_column_changes_its_type(rig: NodeRig, report: Report) -> None:
+def test_a_column_changes_its_type(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
-        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v ascii, w int) WITH cdc = true")
-        rig.insert(f"{ks}.t", texts(0), "id, v")
+        harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v ascii, w int) WITH cdc = true")
+        harness.insert(f"{ks}.t", texts(0), "id, v")
         before_change()
-        rig.insert(f"{ks}.t", texts(ROWS), "id, v")
-        rig.change(f"ALTER TABLE {ks}.t DROP v", f"ALTER TABLE {ks}.t ADD v text")
-        rig.insert(f"{ks}.t", texts(2 * ROWS), "id, v")
+        harness.insert(f"{ks}.t", texts(ROWS), "id, v")
+        harness.change(f"ALTER TABLE {ks}.t DROP v", f"ALTER TABLE {ks}.t ADD v text")
+        harness.insert(f"{ks}.t", texts(2 * ROWS), "id, v")
 
-    up_and_down(rig, story)
-    report(rig.outcome())
+    up_and_down(harness, story)
+    report(harness.outcome())
 
 
 @situation(
@@ -104,18 +104,20 @@ def test_a_column_changes_its_type(rig: NodeRig, report: Report) -> None:
     health=STAYS_OK,
     arrival="All events of both tables. The log has no event for the dropped rows.",
 )
-def test_a_table_is_made_again_under_load(rig: NodeRig, report: Report) -> None:
+def test_a_table_is_made_again_under_load(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
-        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
-        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
+        harness.insert(f"{ks}.t", numbers(0), "id, v")
         before_change()
-        with writing(rig, f"{ks}.t"):
-            rig.change(f"DROP TABLE {ks}.t")
-            rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v text, w int) WITH cdc = true")
-            rig.insert(f"{ks}.t", texts(ROWS), "id, v")
+        with writing(harness, f"{ks}.t"):
+            harness.change(f"DROP TABLE {ks}.t")
+            harness.change(
+                f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v text, w int) WITH cdc = true"
+            )
+            harness.insert(f"{ks}.t", texts(ROWS), "id, v")
 
-    up_and_down(rig, story)
-    report(rig.outcome(by_time=False))
+    up_and_down(harness, story)
+    report(harness.outcome(by_time=False))
 
 
 @situation(
@@ -125,28 +127,28 @@ def test_a_table_is_made_again_under_load(rig: NodeRig, report: Report) -> None:
     health=STAYS_OK,
     arrival=BOTH,
 )
-def test_a_type_changes(rig: NodeRig, report: Report) -> None:
+def test_a_type_changes(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         def write(first: int, value: str) -> None:
             for number in range(first, first + ROWS):
-                rig.node.execute(
+                harness.node.execute(
                     f"INSERT INTO {ks}.t (id, p, q) VALUES ({number}, {value}, {value})"
                 )
 
-        rig.change(
+        harness.change(
             f"CREATE TYPE {ks}.price (amount int, currency text)",
             f"CREATE TABLE {ks}.t (id int PRIMARY KEY, p frozen<price>, q price) WITH cdc = true",
         )
         write(0, "{amount: 1, currency: 'EUR'}")
         before_change()
         write(ROWS, "{amount: 2, currency: 'CHF'}")
-        rig.change(f"ALTER TYPE {ks}.price ADD note text")
+        harness.change(f"ALTER TYPE {ks}.price ADD note text")
         write(2 * ROWS, "{amount: 3, currency: 'USD', note: 'n'}")
-        rig.change(f"ALTER TYPE {ks}.price RENAME amount TO value")
+        harness.change(f"ALTER TYPE {ks}.price RENAME amount TO value")
         write(3 * ROWS, "{value: 4, currency: 'SEK', note: 'm'}")
 
-    up_and_down(rig, story)
-    report(rig.outcome())
+    up_and_down(harness, story)
+    report(harness.outcome())
 
 
 @situation(
@@ -156,20 +158,20 @@ def test_a_type_changes(rig: NodeRig, report: Report) -> None:
     health=STAYS_OK,
     arrival=BOTH,
 )
-def test_a_key_is_renamed(rig: NodeRig, report: Report) -> None:
+def test_a_key_is_renamed(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
-        rig.change(
+        harness.change(
             f"CREATE TABLE {ks}.t (id int, line int, v int, PRIMARY KEY (id, line)) WITH cdc = true"
         )
-        rig.insert(f"{ks}.t", numbers(0, 3), "id, line, v")
+        harness.insert(f"{ks}.t", numbers(0, 3), "id, line, v")
         before_change()
-        rig.insert(f"{ks}.t", numbers(ROWS, 3), "id, line, v")
-        rig.change(f"ALTER TABLE {ks}.t RENAME line TO position")
-        rig.insert(f"{ks}.t", numbers(2 * ROWS, 3), "id, position, v")
+        harness.insert(f"{ks}.t", numbers(ROWS, 3), "id, line, v")
+        harness.change(f"ALTER TABLE {ks}.t RENAME line TO position")
+        harness.insert(f"{ks}.t", numbers(2 * ROWS, 3), "id, position, v")
 
-    up_and_down(rig, story)
-    outcome = rig.outcome()
-    names = {tuple(each.value["after"]) for each in rig.arrived()}
+    up_and_down(harness, story)
+    outcome = harness.outcome()
+    names = {tuple(each.value["after"]) for each in harness.arrived()}
     assert any("line" in each for each in names)
     assert any("position" in each for each in names)
     report(outcome)
@@ -182,16 +184,16 @@ def test_a_key_is_renamed(rig: NodeRig, report: Report) -> None:
     health=STAYS_OK,
     arrival="All events before the drop. The log has no event for the dropped rows.",
 )
-def test_a_keyspace_is_dropped(rig: NodeRig, report: Report) -> None:
+def test_a_keyspace_is_dropped(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
-        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
-        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
+        harness.insert(f"{ks}.t", numbers(0), "id, v")
         before_change()
-        rig.insert(f"{ks}.t", numbers(ROWS), "id, v")
-        rig.change(f"DROP KEYSPACE {ks}")
+        harness.insert(f"{ks}.t", numbers(ROWS), "id, v")
+        harness.change(f"DROP KEYSPACE {ks}")
 
-    up_and_down(rig, story)
-    report(rig.outcome())
+    up_and_down(harness, story)
+    report(harness.outcome())
 
 
 @situation(
@@ -202,24 +204,24 @@ def test_a_keyspace_is_dropped(rig: NodeRig, report: Report) -> None:
     arrival="The first event of each table, and all after it.",
 )
 def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: Report) -> None:
-    rig = NodeRig(large_node, tmp_path / "burst")
+    harness = NodeHarness(large_node, tmp_path / "burst")
 
     def story(ks: str, before_change: Callable[[], None]) -> None:
         before_change()
         for number in range(300):
-            rig.node.execute(
+            harness.node.execute(
                 f"CREATE TABLE {ks}.t{number} (id int PRIMARY KEY, v int) WITH cdc = true"
             )
-            rig.node.execute(f"INSERT INTO {ks}.t{number} (id, v) VALUES ({number}, 1)")
-        rig.note_schema()
+            harness.node.execute(f"INSERT INTO {ks}.t{number} (id, v) VALUES ({number}, 1)")
+        harness.note_schema()
 
     try:
-        up_and_down(rig, story)
-        topics = {each.topic for each in rig.arrived()}
+        up_and_down(harness, story)
+        topics = {each.topic for each in harness.arrived()}
         assert len(topics) == 600
-        report(rig.outcome(by_time=False))
+        report(harness.outcome(by_time=False))
     finally:
-        rig.agent.end()
+        harness.agent.end()
 
 
 @situation(
@@ -229,20 +231,20 @@ def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: 
     health=STAYS_OK,
     arrival=BOTH,
 )
-def test_many_columns(rig: NodeRig, report: Report) -> None:
+def test_many_columns(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
         names = [f"c{number}" for number in range(1000)]
         columns = ", ".join(f"{name} int" for name in names)
-        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, {columns}) WITH cdc = true")
+        harness.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, {columns}) WITH cdc = true")
         rows = [(number, *range(1000)) for number in range(20)]
-        rig.insert(f"{ks}.t", rows, ", ".join(("id", *names)))
+        harness.insert(f"{ks}.t", rows, ", ".join(("id", *names)))
         before_change()
-        rig.insert(f"{ks}.t", numbers(100), "id, c999")
-        rig.change(f"ALTER TABLE {ks}.t ADD c1000 int")
-        rig.insert(f"{ks}.t", [(*row, 7) for row in rows], ", ".join(("id", *names, "c1000")))
+        harness.insert(f"{ks}.t", numbers(100), "id, c999")
+        harness.change(f"ALTER TABLE {ks}.t ADD c1000 int")
+        harness.insert(f"{ks}.t", [(*row, 7) for row in rows], ", ".join(("id", *names, "c1000")))
 
-    up_and_down(rig, story)
-    report(rig.outcome())
+    up_and_down(harness, story)
+    report(harness.outcome())
 
 
 @situation(
@@ -252,21 +254,21 @@ def test_many_columns(rig: NodeRig, report: Report) -> None:
     health=STAYS_OK,
     arrival="All events while `cdc` is on.",
 )
-def test_cdc_off_and_on(rig: NodeRig, report: Report) -> None:
+def test_cdc_off_and_on(harness: NodeHarness, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
-        rig.change(
+        harness.change(
             f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true",
             f"CREATE TABLE {ks}.other (id int PRIMARY KEY, v int) WITH cdc = true",
         )
-        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        harness.insert(f"{ks}.t", numbers(0), "id, v")
         before_change()
-        rig.insert(f"{ks}.t", numbers(ROWS), "id, v")
-        rig.change(f"ALTER TABLE {ks}.t WITH cdc = false")
-        rig.insert(f"{ks}.t", numbers(2 * ROWS), "id, v")
+        harness.insert(f"{ks}.t", numbers(ROWS), "id, v")
+        harness.change(f"ALTER TABLE {ks}.t WITH cdc = false")
+        harness.insert(f"{ks}.t", numbers(2 * ROWS), "id, v")
         # The segment is a captured one all the same.
-        rig.insert(f"{ks}.other", numbers(0), "id, v")
-        rig.change(f"ALTER TABLE {ks}.t WITH cdc = true")
-        rig.insert(f"{ks}.t", numbers(3 * ROWS), "id, v")
+        harness.insert(f"{ks}.other", numbers(0), "id, v")
+        harness.change(f"ALTER TABLE {ks}.t WITH cdc = true")
+        harness.insert(f"{ks}.t", numbers(3 * ROWS), "id, v")
 
-    up_and_down(rig, story)
-    report(rig.outcome())
+    up_and_down(harness, story)
+    report(harness.outcome())

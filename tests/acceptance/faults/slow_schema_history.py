@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.schema.history import FILE_NAME
-from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace, make_captured_table
+from tests.acceptance.faults.node_harness import (
+    SETTINGS,
+    NodeHarness,
+    keyspace,
+    make_captured_table,
+)
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
@@ -25,43 +30,45 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 
 
 @pytest.fixture
-def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
+def harness(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
     # The node answers within milliseconds; a schema that is not in the log never comes.
-    rig = NodeRig(node, tmp_path, {"segment.blocked.timeout.ms": 3000})
+    harness = NodeHarness(node, tmp_path, {"segment.blocked.timeout.ms": 3000})
     try:
-        yield rig
+        yield harness
     finally:
-        rig.agent.end()
+        harness.agent.end()
 
 
 def rows(first: int) -> list[tuple[int, str]]:
     return [(number, f"value {number}") for number in range(first, first + ROWS)]
 
 
-def lose(rig: NodeRig, ks: str, damage: Callable[[Path], None]) -> bytes:
+def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes:
     """Two tables have events in a segment that waits, then one is dropped and the stored schema is
     damaged. Returns the stored schema."""
-    keyspace(rig, ks)
-    rig.change(
+    keyspace(harness, ks)
+    harness.change(
         f"CREATE TABLE {ks}.gone (id int PRIMARY KEY, v text) WITH cdc = true",
         f"CREATE TABLE {ks}.kept (id int PRIMARY KEY, v text) WITH cdc = true",
     )
-    rig.start_agent()
+    harness.start_agent()
     for table in ("gone", "kept"):
-        rig.insert(f"{ks}.{table}", rows(0), "id, v")
-    rig.drain()
-    rig.agent.stop()
+        harness.insert(f"{ks}.{table}", rows(0), "id, v")
+    harness.drain()
+    harness.agent.stop()
     for table in ("gone", "kept", "gone"):
-        rig.insert(f"{ks}.{table}", rows(ROWS), "id, v")
-    rig.node.close_segment()
-    rig.node.execute(f"DROP TABLE {ks}.gone")
-    path = rig.offsets / FILE_NAME
+        harness.insert(f"{ks}.{table}", rows(ROWS), "id, v")
+    harness.node.close_segment()
+    harness.node.execute(f"DROP TABLE {ks}.gone")
+    path = harness.offsets / FILE_NAME
     stored = path.read_bytes()
     damage(path)
-    rig.start_agent()
-    rig.wait_for(lambda: "segment_blocked" in rig.codes(), "/health to report the held segment")
-    rig.drain()
-    rig.wait_for_status("degraded", "segment_quarantined")
+    harness.start_agent()
+    harness.wait_for(
+        lambda: "segment_blocked" in harness.codes(), "/health to report the held segment"
+    )
+    harness.drain()
+    harness.wait_for_status("degraded", "segment_quarantined")
     return stored
 
 
@@ -73,10 +80,10 @@ def lose(rig: NodeRig, ks: str, damage: Callable[[Path], None]) -> bytes:
     health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`)",
     arrival="All events of the other tables. Those of the dropped table are on record.",
 )
-def test_removed(rig: NodeRig, report: Report) -> None:
-    lose(rig, "removed", Path.unlink)
-    assert rig.recorded(), rig.log()
-    outcome = rig.outcome(by_time=False)
+def test_removed(harness: NodeHarness, report: Report) -> None:
+    lose(harness, "removed", Path.unlink)
+    assert harness.recorded(), harness.log()
+    outcome = harness.outcome(by_time=False)
     assert outcome.recorded == 2 * ROWS
     report(outcome)
 
@@ -90,21 +97,21 @@ def test_removed(rig: NodeRig, report: Report) -> None:
     "retry",
     arrival="All events after the retry. Those of the other tables repeat with the same id.",
 )
-def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
+def test_damaged_and_restored(harness: NodeHarness, report: Report) -> None:
     def overwrite(path: Path) -> None:
         path.write_bytes(path.read_bytes()[:100])
 
-    stored = lose(rig, "damaged", overwrite)
-    assert "the stored schema is ignored" in rig.log()
-    assert rig.outcome(by_time=False).recorded == 2 * ROWS
-    rig.agent.stop()
-    (rig.offsets / FILE_NAME).write_bytes(stored)
-    rig.start_agent()
-    rig.run_command("quarantine", "retry", "--all")
-    rig.wait_for(lambda: not rig.recorded(), "the quarantine to be empty")
-    rig.drain()
-    rig.wait_for_status("ok")
-    outcome = rig.outcome(by_time=False)
+    stored = lose(harness, "damaged", overwrite)
+    assert "the stored schema is ignored" in harness.log()
+    assert harness.outcome(by_time=False).recorded == 2 * ROWS
+    harness.agent.stop()
+    (harness.offsets / FILE_NAME).write_bytes(stored)
+    harness.start_agent()
+    harness.run_command("quarantine", "retry", "--all")
+    harness.wait_for(lambda: not harness.recorded(), "the quarantine to be empty")
+    harness.drain()
+    harness.wait_for_status("ok")
+    outcome = harness.outcome(by_time=False)
     assert outcome.recorded == 0
     report(outcome)
 
@@ -116,29 +123,29 @@ def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
     health="`ok`",
     arrival="All events, once, also after a restart.",
 )
-def test_removed_while_running(rig: NodeRig, report: Report) -> None:
-    ks = keyspace(rig, "running")
-    rig.change(
+def test_removed_while_running(harness: NodeHarness, report: Report) -> None:
+    ks = keyspace(harness, "running")
+    harness.change(
         f"CREATE TABLE {ks}.gone (id int PRIMARY KEY, v text) WITH cdc = true",
         f"CREATE TABLE {ks}.kept (id int PRIMARY KEY, v text) WITH cdc = true",
     )
-    rig.start_agent()
+    harness.start_agent()
     for table in ("gone", "kept"):
-        rig.insert(f"{ks}.{table}", rows(0), "id, v")
-    rig.drain()
-    path = rig.offsets / FILE_NAME
+        harness.insert(f"{ks}.{table}", rows(0), "id, v")
+    harness.drain()
+    path = harness.offsets / FILE_NAME
     path.unlink()
     for table in ("gone", "kept"):
-        rig.insert(f"{ks}.{table}", rows(ROWS), "id, v")
-    rig.change(f"DROP TABLE {ks}.gone", f"ALTER TABLE {ks}.kept ADD w int")
-    rig.insert(f"{ks}.kept", rows(2 * ROWS), "id, v")
-    rig.drain()
-    rig.wait_for_status("ok")
-    rig.wait_for(path.exists, "the schema to be stored again")
-    rig.agent.stop()
-    rig.insert(f"{ks}.kept", rows(3 * ROWS), "id, v")
-    rig.start_agent()
-    rig.drain()
-    rig.wait_for_status("ok")
-    assert rig.recorded() == {}
-    report(rig.outcome(by_time=False))
+        harness.insert(f"{ks}.{table}", rows(ROWS), "id, v")
+    harness.change(f"DROP TABLE {ks}.gone", f"ALTER TABLE {ks}.kept ADD w int")
+    harness.insert(f"{ks}.kept", rows(2 * ROWS), "id, v")
+    harness.drain()
+    harness.wait_for_status("ok")
+    harness.wait_for(path.exists, "the schema to be stored again")
+    harness.agent.stop()
+    harness.insert(f"{ks}.kept", rows(3 * ROWS), "id, v")
+    harness.start_agent()
+    harness.drain()
+    harness.wait_for_status("ok")
+    assert harness.recorded() == {}
+    report(harness.outcome(by_time=False))

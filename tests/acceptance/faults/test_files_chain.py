@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.files_place import Place
+from tests.acceptance.faults.filesystem_harness import FilesystemHarness
 from tests.acceptance.faults.recorded import Recording, recording, schema_of
 from tests.acceptance.faults.situation import situation
 from tests.oracle.reference.descriptor import read_descriptor
@@ -17,8 +17,8 @@ NEWER = "batches"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 @situation(
@@ -29,12 +29,12 @@ def place(tmp_path: Path) -> Place:
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
-def test_zeroed_and_completed(place: Place, report: Report) -> None:
+def test_zeroed_and_completed(harness: FilesystemHarness, report: Report) -> None:
     found = recording(WORKLOAD)
     boundary = middle(found)
     data = found.data[:boundary] + bytes(len(found.data) - boundary)
-    put(place, found, data, found.idx)
-    require_record(place, found, boundary, report)
+    put(harness, found, data, found.idx)
+    require_record(harness, found, boundary, report)
 
 
 @situation(
@@ -45,11 +45,11 @@ def test_zeroed_and_completed(place: Place, report: Report) -> None:
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
-def test_cut_and_completed(place: Place, report: Report) -> None:
+def test_cut_and_completed(harness: FilesystemHarness, report: Report) -> None:
     found = recording(WORKLOAD)
     boundary = middle(found)
-    put(place, found, found.data[:boundary], found.idx)
-    require_record(place, found, boundary, report)
+    put(harness, found, found.data[:boundary], found.idx)
+    require_record(harness, found, boundary, report)
 
 
 @situation(
@@ -60,12 +60,12 @@ def test_cut_and_completed(place: Place, report: Report) -> None:
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
-def test_zeroed_and_released(place: Place, report: Report) -> None:
+def test_zeroed_and_released(harness: FilesystemHarness, report: Report) -> None:
     found = recording(WORKLOAD)
     boundary = middle(found)
     data = found.data[:boundary] + bytes(len(found.data) - boundary)
-    put(place, found, data, found.idx.split("\n")[0])
-    require_record(place, found, boundary, report)
+    put(harness, found, data, found.idx.split("\n")[0])
+    require_record(harness, found, boundary, report)
 
 
 @situation(
@@ -76,8 +76,8 @@ def test_zeroed_and_released(place: Place, report: Report) -> None:
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
-def test_cut_and_replayed(place: Place, report: Report) -> None:
-    require_record_of_replayed(place, report, is_cut=True)
+def test_cut_and_replayed(harness: FilesystemHarness, report: Report) -> None:
+    require_record_of_replayed(harness, report, is_cut=True)
 
 
 @situation(
@@ -88,8 +88,8 @@ def test_cut_and_replayed(place: Place, report: Report) -> None:
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
-def test_zeroed_and_replayed(place: Place, report: Report) -> None:
-    require_record_of_replayed(place, report, is_cut=False)
+def test_zeroed_and_replayed(harness: FilesystemHarness, report: Report) -> None:
+    require_record_of_replayed(harness, report, is_cut=False)
 
 
 def middle(found: Recording) -> int:
@@ -99,42 +99,44 @@ def middle(found: Recording) -> int:
     return next(each.marker for each in sections if positions[0] < each.marker < positions[-1])
 
 
-def require_record_of_replayed(place: Place, report: Report, *, is_cut: bool) -> None:
+def require_record_of_replayed(harness: FilesystemHarness, report: Report, *, is_cut: bool) -> None:
     found = recording("lz4")
-    place.schema.write_text(schema_of((found, recording(NEWER))))
+    harness.schema.write_text(schema_of((found, recording(NEWER))))
     sections = list(read_sections(found.data, read_descriptor(found.data, found.name.log)))
     positions = [line["pos"] for line in found.lines]
     kept = next(each for each in sections if positions[0] <= each.end < positions[-1])
     rest = b"" if is_cut else bytes(len(found.data) - kept.file_end)
     # As a replay does it: the length of the file, which is less than the logical end.
-    put(place, found, found.data[: kept.file_end] + rest, f"{len(found.data)}\nCOMPLETED")
-    require_record(place, found, kept.end, report)
+    put(harness, found, found.data[: kept.file_end] + rest, f"{len(found.data)}\nCOMPLETED")
+    require_record(harness, found, kept.end, report)
 
 
-def put(place: Place, found: Recording, data: bytes, idx: str) -> None:
-    place.put(NEWER)
-    place.cdc_raw.joinpath(found.name.idx).write_text(idx)
-    place.cdc_raw.joinpath(found.name.log).write_bytes(data)
-    place.expected += found.events()
+def put(harness: FilesystemHarness, found: Recording, data: bytes, idx: str) -> None:
+    harness.put(NEWER)
+    harness.cdc_raw.joinpath(found.name.idx).write_text(idx)
+    harness.cdc_raw.joinpath(found.name.log).write_bytes(data)
+    harness.expected += found.events()
 
 
-def require_record(place: Place, found: Recording, boundary: int, report: Report) -> None:
-    with place.running() as agent:
+def require_record(
+    harness: FilesystemHarness, found: Recording, boundary: int, report: Report
+) -> None:
+    with harness.running() as agent:
         agent.until_not_ok("segment_quarantined", found.name.log, "agent quarantine")
-        require_warning(place, found)
+        require_warning(harness, found)
         assert agent.stop() == 0
-    (reason,) = place.reasons()
+    (reason,) = harness.reasons()
     end = int(found.idx.split("\n")[0])
     assert reason["segment"] == found.name.log
     assert reason["ranges"][0]["start"] == boundary
     assert any(each["end"] in (end, None) for each in reason["ranges"])
-    assert (place.relocation / "error" / found.name.log).exists()
-    missing = place.undelivered()
+    assert (harness.relocation / "error" / found.name.log).exists()
+    missing = harness.undelivered()
     assert missing
     assert all(int(event.split("/")[1]) > boundary for event in missing)
-    report(place.outcome(missing))
+    report(harness.outcome(missing))
 
 
-def require_warning(place: Place, found: Recording) -> None:
-    lines = place.folder.joinpath("agent.log").read_text().splitlines()
+def require_warning(harness: FilesystemHarness, found: Recording) -> None:
+    lines = harness.folder.joinpath("agent.log").read_text().splitlines()
     assert any("WARNING" in line and found.name.log in line for line in lines)

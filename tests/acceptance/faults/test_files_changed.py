@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.files_place import UID, Place, as_user
+from tests.acceptance.faults.filesystem_harness import UID, FilesystemHarness, as_user
 from tests.acceptance.faults.recorded import recording
 from tests.acceptance.faults.situation import situation
 from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
@@ -16,8 +16,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes ano
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 @situation(
@@ -27,20 +27,20 @@ def place(tmp_path: Path) -> Place:
     health="`failing` (`cdc_raw_unreadable`): No such file or directory",
     arrival="All events, once.",
 )
-def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
-    away = place.cdc_raw.with_name("away")
-    with place.running() as agent:
-        place.put("batches")
+def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> None:
+    away = harness.cdc_raw.with_name("away")
+    with harness.running() as agent:
+        harness.put("batches")
         agent.until_drained()
-        place.cdc_raw.rename(away)
+        harness.cdc_raw.rename(away)
         agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
-        away.rename(place.cdc_raw)
+        away.rename(harness.cdc_raw)
         agent.until_ok()
-        place.put("collections", "timestamps")
+        harness.put("collections", "timestamps")
         agent.until_drained()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -50,22 +50,22 @@ def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
     health="`failing` (`cdc_raw_unreadable`): No such file or directory",
     arrival="All events, once.",
 )
-def test_cdc_raw_removed(place: Place, report: Report) -> None:
-    with place.running() as agent:
-        place.put("batches")
+def test_cdc_raw_removed(harness: FilesystemHarness, report: Report) -> None:
+    with harness.running() as agent:
+        harness.put("batches")
         agent.until_drained()
-        for left in place.cdc_raw.iterdir():
+        for left in harness.cdc_raw.iterdir():
             left.unlink()
-        place.cdc_raw.rmdir()
+        harness.cdc_raw.rmdir()
         agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
-        place.cdc_raw.mkdir()
+        harness.cdc_raw.mkdir()
         agent.until_ok()
         assert agent.metric("cdc_inotify_active") == 1
-        place.put("collections")
+        harness.put("collections")
         agent.until_drained()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -76,24 +76,24 @@ def test_cdc_raw_removed(place: Place, report: Report) -> None:
     health="`failing` (`segment_blocked`) until the schema is known; `ok` afterwards",
     arrival="All events, once.",
 )
-def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
-    target = place.folder / "volume"
-    text = place.schema.read_text()
-    place.schema.write_text(UNRELATED_SCHEMA)
-    place.put("batches", "collections")
-    with place.running() as agent:
+def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> None:
+    target = harness.folder / "volume"
+    text = harness.schema.read_text()
+    harness.schema.write_text(UNRELATED_SCHEMA)
+    harness.put("batches", "collections")
+    with harness.running() as agent:
         agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
         agent.until_not_ok("segment_blocked")
-        place.cdc_raw.rename(target)
+        harness.cdc_raw.rename(target)
         agent.until("the watch to end", lambda: agent.metric("cdc_inotify_active") == 0)
-        place.cdc_raw.symlink_to(target)
+        harness.cdc_raw.symlink_to(target)
         agent.until("a new watch", lambda: agent.metric("cdc_inotify_active") == 1)
-        place.schema.write_text(text)
+        harness.schema.write_text(text)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -103,26 +103,26 @@ def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
     health="`degraded` (`segment_lost`) while they are missing; `ok` afterwards",
     arrival="All events, once.",
 )
-def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
-    text = place.schema.read_text()
-    place.schema.write_text(UNRELATED_SCHEMA)
-    paths = place.put("batches", "collections")
-    away = place.folder / "away"
-    with place.running() as agent:
+def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Report) -> None:
+    text = harness.schema.read_text()
+    harness.schema.write_text(UNRELATED_SCHEMA)
+    paths = harness.put("batches", "collections")
+    away = harness.folder / "away"
+    with harness.running() as agent:
         agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
-        place.cdc_raw.rename(away)
-        place.cdc_raw.mkdir()
-        agent.until("the loss to be on record", lambda: len(place.recorded()) >= 1)
+        harness.cdc_raw.rename(away)
+        harness.cdc_raw.mkdir()
+        agent.until("the loss to be on record", lambda: len(harness.recorded()) >= 1)
         agent.until_not_ok("segment_lost")
-        place.schema.write_text(text)
+        harness.schema.write_text(text)
         for path in paths:
             for name in (f"{path.stem}_cdc.idx", path.name):
-                (away / name).rename(place.cdc_raw / name)
+                (away / name).rename(harness.cdc_raw / name)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @needs_root
@@ -133,25 +133,25 @@ def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
     health="`failing` (`segment_blocked`) with file, owner, mode, uid of the agent and the command",
     arrival="All events after the command.",
 )
-def test_segments_of_another_user(place: Place, report: Report) -> None:
-    paths = place.put("batches", "collections")
+def test_segments_of_another_user(harness: FilesystemHarness, report: Report) -> None:
+    paths = harness.put("batches", "collections")
     for path in paths:
         path.chmod(0o600)
-    place.give(UID)
+    harness.give(UID)
     first = min(paths)
     # Given up after this time in 0.1.0.
     short = {"segment.blocked.timeout.ms": "1000"}
-    with place.running(short, as_user(UID)) as agent:
+    with harness.running(short, as_user(UID)) as agent:
         body = agent.until_not_ok(
             f"{first} has owner root (uid 0)", "mode 0600", f"uid {UID}", f"chgrp {UID} {first}"
         )
         assert "Permission denied (EACCES)" in body
         agent.until("four seconds of waiting", lambda: agent.metric("cdc_blocked_seconds") > 4)
         assert agent.stop() == 0
-    with place.running(short, as_user(UID)) as agent:
+    with harness.running(short, as_user(UID)) as agent:
         agent.until_not_ok("mode 0600")
         agent.until("two seconds of waiting", lambda: agent.metric("cdc_blocked_seconds") > 2)
-        assert place.recorded() == []
+        assert harness.recorded() == []
         assert all(path.exists() for path in paths)
         for path in paths:
             os.chown(path, 0, UID)
@@ -159,8 +159,8 @@ def test_segments_of_another_user(place: Place, report: Report) -> None:
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @needs_root
@@ -171,22 +171,22 @@ def test_segments_of_another_user(place: Place, report: Report) -> None:
     health="`failing` (`cdc_raw_unreadable`) with owner, mode, uid and the command",
     arrival="All events, once.",
 )
-def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
-    place.give(UID)
-    with place.running(prefix=as_user(UID)) as agent:
+def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> None:
+    harness.give(UID)
+    with harness.running(prefix=as_user(UID)) as agent:
         agent.until_ok()
-        os.chown(place.cdc_raw, 0, 0)
-        place.cdc_raw.chmod(0o700)
-        place.put("batches", "collections")
+        os.chown(harness.cdc_raw, 0, 0)
+        harness.cdc_raw.chmod(0o700)
+        harness.put("batches", "collections")
         agent.until_not_ok("Permission denied", "mode 0700", f"uid {UID}", "chgrp")
-        place.cdc_raw.chmod(0o744)
+        harness.cdc_raw.chmod(0o744)
         agent.until_not_ok("Permission denied", "mode 0744")
-        os.chown(place.cdc_raw, UID, UID)
+        os.chown(harness.cdc_raw, UID, UID)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -196,8 +196,8 @@ def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
     health="`degraded` (`segment_refused`) for links and files that are not regular",
     arrival="All events, once.",
 )
-def test_garbage_named_like_segments(place: Place, report: Report) -> None:
-    raw = place.cdc_raw
+def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report) -> None:
+    raw = harness.cdc_raw
     huge = 1 << 63
     (raw / f"CommitLog-7-{huge}.log").write_bytes(b"x" * 100)
     (raw / "CommitLog-7-0017.log").write_bytes(b"x" * 100)
@@ -218,15 +218,15 @@ def test_garbage_named_like_segments(place: Place, report: Report) -> None:
     (raw / "CommitLog-7-9_cdc.idx").write_bytes(os.urandom(300))
     (raw / "notes.txt").write_text("of somebody")
     names = {file.name for file in raw.iterdir()}
-    recorded = place.put("batches", "collections")
-    with listener, place.running() as agent:
+    recorded = harness.put("batches", "collections")
+    with listener, harness.running() as agent:
         agent.until_not_ok("segment_refused", "CommitLog-7-3.log")
-        agent.until("the events", lambda: place.outcome().lost == 0)
+        agent.until("the events", lambda: harness.outcome().lost == 0)
         agent.until("recorded segments to leave", lambda: not any(p.exists() for p in recorded))
         assert agent.stop() == 0
     assert {file.name for file in raw.iterdir()} == names
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -236,27 +236,27 @@ def test_garbage_named_like_segments(place: Place, report: Report) -> None:
     health="`degraded` (`segment_not_removed`): the quarantine has no room for the sparse file",
     arrival="All events of the real segments, once.",
 )
-def test_garbage_of_segments(place: Place, report: Report) -> None:
+def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None:
     garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
     for number, content in garbage.items():
-        path = place.cdc_raw / f"CommitLog-7-{number}.log"
+        path = harness.cdc_raw / f"CommitLog-7-{number}.log"
         path.write_bytes(content)
         path.with_name(f"{path.stem}_cdc.idx").write_text("4096\nCOMPLETED\n")
-    sparse = place.cdc_raw / "CommitLog-7-4.log"
+    sparse = harness.cdc_raw / "CommitLog-7-4.log"
     with sparse.open("wb") as file:
         file.truncate(1 << 40)
     sparse.with_name(f"{sparse.stem}_cdc.idx").write_text(f"{1 << 40}\nCOMPLETED\n")
-    place.put("batches", "collections")
-    with place.running() as agent:
-        agent.until("the events", lambda: place.outcome().lost == 0)
+    harness.put("batches", "collections")
+    with harness.running() as agent:
+        agent.until("the events", lambda: harness.outcome().lost == 0)
         agent.until_not_ok("segment_not_removed", "CommitLog-7-4.log", "quarantine")
-        agent.until("one file to be left", lambda: len(list(place.cdc_raw.glob("*.log"))) == 1)
+        agent.until("one file to be left", lambda: len(list(harness.cdc_raw.glob("*.log"))) == 1)
         assert agent.stop() == 0
     assert sparse.exists()
-    assert [reason["segment"] for reason in place.reasons()] == [
+    assert [reason["segment"] for reason in harness.reasons()] == [
         f"CommitLog-7-{number}.log" for number in (1, 2, 3, 4)
     ]
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -266,26 +266,28 @@ def test_garbage_of_segments(place: Place, report: Report) -> None:
     health="`failing` (`cdc_raw_unreadable`) with the index's name and content",
     arrival="All events, once.",
 )
-def test_an_index_that_lies(place: Place, report: Report) -> None:
+def test_an_index_that_lies(harness: FilesystemHarness, report: Report) -> None:
     found = recording("batches")
     middle = found.lines[len(found.lines) // 2]["pos"]
-    (path,) = place.put("batches", idx=f"{middle}\n")
+    (path,) = harness.put("batches", idx=f"{middle}\n")
     idx = path.with_name(f"{path.stem}_cdc.idx")
     # Linked elsewhere, as by a node that still writes it.
-    (place.folder / "commitlog").hardlink_to(path)
-    with place.running() as agent:
-        agent.until("half of the events", lambda: len(place.undelivered()) < len(place.expected))
-        delivered = len(place.expected) - len(place.undelivered())
+    (harness.folder / "commitlog").hardlink_to(path)
+    with harness.running() as agent:
+        agent.until(
+            "half of the events", lambda: len(harness.undelivered()) < len(harness.expected)
+        )
+        delivered = len(harness.expected) - len(harness.undelivered())
         idx.write_text("100\n")
         idx.write_bytes(b"\xff" * 20)
         agent.until_not_ok("cdc_raw_unreadable", idx.name)
-        assert len(place.expected) - len(place.undelivered()) == delivered
+        assert len(harness.expected) - len(harness.undelivered()) == delivered
         idx.write_text(found.idx)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -295,17 +297,17 @@ def test_an_index_that_lies(place: Place, report: Report) -> None:
     health="`ok`",
     arrival="All events, once.",
 )
-def test_two_agents(place: Place, report: Report) -> None:
-    place.put("batches")
-    with place.running() as first:
+def test_two_agents(harness: FilesystemHarness, report: Report) -> None:
+    harness.put("batches")
+    with harness.running() as first:
         first.until_drained()
-        second = place.running()
-        second.log_file = place.folder / "second.log"
+        second = harness.running()
+        second.log_file = harness.folder / "second.log"
         with second:
             assert second.ended() == 3
-        assert str(place.cdc_raw) in second.log_tail()
-        place.put("collections")
+        assert str(harness.cdc_raw) in second.log_tail()
+        harness.put("collections")
         first.until_drained()
         first.until_ok()
         assert first.stop() == 0
-    report(place.outcome())
+    report(harness.outcome())

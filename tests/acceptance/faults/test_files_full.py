@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.faults.files_place import Place, fill, mounted, remount
+from tests.acceptance.faults.filesystem_harness import FilesystemHarness, fill, mounted, remount
 from tests.acceptance.faults.situation import situation
 from tests.support.agent_command import agent as command
 from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 @situation(
@@ -27,19 +27,19 @@ def place(tmp_path: Path) -> Place:
     health="`degraded` (`offsets_not_saved`): No space left on device",
     arrival="All events, once.",
 )
-def test_offsets_full(place: Place, report: Report) -> None:
-    with mounted(place.offsets, "64k"):
-        ballast = fill(place.offsets)
-        place.put("batches", "collections")
-        with place.running() as agent:
+def test_offsets_full(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.offsets, "64k"):
+        ballast = fill(harness.offsets)
+        harness.put("batches", "collections")
+        with harness.running() as agent:
             agent.until_not_ok("offsets_not_saved", "No space left on device")
-            assert len(list(place.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
+            assert len(list(harness.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
             ballast.unlink()
             agent.until_drained()
             agent.until_ok()
             assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -49,19 +49,19 @@ def test_offsets_full(place: Place, report: Report) -> None:
     health="`degraded` (`offsets_not_saved`): Read-only file system",
     arrival="All events, once.",
 )
-def test_offsets_read_only(place: Place, report: Report) -> None:
-    with mounted(place.offsets, "1m"), place.running() as agent:
+def test_offsets_read_only(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.offsets, "1m"), harness.running() as agent:
         agent.until_ok()
-        remount(place.offsets, "ro")
-        place.put("batches", "collections")
+        remount(harness.offsets, "ro")
+        harness.put("batches", "collections")
         agent.until_not_ok("offsets_not_saved", "Read-only file system")
-        assert len(list(place.cdc_raw.glob("*.log"))) == 2
-        remount(place.offsets, "rw")
+        assert len(list(harness.cdc_raw.glob("*.log"))) == 2
+        remount(harness.offsets, "rw")
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-        assert place.recorded() == []
-    report(place.outcome())
+        assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -71,23 +71,23 @@ def test_offsets_read_only(place: Place, report: Report) -> None:
     health="`degraded` (`segment_not_removed`): Read-only file system",
     arrival="All events, once.",
 )
-def test_cdc_raw_read_only(place: Place, report: Report) -> None:
-    with mounted(place.cdc_raw, "16m"):
+def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.cdc_raw, "16m"):
         # Without the tables the segments wait until the file system is read-only.
-        text = place.schema.read_text()
-        place.schema.write_text(UNRELATED_SCHEMA)
-        place.put("batches", "collections")
-        with place.running() as agent:
+        text = harness.schema.read_text()
+        harness.schema.write_text(UNRELATED_SCHEMA)
+        harness.put("batches", "collections")
+        with harness.running() as agent:
             agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
-            remount(place.cdc_raw, "ro")
-            place.schema.write_text(text)
+            remount(harness.cdc_raw, "ro")
+            harness.schema.write_text(text)
             agent.until_not_ok("segment_not_removed", "Read-only file system")
-            remount(place.cdc_raw, "rw")
+            remount(harness.cdc_raw, "rw")
             agent.until_drained()
             agent.until_ok()
             assert agent.stop() == 0
-        assert place.recorded() == []
-    report(place.outcome())
+        assert harness.recorded() == []
+    report(harness.outcome())
 
 
 @situation(
@@ -98,32 +98,34 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
     arrival="All events of the segment after there is room.",
 )
 @pytest.mark.parametrize("room_bytes", [0, 64 << 10])
-def test_cdc_raw_full_at_requeue(place: Place, report: Report, room_bytes: int) -> None:
+def test_cdc_raw_full_at_requeue(
+    harness: FilesystemHarness, report: Report, room_bytes: int
+) -> None:
     """`room_bytes`: none at all, or enough for the index and not for its segment."""
-    error = place.relocation / "error"
+    error = harness.relocation / "error"
     error.mkdir()
-    (log,) = place.put("batches")
+    (log,) = harness.put("batches")
     for file in (log, log.with_name(f"{log.stem}_cdc.idx")):
         file.rename(error / file.name)
     (error / f"{log.name}.reason.json").write_text("{}")
-    with mounted(place.cdc_raw, "2m"):
-        ballast = fill(place.cdc_raw)
+    with mounted(harness.cdc_raw, "2m"):
+        ballast = fill(harness.cdc_raw)
         os.truncate(ballast, ballast.stat().st_size - room_bytes)
-        with place.running() as agent:
+        with harness.running() as agent:
             agent.until("an answer", lambda: agent.body() is not None)
             done = command(
-                "quarantine", "retry", "--all", "--config", place.folder / "cdc.properties"
+                "quarantine", "retry", "--all", "--config", harness.folder / "cdc.properties"
             )
             assert done.exit_code == 0, done.errors
             agent.until_not_ok("segment_retry_pending", "No space left on device", log.name)
-            assert [file.name for file in place.cdc_raw.iterdir()] == ["ballast"]
+            assert [file.name for file in harness.cdc_raw.iterdir()] == ["ballast"]
             assert (error / log.name).stat().st_size == 1 << 20
             ballast.unlink()
-            agent.until("the events", lambda: place.outcome().lost == 0)
+            agent.until("the events", lambda: harness.outcome().lost == 0)
             agent.until("the quarantine to be empty", lambda: not any(error.iterdir()))
             agent.until_ok()
             assert agent.stop() == 0
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -133,20 +135,20 @@ def test_cdc_raw_full_at_requeue(place: Place, report: Report, room_bytes: int) 
     health="`degraded` (`segment_not_removed`): No space left on device",
     arrival="All events, once.",
 )
-def test_archive_full(place: Place, report: Report) -> None:
-    with mounted(place.relocation, "3m"):
-        ballast = fill(place.relocation)
-        place.put("batches", "collections")
-        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+def test_archive_full(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.relocation, "3m"):
+        ballast = fill(harness.relocation)
+        harness.put("batches", "collections")
+        with harness.running({"commit.log.transfer.class": "archive"}) as agent:
             agent.until_not_ok("segment_not_removed", "No space left on device")
-            assert len(list(place.cdc_raw.glob("*.log"))) == 2
+            assert len(list(harness.cdc_raw.glob("*.log"))) == 2
             ballast.unlink()
             agent.until_drained()
             agent.until_ok()
             assert agent.stop() == 0
-        archived = list((place.relocation / "archive").glob("*.log"))
+        archived = list((harness.relocation / "archive").glob("*.log"))
         assert [file.stat().st_size for file in archived] == [1 << 20] * 2
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -156,20 +158,20 @@ def test_archive_full(place: Place, report: Report) -> None:
     health="`degraded` (`segment_not_removed`): Read-only file system",
     arrival="All events, once.",
 )
-def test_archive_read_only(place: Place, report: Report) -> None:
-    with mounted(place.relocation, "4m"):
-        place.put("batches", "collections")
-        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+def test_archive_read_only(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.relocation, "4m"):
+        harness.put("batches", "collections")
+        with harness.running({"commit.log.transfer.class": "archive"}) as agent:
             agent.until_drained()
-            remount(place.relocation, "ro")
-            place.put("timestamps")
+            remount(harness.relocation, "ro")
+            harness.put("timestamps")
             agent.until_not_ok("segment_not_removed", "Read-only file system")
-            remount(place.relocation, "rw")
+            remount(harness.relocation, "rw")
             agent.until_drained()
             agent.until_ok()
             assert agent.stop() == 0
-        assert len(list((place.relocation / "archive").glob("*.log"))) == 3
-    report(place.outcome())
+        assert len(list((harness.relocation / "archive").glob("*.log"))) == 3
+    report(harness.outcome())
 
 
 @situation(
@@ -179,23 +181,23 @@ def test_archive_read_only(place: Place, report: Report) -> None:
     health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
     arrival="All events but those in the damaged range, which is on record.",
 )
-def test_quarantine_full(place: Place, report: Report) -> None:
-    with mounted(place.relocation, "4m"):
-        ballast = fill(place.relocation)
-        (damaged,) = place.put("batches", is_damaged=True)
-        place.put("collections")
-        with place.running() as agent:
+def test_quarantine_full(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.relocation, "4m"):
+        ballast = fill(harness.relocation)
+        (damaged,) = harness.put("batches", is_damaged=True)
+        harness.put("collections")
+        with harness.running() as agent:
             agent.until_not_ok("quarantine_not_writable", "No space left on device")
             assert damaged.exists()
             ballast.unlink()
             agent.until_drained()
             agent.until_not_ok("segment_quarantined")
             assert agent.stop() == 0
-        assert len(place.recorded()) == 1
-        (reason,) = place.reasons()
-        missing = place.undelivered()
+        assert len(harness.recorded()) == 1
+        (reason,) = harness.reasons()
+        missing = harness.undelivered()
         in_range = [e for e in missing if is_on_record(e, reason)]
-    report(place.outcome(in_range))
+    report(harness.outcome(in_range))
 
 
 @situation(
@@ -205,19 +207,19 @@ def test_quarantine_full(place: Place, report: Report) -> None:
     health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
     arrival="All events but those in the damaged range, which is on record.",
 )
-def test_quarantine_read_only(place: Place, report: Report) -> None:
-    with mounted(place.relocation, "4m"), place.running() as agent:
+def test_quarantine_read_only(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.relocation, "4m"), harness.running() as agent:
         agent.until_ok()
-        remount(place.relocation, "ro")
-        place.put("batches", is_damaged=True)
+        remount(harness.relocation, "ro")
+        harness.put("batches", is_damaged=True)
         agent.until_not_ok("quarantine_not_writable", "Read-only file system")
-        remount(place.relocation, "rw")
+        remount(harness.relocation, "rw")
         agent.until_drained()
         agent.until_not_ok("segment_quarantined")
         assert agent.stop() == 0
-        (reason,) = place.reasons()
-        in_range = [e for e in place.undelivered() if is_on_record(e, reason)]
-    report(place.outcome(in_range))
+        (reason,) = harness.reasons()
+        in_range = [e for e in harness.undelivered() if is_on_record(e, reason)]
+    report(harness.outcome(in_range))
 
 
 @situation(
@@ -227,18 +229,18 @@ def test_quarantine_read_only(place: Place, report: Report) -> None:
     health="`failing` (`sink_unavailable`): No space left on device",
     arrival="All events, once.",
 )
-def test_sink_full(place: Place, report: Report) -> None:
-    with mounted(place.output, "8m"):
-        ballast = fill(place.output)
-        place.put("batches", "collections")
-        with place.running() as agent:
+def test_sink_full(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.output, "8m"):
+        ballast = fill(harness.output)
+        harness.put("batches", "collections")
+        with harness.running() as agent:
             agent.until_not_ok("sink_unavailable", "No space left on device")
             ballast.unlink()
             agent.until_drained()
             agent.until_ok()
             assert agent.stop() == 0
-        assert place.recorded() == []
-        report(place.outcome())
+        assert harness.recorded() == []
+        report(harness.outcome())
 
 
 @situation(
@@ -248,18 +250,18 @@ def test_sink_full(place: Place, report: Report) -> None:
     health="not reachable: the agent ends",
     arrival="All events after the next start.",
 )
-def test_sink_read_only(place: Place, report: Report) -> None:
-    with mounted(place.output, "8m"):
-        remount(place.output, "ro")
-        place.put("batches")
-        with place.running() as agent:
+def test_sink_read_only(harness: FilesystemHarness, report: Report) -> None:
+    with mounted(harness.output, "8m"):
+        remount(harness.output, "ro")
+        harness.put("batches")
+        with harness.running() as agent:
             assert agent.ended() == 2
         assert "file.path" in agent.log_tail()
-        remount(place.output, "rw")
-        with place.running() as agent:
+        remount(harness.output, "rw")
+        with harness.running() as agent:
             agent.until_drained()
             assert agent.stop() == 0
-        report(place.outcome())
+        report(harness.outcome())
 
 
 def is_on_record(event: str, reason: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Self
 
 import pytest
 
-from tests.acceptance.faults.files_place import UID, Place, as_user
+from tests.acceptance.faults.filesystem_harness import UID, FilesystemHarness, as_user
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
 
@@ -86,8 +86,8 @@ class InotifyQueue:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 @contextmanager
@@ -111,22 +111,22 @@ def no_instances(uid: int) -> Iterator[None]:
     health="`degraded` (`cdc_raw_not_watched`)",
     arrival="All events, once.",
 )
-def test_no_inotify_instance(place: Place, report: Report) -> None:
-    place.give(UID)
+def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None:
+    harness.give(UID)
     with ExitStack() as stack:
         with no_instances(UID):
-            agent = stack.enter_context(place.running(prefix=as_user(UID)))
+            agent = stack.enter_context(harness.running(prefix=as_user(UID)))
             agent.until("an answer", lambda: agent.body() is not None)
-            place.put("batches")
+            harness.put("batches")
             agent.until_drained()
             assert agent.metric("cdc_inotify_active") == 0
             agent.until_not_ok("cdc_raw_not_watched", "inotify")
-        place.put("collections")
+        harness.put("collections")
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -136,16 +136,18 @@ def test_no_inotify_instance(place: Place, report: Report) -> None:
     health="`degraded` (`cdc_raw_not_watched`)",
     arrival="All events, once.",
 )
-def test_no_inotify_watch(place: Place, report: Report) -> None:
+def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
     limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
-    with place.running(prefix=["unshare", "--user", "--map-root-user", "sh", "-c", limit]) as agent:
+    with harness.running(
+        prefix=["unshare", "--user", "--map-root-user", "sh", "-c", limit]
+    ) as agent:
         agent.until("an answer", lambda: agent.body() is not None)
-        place.put("batches", "collections")
+        harness.put("batches", "collections")
         agent.until_drained()
         assert agent.metric("cdc_inotify_active") == 0
         agent.until_not_ok("cdc_raw_not_watched", "inotify")
         assert agent.stop() == 0
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -155,28 +157,28 @@ def test_no_inotify_watch(place: Place, report: Report) -> None:
     health="not reachable while the agent is frozen, `ok` afterwards",
     arrival="All events, once.",
 )
-def test_inotify_queue_overflows(place: Place, report: Report) -> None:
+def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     # No periodic look comes before the deadline, so only the overflow can wake this agent.
-    with place.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
+    with harness.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_ok()
         os.kill(agent.pid, signal.SIGSTOP)
-        with InotifyQueue(place.cdc_raw) as queue:
-            noise = place.cdc_raw / "noise"
+        with InotifyQueue(harness.cdc_raw) as queue:
+            noise = harness.cdc_raw / "noise"
             for _ in range(queued // 3 + 100):
                 noise.touch()
                 noise.unlink()
             # The agent's queue has the same limit and the same events.
             assert queue.has_overflowed()
-        place.put("batches", "collections")
+        harness.put("batches", "collections")
         os.kill(agent.pid, signal.SIGCONT)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    log = (place.folder / "agent.log").read_text()
+    log = (harness.folder / "agent.log").read_text()
     assert log.count("The kernel dropped inotify events") == 1
-    report(place.outcome())
+    report(harness.outcome())
 
 
 @situation(
@@ -186,25 +188,25 @@ def test_inotify_queue_overflows(place: Place, report: Report) -> None:
     health="`ok`; the lag is not negative",
     arrival="All events, once, also after a restart.",
 )
-def test_clock_set_back(place: Place, report: Report) -> None:
-    offset = place.folder / "offset"
+def test_clock_set_back(harness: FilesystemHarness, report: Report) -> None:
+    offset = harness.folder / "offset"
     offset.write_text("0")
-    (place.folder / "sitecustomize.py").write_text(_CLOCK)
-    path = f"{place.folder}:{os.environ.get('PYTHONPATH', '')}"
+    (harness.folder / "sitecustomize.py").write_text(_CLOCK)
+    path = f"{harness.folder}:{os.environ.get('PYTHONPATH', '')}"
     prefix = ["env", f"PYTHONPATH={path}", f"CLOCK_OFFSET_FILE={offset}"]
-    with place.running(prefix=prefix) as agent:
-        place.put("batches")
+    with harness.running(prefix=prefix) as agent:
+        harness.put("batches")
         agent.until_drained()
         offset.write_text("-3600")
-        place.put("collections")
+        harness.put("collections")
         agent.until_drained()
         agent.until_ok()
         assert agent.metric("cdc_lag_seconds") >= 0
         assert agent.stop() == 0
-    with place.running(prefix=prefix) as agent:
-        place.put("timestamps")
+    with harness.running(prefix=prefix) as agent:
+        harness.put("timestamps")
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
-    assert place.recorded() == []
-    report(place.outcome())
+    assert harness.recorded() == []
+    report(harness.outcome())

@@ -9,14 +9,14 @@ from typing import Literal
 
 from agent.config import OFFSET_FILE
 from sidecar.offsets import PropertiesStore
-from tests.acceptance.kill.checks import COMPLETED, Life
+from tests.acceptance.kill.checks import COMPLETED, AgentRun
 from tests.support.servers.agent_process import AgentProcess
 
 WINDOW_EVENTS = 800
 
 
 class Agent(AgentProcess):
-    """One agent after the other over the same directories; `lives` tells of each."""
+    """One agent after the other over the same directories; `runs` tells of each."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Agent(AgentProcess):
         self.archive = directory / "relocation" / "archive"
         self.quarantine = directory / "relocation" / "error"
         self._offsets = directory / "offsets"
-        self.lives: list[Life] = []
+        self.runs: list[AgentRun] = []
         for folder in (self._offsets, self.archive):
             folder.mkdir(parents=True)
         properties = {
@@ -50,8 +50,8 @@ class Agent(AgentProcess):
 
     def start(self, flush_interval_ms: int = 0) -> None:
         """Starts a process and does not wait for it to deliver."""
-        number = len(self.lives)
-        self.lives.append(Life(number, _now_ms(), "running", flush_interval_ms, {}))
+        number = len(self.runs)
+        self.runs.append(AgentRun(number, _now_ms(), "running", flush_interval_ms, {}))
         self.launch(f"offset.flush.interval.ms={flush_interval_ms}")
 
     def kill(self) -> None:
@@ -84,7 +84,7 @@ class Agent(AgentProcess):
         return int(float(found[1])) if found else 0
 
     def _note_end(self, end: Literal["killed", "stopped"]) -> None:
-        self.lives[-1] = replace(self.lives[-1], end=end, stored=self._stored())
+        self.runs[-1] = replace(self.runs[-1], end=end, stored=self._stored())
 
     def _stored(self) -> Mapping[int, int]:
         values = PropertiesStore(self._offsets, OFFSET_FILE).load().values

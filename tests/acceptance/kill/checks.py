@@ -14,7 +14,7 @@ COMPLETED = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class AgentRun:
     """One process of the agent, from its start to its end."""
 
     number: int
@@ -30,9 +30,9 @@ class Life:
         return source.position <= self.stored.get(source.segment_id, 0)
 
 
-def life_of(arrival: Arrival, lives: Sequence[Life]) -> Life:
+def run_of(arrival: Arrival, runs: Sequence[AgentRun]) -> AgentRun:
     """The process that made the event."""
-    return lives[bisect_right(lives, arrival.made_ms, key=lambda life: life.started_ms) - 1]
+    return runs[bisect_right(runs, arrival.made_ms, key=lambda run: run.started_ms) - 1]
 
 
 def differing_ids(arrivals: Iterable[Arrival]) -> Iterator[str]:
@@ -52,11 +52,11 @@ def misplaced(arrivals: Iterable[Arrival]) -> Iterator[str]:
             yield f"{arrival.topic} has {arrival.partition_key} in two partitions"
 
 
-def out_of_order(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> Iterator[str]:
+def out_of_order(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> Iterator[str]:
     """What one process sends of a partition key stands in the order of the log, once."""
     sent: defaultdict[tuple[int, str, str], list[Arrival]] = defaultdict(list)
     for arrival in arrivals:
-        sent[life_of(arrival, lives).number, arrival.topic, arrival.partition_key].append(arrival)
+        sent[run_of(arrival, runs).number, arrival.topic, arrival.partition_key].append(arrival)
     for (number, topic, _), of_key in sent.items():
         of_key.sort(key=lambda arrival: arrival.offset)
         for earlier, later in pairwise(of_key):
@@ -64,40 +64,40 @@ def out_of_order(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> Iterator
                 yield f"process {number} sent {later.source} of {topic} after {earlier.source}"
 
 
-def repeats_of_stored(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> Iterator[str]:
+def repeats_of_stored(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> Iterator[str]:
     """Nothing below the progress that a process left is sent by a later one."""
     for arrival in arrivals:
-        number = life_of(arrival, lives).number
-        for life in lives[:number]:
-            if life.has_stored(arrival.source):
-                yield f"process {number} sent {arrival.source} that process {life.number} had done"
+        number = run_of(arrival, runs).number
+        for run in runs[:number]:
+            if run.has_stored(arrival.source):
+                yield f"process {number} sent {arrival.source} that process {run.number} had done"
                 break
 
 
-def at_risk(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> dict[int, int]:
+def at_risk(arrivals: Iterable[Arrival], runs: Sequence[AgentRun]) -> dict[int, int]:
     """How many events each ended process had sent above the progress that it left: these are sent
     again, and no others (`repeats_of_stored`)."""
     sent: defaultdict[int, set[Source]] = defaultdict(set)
     for arrival in arrivals:
-        sent[life_of(arrival, lives).number].add(arrival.source)
+        sent[run_of(arrival, runs).number].add(arrival.source)
     return {
-        life.number: sum(not life.has_stored(source) for source in sent[life.number])
-        for life in lives
-        if life.end != "running"
+        run.number: sum(not run.has_stored(source) for source in sent[run.number])
+        for run in runs
+        if run.end != "running"
     }
 
 
 def beyond_window(
-    risked: Mapping[int, int], lives: Sequence[Life], window_events: int
+    risked: Mapping[int, int], runs: Sequence[AgentRun], window_events: int
 ) -> Iterator[str]:
     """A killed process repeats at most a window, besides what it had not saved yet; a stopped one
     nothing."""
-    for life in lives:
-        count = risked.get(life.number, 0)
-        if life.end == "stopped" and count:
-            yield f"process {life.number} was stopped and left {count} events to repeat"
-        if life.end == "killed" and life.flush_interval_ms == 0 and count > window_events:
-            yield f"process {life.number} left {count} events to repeat, {window_events} may be"
+    for run in runs:
+        count = risked.get(run.number, 0)
+        if run.end == "stopped" and count:
+            yield f"process {run.number} was stopped and left {count} events to repeat"
+        if run.end == "killed" and run.flush_interval_ms == 0 and count > window_events:
+            yield f"process {run.number} left {count} events to repeat, {window_events} may be"
 
 
 def behind_the_chain(arrivals: Iterable[Arrival], chain_ends: Mapping[int, int]) -> Iterator[str]:

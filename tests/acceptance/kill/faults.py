@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tests.acceptance.kill.stage import Stage
+from tests.acceptance.kill.harness import ClusterHarness
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,81 +23,81 @@ class Fault:
     flush_interval_ms: int
 
 
-def _kill_agent(stage: Stage, fault: Fault) -> None:
-    stage.agent.kill()
-    stage.write(fault.meanwhile)
-    stage.agent.start(fault.flush_interval_ms)
+def _kill_agent(harness: ClusterHarness, fault: Fault) -> None:
+    harness.agent.kill()
+    harness.write(fault.meanwhile)
+    harness.agent.start(fault.flush_interval_ms)
 
 
-def _kill_agent_twice(stage: Stage, fault: Fault) -> None:
+def _kill_agent_twice(harness: ClusterHarness, fault: Fault) -> None:
     """The second time while it catches up."""
-    stage.agent.kill()
-    stage.write(fault.meanwhile + 1)
-    stage.agent.start(0)
-    stage.wait_for_arrival()
-    stage.agent.kill()
-    stage.agent.start(fault.flush_interval_ms)
+    harness.agent.kill()
+    harness.write(fault.meanwhile + 1)
+    harness.agent.start(0)
+    harness.wait_for_arrival()
+    harness.agent.kill()
+    harness.agent.start(fault.flush_interval_ms)
 
 
-def _kill_agent_in_series(stage: Stage, fault: Fault) -> None:
+def _kill_agent_in_series(harness: ClusterHarness, fault: Fault) -> None:
     """Each process at its first delivery, or while it still starts."""
     for number in range(_KILLS_IN_SERIES):
-        stage.agent.kill()
-        stage.agent.start(fault.flush_interval_ms)
-        stage.write(fault.meanwhile // _KILLS_IN_SERIES + 1)
+        harness.agent.kill()
+        harness.agent.start(fault.flush_interval_ms)
+        harness.write(fault.meanwhile // _KILLS_IN_SERIES + 1)
         if number % 3:
-            stage.wait_for_arrival()
+            harness.wait_for_arrival()
 
 
-def _stop_agent(stage: Stage, fault: Fault) -> None:
-    stage.agent.stop()
-    stage.write(fault.meanwhile)
-    stage.agent.start(fault.flush_interval_ms)
+def _stop_agent(harness: ClusterHarness, fault: Fault) -> None:
+    harness.agent.stop()
+    harness.write(fault.meanwhile)
+    harness.agent.start(fault.flush_interval_ms)
 
 
-def _kill_broker(stage: Stage, fault: Fault) -> None:
-    stage.kill_broker()
-    stage.write(fault.meanwhile)
-    stage.broker.start()
+def _kill_broker(harness: ClusterHarness, fault: Fault) -> None:
+    harness.kill_broker()
+    harness.write(fault.meanwhile)
+    harness.broker.start()
 
 
-def _restart_broker(stage: Stage, fault: Fault) -> None:
-    stage.broker.stop()
-    stage.write(fault.meanwhile)
-    stage.broker.start()
+def _restart_broker(harness: ClusterHarness, fault: Fault) -> None:
+    harness.broker.stop()
+    harness.write(fault.meanwhile)
+    harness.broker.start()
 
 
-def _kill_broker_then_agent(stage: Stage, fault: Fault) -> None:
+def _kill_broker_then_agent(harness: ClusterHarness, fault: Fault) -> None:
     """The agent dies with a full window that nobody takes."""
-    stage.kill_broker()
-    stage.write(fault.meanwhile)
-    stage.agent.kill()
-    stage.agent.start(fault.flush_interval_ms)
-    stage.write(fault.meanwhile // 2)
-    stage.broker.start()
+    harness.kill_broker()
+    harness.write(fault.meanwhile)
+    harness.agent.kill()
+    harness.agent.start(fault.flush_interval_ms)
+    harness.write(fault.meanwhile // 2)
+    harness.broker.start()
 
 
-def _kill_node(stage: Stage, fault: Fault) -> None:
+def _kill_node(harness: ClusterHarness, fault: Fault) -> None:
     """It forgets the last of what it acknowledged."""
-    stage.write(_UNSYNCED + fault.meanwhile)
-    stage.kill_node()
-    stage.node.start()
+    harness.write(_UNSYNCED + fault.meanwhile)
+    harness.kill_node()
+    harness.node.start()
 
 
-def _kill_node_and_agent(stage: Stage, fault: Fault) -> None:
+def _kill_node_and_agent(harness: ClusterHarness, fault: Fault) -> None:
     """The agent starts beside a node that is not there."""
-    stage.write(_UNSYNCED + fault.meanwhile)
-    stage.kill_node()
-    stage.agent.kill()
-    stage.agent.start(fault.flush_interval_ms)
-    stage.node.start()
+    harness.write(_UNSYNCED + fault.meanwhile)
+    harness.kill_node()
+    harness.agent.kill()
+    harness.agent.start(fault.flush_interval_ms)
+    harness.node.start()
 
 
-def _restart_node(stage: Stage, fault: Fault) -> None:
-    stage.node.restart()
+def _restart_node(harness: ClusterHarness, fault: Fault) -> None:
+    harness.node.restart()
 
 
-FAULTS: Mapping[str, Callable[[Stage, Fault], None]] = {
+FAULTS: Mapping[str, Callable[[ClusterHarness, Fault], None]] = {
     "kill the agent": _kill_agent,
     "kill the agent twice": _kill_agent_twice,
     "kill the agent in series": _kill_agent_in_series,
@@ -137,9 +137,9 @@ def planned(random: Random, name: str, flush_interval_ms: int | None = None) -> 
     )
 
 
-def strike(stage: Stage, fault: Fault) -> None:
+def strike(harness: ClusterHarness, fault: Fault) -> None:
     """Does it when a burst arrives; afterwards all three run again."""
-    stage.wait_for_arrival(fault.burst)
-    FAULTS[fault.name](stage, fault)
-    stage.agent.require_running()
-    stage.faults[fault.name] += 1
+    harness.wait_for_arrival(fault.burst)
+    FAULTS[fault.name](harness, fault)
+    harness.agent.require_running()
+    harness.faults[fault.name] += 1

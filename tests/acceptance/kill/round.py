@@ -10,7 +10,7 @@ from tests.acceptance.kill import checks
 from tests.acceptance.kill.agent import WINDOW_EVENTS
 from tests.acceptance.kill.arrivals import take_in
 from tests.acceptance.kill.faults import Fault, strike
-from tests.acceptance.kill.stage import Counts, Stage
+from tests.acceptance.kill.harness import ClusterHarness, Counts
 from tests.oracle.merge.comparison import compare
 from tests.oracle.merge.writes import SHORT_TTL_S, random_writes
 from tests.support.servers.processes import wait_until
@@ -49,53 +49,55 @@ class Report:
         assert not self.problems, f"seed {self.seed}, {len(self.problems)} problems\n{shown}"
 
 
-def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say: Say) -> Report:
+def run_round(
+    harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[Fault], say: Say
+) -> Report:
     """Makes ten tables, writes and strikes, drains and compares."""
     started_s = time.monotonic()
-    before, first_life = replace(stage.counts), len(stage.agent.lives) - 1
-    tables = random_tables(seed, keyspace=keyspace, release=stage.release)
+    before, first_run = replace(harness.counts), len(harness.agent.runs) - 1
+    tables = random_tables(seed, keyspace=keyspace, release=harness.release)
     for statement in schema_statements(tables):
-        stage.node.execute(statement)
-    stage.node.execute(f"CREATE TABLE {keyspace}.{_LAST} (id int PRIMARY KEY) WITH cdc = true")
+        harness.node.execute(statement)
+    harness.node.execute(f"CREATE TABLE {keyspace}.{_LAST} (id int PRIMARY KEY) WITH cdc = true")
     topics = [f"kill.{table.full_name}" for table in tables] + [f"kill.{keyspace}.{_LAST}"]
-    writes = random_writes(seed, _DIFFERENT_WRITES, keyspace=keyspace, release=stage.release)
-    stage.use(cycle(writes), topics)
+    writes = random_writes(seed, _DIFFERENT_WRITES, keyspace=keyspace, release=harness.release)
+    harness.use(cycle(writes), topics)
 
     for fault in plan:
         say(f"writing until {fault.after_records} more records arrive")
-        _write_until_arrived(stage, stage.arrived() + fault.after_records)
+        _write_until_arrived(harness, harness.arrived() + fault.after_records)
         say(fault.name)
-        strike(stage, fault)
+        strike(harness, fault)
     say("draining")
-    _drain(stage, keyspace)
+    _drain(harness, keyspace)
     say("comparing")
-    arrivals, merged = take_in(stage.broker.consume_all(*topics))
-    schema = commitlog.Schema.from_cql(stage.node.describe_schema())
-    compared = compare(stage.node.session(), merged, [keyspace])
-    lives = stage.agent.lives
-    risked = checks.at_risk(arrivals, lives)
+    arrivals, merged = take_in(harness.broker.consume_all(*topics))
+    schema = commitlog.Schema.from_cql(harness.node.describe_schema())
+    compared = compare(harness.node.session(), merged, [keyspace])
+    runs = harness.agent.runs
+    risked = checks.at_risk(arrivals, runs)
     problems = [
         *compared.differences,
         *checks.differing_ids(arrivals),
         *checks.misplaced(arrivals),
-        *checks.out_of_order(arrivals, lives),
-        *checks.repeats_of_stored(arrivals, lives),
-        *checks.beyond_window(risked, lives, WINDOW_EVENTS + _MUTATION_EVENTS),
-        *checks.behind_the_chain(arrivals, stage.chain_ends),
-        *checks.incomplete(arrivals, stage.events_in_segments(schema, keyspace)),
-        *(f"{path.name} is in quarantine" for path in stage.agent.quarantine.glob("*")),
+        *checks.out_of_order(arrivals, runs),
+        *checks.repeats_of_stored(arrivals, runs),
+        *checks.beyond_window(risked, runs, WINDOW_EVENTS + _MUTATION_EVENTS),
+        *checks.behind_the_chain(arrivals, harness.chain_ends),
+        *checks.incomplete(arrivals, harness.events_in_segments(schema, keyspace)),
+        *(f"{path.name} is in quarantine" for path in harness.agent.quarantine.glob("*")),
     ]
     events = len({arrival.source for arrival in arrivals})
-    ended = [life for life in lives[first_life:] if life.end != "running"]
+    ended = [run for run in runs[first_run:] if run.end != "running"]
     return Report(
         seed=seed,
         seconds=time.monotonic() - started_s,
-        counts=stage.counts.since(before),
+        counts=harness.counts.since(before),
         events=events,
         repeats=len(arrivals) - events,
-        largest_repeat=max((risked[life.number] for life in ended), default=0),
+        largest_repeat=max((risked[run.number] for run in ended), default=0),
         largest_window=max(
-            (risked[life.number] for life in ended if life.flush_interval_ms == 0), default=0
+            (risked[run.number] for run in ended if run.flush_interval_ms == 0), default=0
         ),
         tables=compared.tables,
         rows=compared.rows,
@@ -103,29 +105,29 @@ def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say
     )
 
 
-def _write_until_arrived(stage: Stage, records: int) -> None:
+def _write_until_arrived(harness: ClusterHarness, records: int) -> None:
     """Writes on; when far ahead of what arrives, waits for it."""
-    most = stage.counts.written + 2 * (records - stage.arrived()) + 2000
-    while stage.arrived() < records:
-        stage.agent.require_running()
-        if stage.counts.written > most:
+    most = harness.counts.written + 2 * (records - harness.arrived()) + 2000
+    while harness.arrived() < records:
+        harness.agent.require_running()
+        if harness.counts.written > most:
             wait_until(
-                lambda: stage.arrived() >= records,
-                f"{records} records\n{stage.agent.log_tail()}",
+                lambda: harness.arrived() >= records,
+                f"{records} records\n{harness.agent.log_tail()}",
                 deadline_s=_DEADLINE_S,
             )
-        stage.write(stage.random.randrange(1, 100))
+        harness.write(harness.random.randrange(1, 100))
 
 
-def _drain(stage: Stage, keyspace: str) -> None:
+def _drain(harness: ClusterHarness, keyspace: str) -> None:
     """A last write, and everything up to it delivered and stored."""
     last = f"kill.{keyspace}.{_LAST}"
-    stage.node.execute(f"INSERT INTO {keyspace}.{_LAST} (id) VALUES (1)")
+    harness.node.execute(f"INSERT INTO {keyspace}.{_LAST} (id) VALUES (1)")
     written_s = time.time()
     wait_until(
-        lambda: bool(stage.broker.consume_all(last)),
-        f"the last write\n{stage.agent.log_tail()}",
+        lambda: bool(harness.broker.consume_all(last)),
+        f"the last write\n{harness.agent.log_tail()}",
         deadline_s=_DEADLINE_S,
     )
-    stage.agent.wait_until_drained(_DEADLINE_S)
+    harness.agent.wait_until_drained(_DEADLINE_S)
     wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")

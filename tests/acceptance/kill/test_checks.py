@@ -7,7 +7,7 @@ import orjson
 
 from tests.acceptance.kill import checks
 from tests.acceptance.kill.arrivals import Arrival, Source, parse_source, take_in
-from tests.acceptance.kill.checks import COMPLETED, Life
+from tests.acceptance.kill.checks import COMPLETED, AgentRun
 from tests.support.servers.kafka import KafkaRecord
 
 ID = b"0" * 16
@@ -22,8 +22,8 @@ def arrival(
     return Arrival("kill.ks.t", 0, offset, source, ID, made_ms, "a2V5")
 
 
-FIRST = Life(0, 100, "killed", 0, {7: 20})
-SECOND = Life(1, 200, "running", 0, {})
+FIRST = AgentRun(0, 100, "killed", 0, {7: 20})
+SECOND = AgentRun(1, 200, "running", 0, {})
 LIVES = [FIRST, SECOND]
 GOOD = [
     arrival(10, 0),

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from tests.acceptance.kill.faults import planned
+from tests.acceptance.kill.harness import ClusterHarness
 from tests.acceptance.kill.round import run_round
-from tests.acceptance.kill.stage import Stage
 
 # Each with the interval between saves of the agent after it.
 PLAN = (
@@ -25,13 +25,13 @@ def test_merged_events_equal_select_whatever_is_killed(tmp_path: Path) -> None:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     random = Random(seed)
-    with Stage(tmp_path, random) as stage:
+    with ClusterHarness(tmp_path, random) as harness:
         plan = [planned(random, name, flush_interval_ms) for name, flush_interval_ms in PLAN]
-        report = run_round(stage, seed, "ks", plan, print)
-        stage.agent.stop()
+        report = run_round(harness, seed, "ks", plan, print)
+        harness.agent.stop()
         print(report)
         report.require_none()
         assert report.tables == 11
         assert report.rows > 0
         assert report.events > 1000
-        assert stage.faults.total() == len(PLAN)
+        assert harness.faults.total() == len(PLAN)

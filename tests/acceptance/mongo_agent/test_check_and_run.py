@@ -124,9 +124,7 @@ HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
 
 
 @pytest.mark.parametrize("name", HEALS)
-def test_what_check_calls_a_fault_makes_a_running_agent_degraded(
-    tmp_path: Path, hosts: str, name: str
-) -> None:
+def test_each_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str, name: str) -> None:
     code, condition, make = HEALS[name]
     path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data", **make(tmp_path)})
     exit_code, faults = checked(path)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.acceptance.mongo_kill.stage import Stage
+from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,55 +15,55 @@ class Fault:
     events: int
 
 
-def _kill_agent(stage: Stage) -> None:
-    stage.agent.kill()
-    stage.agent.launch()
+def _kill_agent(harness: ReplicaSetHarness) -> None:
+    harness.agent.kill()
+    harness.agent.launch()
 
 
-def _kill_agent_twice(stage: Stage) -> None:
-    stage.agent.kill()
-    stage.workload.write(10)
-    stage.agent.launch()
-    stage.wait_until_acknowledged(1)
-    stage.agent.kill()
-    stage.agent.launch()
+def _kill_agent_twice(harness: ReplicaSetHarness) -> None:
+    harness.agent.kill()
+    harness.workload.write(10)
+    harness.agent.launch()
+    harness.wait_until_acknowledged(1)
+    harness.agent.kill()
+    harness.agent.launch()
 
 
-def _elect(stage: Stage) -> None:
-    stage.replica_set.step_down()
+def _elect(harness: ReplicaSetHarness) -> None:
+    harness.replica_set.step_down()
 
 
-def _lose_a_member(stage: Stage) -> None:
-    primary = stage.replica_set.primary
+def _lose_a_member(harness: ReplicaSetHarness) -> None:
+    primary = harness.replica_set.primary
     assert primary is not None
-    stage.replica_set.stop_member(primary)
-    stage.workload.write(20)
-    stage.replica_set.start_member(primary)
+    harness.replica_set.stop_member(primary)
+    harness.workload.write(20)
+    harness.replica_set.start_member(primary)
 
 
-def _drop_connections(stage: Stage) -> None:
-    stage.replica_set.drop_connections()
+def _drop_connections(harness: ReplicaSetHarness) -> None:
+    harness.replica_set.drop_connections()
 
 
-def _restart_broker(stage: Stage) -> None:
-    stage.broker.restart(clean=False)
+def _restart_broker(harness: ReplicaSetHarness) -> None:
+    harness.broker.restart(clean=False)
 
 
-def _restart_broker_and_kill_agent(stage: Stage) -> None:
-    stage.broker.kill()
-    stage.workload.write(30)
-    stage.agent.kill()
-    stage.broker.start()
-    stage.agent.launch()
+def _restart_broker_and_kill_agent(harness: ReplicaSetHarness) -> None:
+    harness.broker.kill()
+    harness.workload.write(30)
+    harness.agent.kill()
+    harness.broker.start()
+    harness.agent.launch()
 
 
-def _stop_agent(stage: Stage) -> None:
-    stage.agent.stop()
-    stage.workload.write(40)
-    stage.agent.launch()
+def _stop_agent(harness: ReplicaSetHarness) -> None:
+    harness.agent.stop()
+    harness.workload.write(40)
+    harness.agent.launch()
 
 
-FAULTS: dict[str, Callable[[Stage], None]] = {
+FAULTS: dict[str, Callable[[ReplicaSetHarness], None]] = {
     "kill the agent": _kill_agent,
     "kill the agent twice": _kill_agent_twice,
     "elect another primary": _elect,
@@ -75,8 +75,8 @@ FAULTS: dict[str, Callable[[Stage], None]] = {
 }
 
 
-def strike(stage: Stage, fault: Fault) -> None:
+def strike(harness: ReplicaSetHarness, fault: Fault) -> None:
     """Writes, waits for the agent to be in the middle of it, and lets it happen."""
-    stage.workload.write(fault.operations)
-    stage.wait_until_acknowledged(fault.events)
-    FAULTS[fault.name](stage)
+    harness.workload.write(fault.operations)
+    harness.wait_until_acknowledged(fault.events)
+    FAULTS[fault.name](harness)

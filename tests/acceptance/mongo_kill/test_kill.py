@@ -9,7 +9,7 @@ import pytest
 
 from tests.acceptance.mongo_kill.checks import arrivals, broken_histories, repeats
 from tests.acceptance.mongo_kill.faults import FAULTS, Fault, strike
-from tests.acceptance.mongo_kill.stage import Stage
+from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
 
 DOCUMENTS_BEFORE = 150
 
@@ -28,21 +28,21 @@ def test_every_history_arrives_whatever_is_killed(
     random = Random(seed)
     plan = [*FAULTS]
     random.shuffle(plan)
-    with Stage(tmp_path, random, settings) as stage:
-        stage.workload.fill(DOCUMENTS_BEFORE)
-        stage.agent.launch()
+    with ReplicaSetHarness(tmp_path, random, settings) as harness:
+        harness.workload.fill(DOCUMENTS_BEFORE)
+        harness.agent.launch()
         for name in plan:
             operations = random.randrange(20, 60)
-            strike(stage, Fault(name, operations, random.randrange(1, operations)))
-        stage.workload.write(50)
-        stage.wait_until_drained()
-        arrived = list(arrivals(stage.records()))
-        compared = stage.compare()
+            strike(harness, Fault(name, operations, random.randrange(1, operations)))
+        harness.workload.write(50)
+        harness.wait_until_drained()
+        arrived = list(arrivals(harness.records()))
+        compared = harness.compare()
         if may_repeat:
-            stage.invent()
-            assert stage.compare().exit_code == 1
-        stage.agent.stop()
-        faults = list(broken_histories(arrived, stage.workload.histories))
+            harness.invent()
+            assert harness.compare().exit_code == 1
+        harness.agent.stop()
+        faults = list(broken_histories(arrived, harness.workload.histories))
         print(f"{len(arrived)} records, {repeats(arrived)} repeats\n{compared.output}")
         assert faults == []
         assert may_repeat or repeats(arrived) == 0

@@ -14,7 +14,7 @@ from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from sidecar.sinks.kafka.topics.metadata import topic_creation
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
-from tests.acceptance.faults.broker_site import PREFIX, BrokerSite, arrivals, create_topics
+from tests.acceptance.faults.broker_harness import PREFIX, BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of
 from tests.support.exactly_once import (
     COMPACTED,
@@ -46,7 +46,7 @@ WRITE, CREATE, TRANSACTION, POSITION, HEARTBEAT, SIGNAL, GROUP = documented_comm
 
 
 def of_site(command: str) -> str:
-    """A command of the page for the topics of `BrokerSite`."""
+    """A command of the page for the topics of `BrokerHarness`."""
     return command.replace("shop.", f"{PREFIX}.")
 
 
@@ -58,8 +58,8 @@ def broker(tmp_path: Path) -> Iterator[AuthorisingBroker]:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> BrokerSite:
-    return BrokerSite(tmp_path / "site")
+def harness(tmp_path: Path) -> BrokerHarness:
+    return BrokerHarness(tmp_path / "harness")
 
 
 def test_the_page_names_the_user_of_these_tests() -> None:
@@ -67,57 +67,57 @@ def test_the_page_names_the_user_of_these_tests() -> None:
         assert {each.principal for each in acl_bindings(command)} == {f"User:{USER}"}
 
 
-def deliver_all(site: BrokerSite, broker: KafkaBroker) -> None:
+def deliver_all(harness: BrokerHarness, broker: KafkaBroker) -> None:
     """Every recorded event arrives, and nothing is quarantined."""
-    found = outcome_of(site.expected(), site.wait_for_arrival(broker))
+    found = outcome_of(harness.expected(), harness.wait_for_arrival(broker))
     assert (found.lost, found.invented) == (0, 0)
-    assert site.recorded() == []
+    assert harness.recorded() == []
 
 
-def wait_for_trouble(site: BrokerSite) -> None:
+def wait_for_trouble(harness: BrokerHarness) -> None:
     """Until `/health` reports that a right is missing."""
 
     def is_reported() -> bool:
-        sink = site.sink()
+        sink = harness.sink()
         return sink.get("status") in ("degraded", "failing") and "refuse" in str(sink)
 
-    site.wait(is_reported, "`/health` to report the missing right")
+    harness.wait(is_reported, "`/health` to report the missing right")
 
 
-def test_topics_that_exist(site: BrokerSite, broker: AuthorisingBroker) -> None:
-    create_topics(broker, site)
-    with site.running(broker.secured, scram_login(PASSWORD)):
-        site.feed()
-        wait_for_trouble(site)
+def test_topics_that_exist(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
+    create_topics(broker, harness)
+    with harness.running(broker.secured, scram_login(PASSWORD)):
+        harness.feed()
+        wait_for_trouble(harness)
         assert arrivals(broker) == []
         broker.run_kafka_acls(of_site(WRITE))
-        site.feed_all()
-        deliver_all(site, broker)
+        harness.feed_all()
+        deliver_all(harness, broker)
 
 
-def test_topics_that_the_agent_creates(site: BrokerSite, broker: AuthorisingBroker) -> None:
+def test_topics_that_the_agent_creates(harness: BrokerHarness, broker: AuthorisingBroker) -> None:
     broker.run_kafka_acls(of_site(WRITE))
     creating = {"topic.creation.enable": "true"}
-    with site.running(broker.secured, scram_login(PASSWORD) | creating):
-        site.feed()
-        wait_for_trouble(site)
+    with harness.running(broker.secured, scram_login(PASSWORD) | creating):
+        harness.feed()
+        wait_for_trouble(harness)
         assert broker.topics() == {}
         broker.run_kafka_acls(of_site(CREATE))
-        site.feed_all()
-        deliver_all(site, broker)
+        harness.feed_all()
+        deliver_all(harness, broker)
 
 
-def test_topics_that_the_broker_creates(site: BrokerSite, tmp_path: Path) -> None:
+def test_topics_that_the_broker_creates(harness: BrokerHarness, tmp_path: Path) -> None:
     with AuthorisingBroker(tmp_path / "auto", auto_create_topics=True) as broker:
         broker.set_password(PASSWORD)
         broker.run_kafka_acls(of_site(WRITE))
-        with site.running(broker.secured, scram_login(PASSWORD)):
-            site.feed()
-            wait_for_trouble(site)
+        with harness.running(broker.secured, scram_login(PASSWORD)):
+            harness.feed()
+            wait_for_trouble(harness)
             assert broker.topics() == {}
             broker.run_kafka_acls(of_site(CREATE))
-            site.feed_all()
-            deliver_all(site, broker)
+            harness.feed_all()
+            deliver_all(harness, broker)
 
 
 def login(broker: AuthorisingBroker) -> dict[str, str]:

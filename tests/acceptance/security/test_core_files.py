@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.servers.processes import free_port, wait_until
 
 MANY = 1 << 30
@@ -57,10 +57,10 @@ def answers(port: int) -> bool:
 @pytest.mark.parametrize("is_debug", [False, True])
 def test_a_crash_of_a_running_agent(tmp_path: Path, *, is_debug: bool) -> None:
     """Only `--debug` allows one, where this machine writes core files at all."""
-    folder = tmp_path / "site"
+    folder = tmp_path / "agent_dir"
     folder.mkdir()
-    site, port = Site(folder), free_port()
-    configuration = site.configuration({"http.port": str(port)})
+    agent_dir, port = AgentDir(folder), free_port()
+    configuration = agent_dir.configuration({"http.port": str(port)})
     program = str(Path(sys.executable).with_name("agent"))
     options = ["--debug"] if is_debug else []
     command = [program, *options, "run", "--config", str(configuration)]

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.acceptance.kill.faults import random_plan
+from tests.acceptance.kill.harness import ClusterHarness
 from tests.acceptance.kill.round import Report, run_round
-from tests.acceptance.kill.stage import Stage
 from tests.support.servers.cassandra_settings import VERSIONS
 from tests.support.servers.errors import HarnessError
 
@@ -130,29 +130,29 @@ def _soak(
     end_s = time.monotonic() + minutes * 60
     version, _, compressor = node.partition(":")
     with console.status("starting the servers") as status:
-        stage = Stage(directory, random, version=version, compression=compressor or None)
-        with stage:
+        harness = ClusterHarness(directory, random, version=version, compression=compressor or None)
+        with harness:
             while not reports or time.monotonic() < end_s:
                 number = len(reports) + 1
 
                 def say(what: str, number: int = number) -> None:
                     left_min = max(0.0, end_s - time.monotonic()) / 60
                     status.update(
-                        f"{node}, round {number}: {what} · {stage.counts.written:,} written · "
-                        f"{sum(stage.kills.values()):,} SIGKILLs · {left_min:.0f} min left"
+                        f"{node}, round {number}: {what} · {harness.counts.written:,} written · "
+                        f"{sum(harness.kills.values()):,} SIGKILLs · {left_min:.0f} min left"
                     )
 
                 keyspace = f"round{number}"
                 plan = random_plan(random, faults)
-                report = run_round(stage, random.getrandbits(32), keyspace, plan, say)
+                report = run_round(harness, random.getrandbits(32), keyspace, plan, say)
                 reports.append(report)
                 console.print(_line(number, report), soft_wrap=True)
                 report.require_none()
-                stage.forget(keyspace)
-            stage.agent.stop()
-            kills.update(stage.kills)
-            struck = ", ".join(f"{name} {count}" for name, count in stage.faults.most_common())
-            console.print(f"{stage.faults.total()} faults: {struck}.", soft_wrap=True)
+                harness.forget(keyspace)
+            harness.agent.stop()
+            kills.update(harness.kills)
+            struck = ", ".join(f"{name} {count}" for name, count in harness.faults.most_common())
+            console.print(f"{harness.faults.total()} faults: {struck}.", soft_wrap=True)
 
 
 def _line(number: int, report: Report) -> str:

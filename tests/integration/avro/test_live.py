@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.snapshot.beside import DEADLINE_S, Agent
 from tests.support.agent_command import agent as command
 from tests.support.avro.live import AvroAgent, Decoded
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
@@ -14,6 +13,7 @@ from tests.support.avro.reading import differences
 from tests.support.checking_registry import CheckingRegistry
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.snapshot_agent import DEADLINE_S, Agent
 
 
 @pytest.fixture(scope="module")

@@ -2,26 +2,28 @@
 
 import threading
 
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.fake_registry import FakeRegistry
 from tests.support.running_agent import DEADLINE_S, running
 
 
-def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(site: Site) -> None:
+def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(
+    agent_dir: AgentDir,
+) -> None:
     """Its answer may take longer than a process is given to end."""
     is_over = threading.Event()
 
     def never(method: str, subject: str) -> None:
         is_over.wait()
 
-    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     with FakeRegistry(mood=never) as registry:
         settings = {"value.converter": "avro", "value.converter.request.timeout.ms": "3600000"}
         address = {"value.converter.schema.registry.url": registry.url}
         try:
-            with running(site, {**settings, **address}) as process:
+            with running(agent_dir, {**settings, **address}) as process:
                 process.wait_until("the question", lambda: bool(registry.requests), DEADLINE_S)
                 assert process.stop() == 0
         finally:
             is_over.set()
-    assert not site.events.exists() or not site.events.read_bytes()
+    assert not agent_dir.events.exists() or not agent_dir.events.read_bytes()

@@ -18,7 +18,7 @@ from sidecar.schema_registry import (
     Subjects,
 )
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 HOLD_MAX_MS = 30_000
 ASK_AGAIN_S = 60
@@ -49,7 +49,7 @@ class Place:
         self.registry = Registry()
         self.folder = folder
         self.ids = SchemaIds()
-        self.rig = Rig(
+        self.harness = PipelineHarness(
             folder,
             schema=Schema.from_cql(BOTH),
             blocked_timeout_ms=HOLD_MAX_MS,
@@ -75,40 +75,40 @@ class Place:
     def write(self, number: int = 1) -> None:
         """A segment with rows of two tables in turn."""
         rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
-        write_segment(self.rig.raw.directory, number, [rows])
+        write_segment(self.harness.raw.directory, number, [rows])
 
     def give_up(self) -> None:
         """The registry refuses one of the tables for longer than it is waited for."""
         self.registry.mood = refuse_other
         self.write()
-        self.rig.settle()
-        self.rig.pass_time(HOLD_MAX_MS / 1000 + 1)
-        assert "CommitLog-7-1.log" in self.rig.quarantined()
+        self.harness.settle()
+        self.harness.pass_time(HOLD_MAX_MS / 1000 + 1)
+        assert "CommitLog-7-1.log" in self.harness.quarantined()
 
     def retry(self, *numbers: int) -> None:
         """As `agent quarantine retry` does beside a running agent."""
         names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
-        request_retry(self.rig.quarantine.directory, names)
-        self.rig.pass_time(LOOK_S)
+        request_retry(self.harness.quarantine.directory, names)
+        self.harness.pass_time(LOOK_S)
 
     def kill(self) -> None:
         """What the process knew of ids is gone; the registry still knows."""
         self.ids = SchemaIds()
-        self.rig.open_reader = open_with(self.format())
-        self.rig.registrar = self.registrar()
-        self.rig.end()
-        self.rig.start()
+        self.harness.open_reader = open_with(self.format())
+        self.harness.registrar = self.registrar()
+        self.harness.end()
+        self.harness.start()
 
     @property
     def delivered(self) -> list[str]:
-        return [message[0] for _, message in self.rig.sink.messages]
+        return [message[0] for _, message in self.harness.sink.messages]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     place = Place(tmp_path)
     yield place
-    place.rig.pipeline.loop.close(0)
+    place.harness.pipeline.loop.close(0)
 
 
 def segment_name(text: str) -> SegmentName:
@@ -136,13 +136,13 @@ def away(subject: str) -> None:
 
 def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Place) -> None:
     place.write()
-    place.rig.settle()
+    place.harness.settle()
     assert len(place.delivered) == EVENTS
     assert {subject for subject, _ in place.registry.ids} == {
         f"demo.ks.{table}-{side}" for table in ("t", "other") for side in ("key", "value")
     }
     assert place.registry.asked == 4
-    for _, (_, key, value, _, _) in place.rig.sink.messages:
+    for _, (_, key, value, _, _) in place.harness.sink.messages:
         assert value is not None
         assert key[0] == value[0] == 0
         assert int.from_bytes(key[1:5], "big") in place.registry.ids.values()
@@ -151,18 +151,18 @@ def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Pla
 def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None:
     place.registry.mood = away
     place.write()
-    place.rig.settle()
+    place.harness.settle()
     for _ in range(5):
-        place.rig.pass_time(HOLD_MAX_MS / 1000)
+        place.harness.pass_time(HOLD_MAX_MS / 1000)
     assert place.delivered == []
-    hold = place.rig.pipeline.view.blocked
+    hold = place.harness.pipeline.view.blocked
     assert hold is not None
     assert "the schema registry is unavailable: http://r:8081" in hold.message
-    assert place.rig.pipeline.view.quarantine.segments == 0
+    assert place.harness.pipeline.view.quarantine.segments == 0
     place.registry.mood = lambda subject: None
-    place.rig.pass_time(1)
+    place.harness.pass_time(1)
     assert len(place.delivered) == EVENTS
-    assert place.rig.pipeline.view.blocked is None
+    assert place.harness.pipeline.view.blocked is None
 
 
 def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
@@ -172,11 +172,11 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
 
     place.registry.mood = half_away
     place.write()
-    place.rig.settle()
+    place.harness.settle()
     place.kill()
-    place.rig.settle()
+    place.harness.settle()
     place.registry.mood = lambda subject: None
-    place.rig.pass_time(1)
+    place.harness.pass_time(1)
     assert set(place.delivered) == {"demo.ks.t", "demo.ks.other"}
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
@@ -184,16 +184,16 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
 def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Place) -> None:
     place.registry.mood = refuse_other
     place.write()
-    place.rig.settle()
-    hold = place.rig.pipeline.view.blocked
+    place.harness.settle()
+    hold = place.harness.pipeline.view.blocked
     assert hold is not None
     assert "rejects the schema of demo.ks.other-value: 409" in hold.message
-    place.rig.pass_time(HOLD_MAX_MS / 1000 - 1)
-    assert place.rig.pipeline.view.blocked is not None
-    place.rig.pass_time(2)
+    place.harness.pass_time(HOLD_MAX_MS / 1000 - 1)
+    assert place.harness.pipeline.view.blocked is not None
+    place.harness.pass_time(2)
     assert place.delivered.count("demo.ks.t") == EVENTS // 2
     assert "demo.ks.other" not in place.delivered
-    assert "CommitLog-7-1.log" in place.rig.quarantined()
+    assert "CommitLog-7-1.log" in place.harness.quarantined()
 
 
 def test_a_schema_that_is_taken_after_all(place: Place) -> None:
@@ -202,12 +202,12 @@ def test_a_schema_that_is_taken_after_all(place: Place) -> None:
 
     place.registry.mood = refuse
     place.write()
-    place.rig.settle()
-    place.rig.pass_time(HOLD_MAX_MS / 2000)
+    place.harness.settle()
+    place.harness.pass_time(HOLD_MAX_MS / 2000)
     place.registry.mood = lambda subject: None
-    place.rig.pass_time(1)
+    place.harness.pass_time(1)
     assert len(place.delivered) == EVENTS
-    assert place.rig.pipeline.view.quarantine.segments == 0
+    assert place.harness.pipeline.view.quarantine.segments == 0
 
 
 def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
@@ -216,18 +216,18 @@ def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
     asked = place.registry.asked
     place.registry.mood = taking
     place.write(2)
-    place.rig.settle()
+    place.harness.settle()
     assert place.registry.asked == asked
     assert place.delivered.count("demo.ks.t") == EVENTS
     assert "demo.ks.other" not in place.delivered
-    place.rig.pass_time(ASK_AGAIN_S)
+    place.harness.pass_time(ASK_AGAIN_S)
     place.write(3)
-    place.rig.settle()
+    place.harness.settle()
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
-    assert place.rig.pipeline.view.quarantine.segments == 2
+    assert place.harness.pipeline.view.quarantine.segments == 2
     place.retry(1, 2)
     assert place.delivered.count("demo.ks.other") == 3 * EVENTS // 2
-    assert place.rig.pipeline.view.quarantine.segments == 0
+    assert place.harness.pipeline.view.quarantine.segments == 0
 
 
 def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Place) -> None:
@@ -235,32 +235,32 @@ def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Pla
     place.registry.mood = taking
     place.retry(1)
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
-    assert place.rig.pipeline.view.quarantine.segments == 0
+    assert place.harness.pipeline.view.quarantine.segments == 0
 
 
 def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
     place.give_up()
     asked = place.registry.asked
-    place.rig.pass_time(ASK_AGAIN_S)
+    place.harness.pass_time(ASK_AGAIN_S)
     place.write(2)
-    place.rig.settle()
+    place.harness.settle()
     assert place.registry.asked == asked + 1
-    assert place.rig.pipeline.view.blocked is None
+    assert place.harness.pipeline.view.blocked is None
     assert place.delivered.count("demo.ks.t") == EVENTS
-    assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.rig.quarantined()
+    assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.harness.quarantined()
 
 
 def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None:
     place.give_up()
-    place.rig.pass_time(ASK_AGAIN_S)
+    place.harness.pass_time(ASK_AGAIN_S)
     place.registry.mood = away
     place.write(2)
-    place.rig.settle()
-    place.rig.pass_time(10 * HOLD_MAX_MS / 1000)
-    assert place.rig.pipeline.view.blocked is not None
-    assert "CommitLog-7-2.log" not in place.rig.quarantined()
+    place.harness.settle()
+    place.harness.pass_time(10 * HOLD_MAX_MS / 1000)
+    assert place.harness.pipeline.view.blocked is not None
+    assert "CommitLog-7-2.log" not in place.harness.quarantined()
     place.registry.mood = taking
-    place.rig.pass_time(1)
+    place.harness.pass_time(1)
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
@@ -271,7 +271,7 @@ def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
     place.registry.mood = refuse
     place.write()
     with pytest.raises(RefusedError, match="401"):
-        place.rig.settle()
-    registrar = place.rig.registrar
+        place.harness.settle()
+    registrar = place.harness.registrar
     assert registrar is not None
     assert registrar.last.status is RegistrationStatus.REJECTED

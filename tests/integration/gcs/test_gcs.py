@@ -32,7 +32,7 @@ LARGE = random.Random(1).randbytes(9 * MIB)
 SMALL = b"a small segment"
 
 
-class Site:
+class TransferHarness:
     """Directories, a bucket with a way to it, and uploads that can be begun again."""
 
     def __init__(self, folder: Path, server: GcsServer, proxy: FaultProxy, bucket: str) -> None:
@@ -112,15 +112,17 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def harness(
+    tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TransferHarness]:
     bucket = f"bucket-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
     server.create_bucket(bucket)
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
-        site = Site(tmp_path, server, proxy, bucket)
-        yield site
+        harness = TransferHarness(tmp_path, server, proxy, bucket)
+        yield harness
         proxy.plan = None
-        site.kill()
+        harness.kill()
 
 
 def once(fault: Fault, which: Callable[[Seen], bool]) -> Callable[[Seen], Fault | None]:
@@ -133,69 +135,75 @@ def second_chunk(seen: Seen) -> bool:
     return seen.content_range.startswith(f"bytes {CHUNK}-")
 
 
-def test_segments_are_sent_whole_and_then_gone_here(site: Site) -> None:
-    site.start()
-    names = {number: site.give(number, LARGE[number:]) for number in (1, 2)}
-    names[3] = site.give(3, SMALL)
-    site.wait_until_sent()
-    assert [site.content(names[number]) for number in (1, 2, 3)] == [LARGE[1:], LARGE[2:], SMALL]
+def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) -> None:
+    harness.start()
+    names = {number: harness.give(number, LARGE[number:]) for number in (1, 2)}
+    names[3] = harness.give(3, SMALL)
+    harness.wait_until_sent()
+    assert [harness.content(names[number]) for number in (1, 2, 3)] == [LARGE[1:], LARGE[2:], SMALL]
     idx = names[3].replace(".log", "_cdc.idx")
-    assert site.content(idx).decode() == f"{len(SMALL)}\nCOMPLETED"
-    assert len(site.server.names(site.bucket)) == 6
-    assert site.figure("cdc_transferred_segments_total") == 3
-    assert site.figure("cdc_transferred_bytes_total") == sum(site.sizes.values())
-    assert site.figure("cdc_transfer_backlog_segments") == 0
-    assert site.figure("cdc_transfer_up") == 1
+    assert harness.content(idx).decode() == f"{len(SMALL)}\nCOMPLETED"
+    assert len(harness.server.names(harness.bucket)) == 6
+    assert harness.figure("cdc_transferred_segments_total") == 3
+    assert harness.figure("cdc_transferred_bytes_total") == sum(harness.sizes.values())
+    assert harness.figure("cdc_transfer_backlog_segments") == 0
+    assert harness.figure("cdc_transfer_up") == 1
 
 
 @pytest.mark.parametrize("fault", [Fault(cut=True), Fault(status=503), Fault(status=429)])
-def test_an_upload_that_breaks_in_the_middle_goes_on_there(site: Site, fault: Fault) -> None:
-    site.proxy.plan = once(fault, second_chunk)
-    site.start()
-    name = site.give(1, LARGE)
-    site.wait_until_sent()
-    assert site.content(name) == LARGE
-    ranges = [seen.content_range.split("-")[0] for seen in site.proxy.seen if seen.is_chunk]
+def test_an_upload_that_breaks_in_the_middle_goes_on_there(
+    harness: TransferHarness, fault: Fault
+) -> None:
+    harness.proxy.plan = once(fault, second_chunk)
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+    ranges = [seen.content_range.split("-")[0] for seen in harness.proxy.seen if seen.is_chunk]
     assert ranges == ["bytes 0", f"bytes {CHUNK}", f"bytes {CHUNK}", f"bytes {2 * CHUNK}"]
 
 
-def test_a_lost_answer_never_leaves_something_else_there(site: Site) -> None:
+def test_a_lost_answer_never_leaves_something_else_there(harness: TransferHarness) -> None:
     """The server then has a chunk twice, which the checksum shows."""
-    site.proxy.plan = once(Fault(swallow=True), second_chunk)
-    site.start()
-    name = site.give(1, LARGE)
-    site.wait_until_sent()
-    assert site.content(name) == LARGE
+    harness.proxy.plan = once(Fault(swallow=True), second_chunk)
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
 
 
-def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(site: Site) -> None:
-    site.proxy.plan = once(
+def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
+    harness: TransferHarness,
+) -> None:
+    harness.proxy.plan = once(
         Fault(swallow=True), lambda seen: seen.content_range.startswith(f"bytes {2 * CHUNK}-")
     )
-    site.start()
-    name = site.give(1, LARGE)
-    site.wait_until_sent()
-    assert site.content(name) == LARGE
-    begun = [seen for seen in site.proxy.seen if seen.is_upload and not seen.is_chunk]
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+    begun = [seen for seen in harness.proxy.seen if seen.is_upload and not seen.is_chunk]
     assert len(begun) == 2, "the segment and its index"
 
 
 @pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])
-def test_a_checksum_that_does_not_agree_keeps_the_segment_here(site: Site, content: bytes) -> None:
+def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
+    harness: TransferHarness, content: bytes
+) -> None:
     def lie(answer: bytes) -> bytes:
         document = json.loads(answer)
         if "crc32c" in document:
             document["crc32c"] = base64.b64encode(b"\0\0\0\1").decode()
         return json.dumps(document).encode()
 
-    site.proxy.plan = lambda seen: Fault(rewrite=lie) if seen.is_upload else None
-    site.start()
-    name = site.give(1, content)
-    assert "differs from the sent file" in site.wait_for_trouble("checksum")
-    assert (site.upload / "CommitLog-7-1.log").read_bytes() == content
-    site.proxy.plan = None
-    site.wait_until_sent()
-    assert site.content(name) == content
+    harness.proxy.plan = lambda seen: Fault(rewrite=lie) if seen.is_upload else None
+    harness.start()
+    name = harness.give(1, content)
+    assert "differs from the sent file" in harness.wait_for_trouble("checksum")
+    assert (harness.upload / "CommitLog-7-1.log").read_bytes() == content
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    assert harness.content(name) == content
 
 
 @pytest.mark.parametrize(
@@ -206,125 +214,131 @@ def test_a_checksum_that_does_not_agree_keeps_the_segment_here(site: Site, conte
         (503, "failed for CommitLog-7-1.log"),
     ],
 )
-def test_what_the_store_answers_is_said_and_outlived(site: Site, status: int, part: str) -> None:
-    site.proxy.plan = lambda seen: Fault(status=status)
-    site.start()
-    name = site.give(1, SMALL)
-    site.wait_for_trouble(part)
-    assert (site.upload / "CommitLog-7-1.log").exists()
-    wait_until(lambda: site.figure("cdc_transfer_up") == 0, "the metric to say it too")
-    site.proxy.plan = None
-    site.wait_until_sent()
-    assert site.content(name) == SMALL
+def test_what_the_store_answers_is_said_and_outlived(
+    harness: TransferHarness, status: int, part: str
+) -> None:
+    harness.proxy.plan = lambda seen: Fault(status=status)
+    harness.start()
+    name = harness.give(1, SMALL)
+    harness.wait_for_trouble(part)
+    assert (harness.upload / "CommitLog-7-1.log").exists()
+    wait_until(lambda: harness.figure("cdc_transfer_up") == 0, "the metric to say it too")
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    assert harness.content(name) == SMALL
 
 
-def test_a_bucket_that_is_not_there_is_named(site: Site) -> None:
-    there = site.bucket
-    site.bucket = f"{there}-x"
-    site.start()
-    site.give(1, SMALL)
-    assert f"gs://{there}-x" in site.wait_for_trouble("does not exist")
-    site.server.create_bucket(site.bucket)
-    site.wait_until_sent()
+def test_a_bucket_that_is_not_there_is_named(harness: TransferHarness) -> None:
+    there = harness.bucket
+    harness.bucket = f"{there}-x"
+    harness.start()
+    harness.give(1, SMALL)
+    assert f"gs://{there}-x" in harness.wait_for_trouble("does not exist")
+    harness.server.create_bucket(harness.bucket)
+    harness.wait_until_sent()
 
 
-def test_an_object_of_somebody_else_is_never_overwritten(site: Site) -> None:
+def test_an_object_of_somebody_else_is_never_overwritten(harness: TransferHarness) -> None:
     """Others go on; when the stranger is gone, ours follows."""
     name = "cdc/node-1/archive/CommitLog-7-1.log"
-    site.server.put(site.bucket, name, b"of somebody else")
-    site.start()
-    site.give(1, SMALL)
-    other = site.give(2, SMALL)
-    sentence = site.wait_for_trouble("has another CommitLog-7-1.log")
+    harness.server.put(harness.bucket, name, b"of somebody else")
+    harness.start()
+    harness.give(1, SMALL)
+    other = harness.give(2, SMALL)
+    sentence = harness.wait_for_trouble("has another CommitLog-7-1.log")
     assert "does not overwrite" in sentence
-    wait_until(lambda: site.backlog_segments == 1, "the other one to be sent")
-    assert site.content(name) == b"of somebody else"
-    assert site.content(other) == SMALL
-    assert (site.upload / "CommitLog-7-1.log").exists()
+    wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
+    assert harness.content(name) == b"of somebody else"
+    assert harness.content(other) == SMALL
+    assert (harness.upload / "CommitLog-7-1.log").exists()
 
 
-def test_a_segment_that_cannot_be_read_holds_up_no_other(site: Site) -> None:
-    unreadable = site.upload / "CommitLog-7-1.log"
+def test_a_segment_that_cannot_be_read_holds_up_no_other(harness: TransferHarness) -> None:
+    unreadable = harness.upload / "CommitLog-7-1.log"
     unreadable.mkdir(parents=True)
-    site.start()
-    name = site.give(2, SMALL)
-    site.wait_for_trouble("CommitLog-7-1.log cannot be read to be sent: Is a directory.")
-    wait_until(lambda: site.backlog_segments == 1, "the other one to be sent")
-    assert site.content(name) == SMALL
+    harness.start()
+    name = harness.give(2, SMALL)
+    harness.wait_for_trouble("CommitLog-7-1.log cannot be read to be sent: Is a directory.")
+    wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
+    assert harness.content(name) == SMALL
 
 
-def test_an_object_that_comes_there_during_the_upload_is_not_overwritten(site: Site) -> None:
+def test_an_object_that_comes_there_during_the_upload_is_not_overwritten(
+    harness: TransferHarness,
+) -> None:
     name = "cdc/node-1/archive/CommitLog-7-1.log"
-    site.proxy.plan = once(
-        Fault(before=lambda: site.server.put(site.bucket, name, b"faster")), second_chunk
+    harness.proxy.plan = once(
+        Fault(before=lambda: harness.server.put(harness.bucket, name, b"faster")), second_chunk
     )
-    site.start()
-    site.give(1, LARGE)
-    site.wait_for_trouble("has another CommitLog-7-1.log")
-    assert site.content(name) == b"faster"
+    harness.start()
+    harness.give(1, LARGE)
+    harness.wait_for_trouble("has another CommitLog-7-1.log")
+    assert harness.content(name) == b"faster"
 
 
-def test_what_was_sent_before_a_kill_is_not_sent_again(site: Site) -> None:
+def test_what_was_sent_before_a_kill_is_not_sent_again(harness: TransferHarness) -> None:
     name = "cdc/node-1/archive/CommitLog-7-1.log"
-    site.server.put(site.bucket, name, LARGE)
-    site.upload.mkdir(parents=True)
-    (site.upload / "CommitLog-7-1.log").write_bytes(LARGE)
-    (site.upload / ".CommitLog-7-2.log.tmp").write_bytes(b"half of a move")
-    site.start()
-    site.wait_until_sent()
-    assert not any(seen.is_upload for seen in site.proxy.seen)
-    assert site.figure("cdc_transferred_bytes_total") == 0
+    harness.server.put(harness.bucket, name, LARGE)
+    harness.upload.mkdir(parents=True)
+    (harness.upload / "CommitLog-7-1.log").write_bytes(LARGE)
+    (harness.upload / ".CommitLog-7-2.log.tmp").write_bytes(b"half of a move")
+    harness.start()
+    harness.wait_until_sent()
+    assert not any(seen.is_upload for seen in harness.proxy.seen)
+    assert harness.figure("cdc_transferred_bytes_total") == 0
 
 
 def test_a_stop_in_the_middle_of_an_upload_is_quick_and_the_next_start_sends_it(
-    site: Site,
+    harness: TransferHarness,
 ) -> None:
-    uploads = site.start()
-    site.proxy.plan = once(Fault(before=lambda: uploads.close(60)), second_chunk)
-    name = site.give(1, LARGE)
+    uploads = harness.start()
+    harness.proxy.plan = once(Fault(before=lambda: uploads.close(60)), second_chunk)
+    name = harness.give(1, LARGE)
     wait_until(lambda: not uploads.is_running, "the end of the thread")
-    assert (site.upload / "CommitLog-7-1.log").exists()
-    assert name not in site.server.names(site.bucket)
-    site.start()
-    site.wait_until_sent()
-    assert site.content(name) == LARGE
+    assert (harness.upload / "CommitLog-7-1.log").exists()
+    assert name not in harness.server.names(harness.bucket)
+    harness.start()
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
 
 
-def test_a_process_that_is_killed_is_started_again_and_the_segment_sent(site: Site) -> None:
+def test_a_process_that_is_killed_is_started_again_and_the_segment_sent(
+    harness: TransferHarness,
+) -> None:
     """As the kernel does where memory is short, unless it ends all of a container."""
-    uploads, killed = site.start(), list[str]()
+    uploads, killed = harness.start(), list[str]()
 
     def kill() -> None:
-        assert site.store is not None
-        assert site.store.pid is not None
-        os.kill(site.store.pid, signal.SIGKILL)
-        killed.append(site.wait_for_trouble("ended by SIGKILL; it is started again"))
+        assert harness.store is not None
+        assert harness.store.pid is not None
+        os.kill(harness.store.pid, signal.SIGKILL)
+        killed.append(harness.wait_for_trouble("ended by SIGKILL; it is started again"))
 
-    site.proxy.plan = once(Fault(before=kill), second_chunk)
-    name = site.give(1, LARGE)
-    site.wait_until_sent()
+    harness.proxy.plan = once(Fault(before=kill), second_chunk)
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
     assert len(killed) == 1
-    assert site.content(name) == LARGE
+    assert harness.content(name) == LARGE
     assert uploads.backlog.error == ""
 
 
-def test_a_full_backlog_keeps_segments_where_they_are(site: Site) -> None:
-    site.proxy.plan = lambda seen: Fault(status=403)
-    site.start(max_bytes=MIB)
-    site.give(1, LARGE)
-    assert site.backlog_segments == 1, "one always has room"
-    log = site.raw / "CommitLog-7-2.log"
+def test_a_full_backlog_keeps_segments_where_they_are(harness: TransferHarness) -> None:
+    harness.proxy.plan = lambda seen: Fault(status=403)
+    harness.start(max_bytes=MIB)
+    harness.give(1, LARGE)
+    assert harness.backlog_segments == 1, "one always has room"
+    log = harness.raw / "CommitLog-7-2.log"
     log.write_bytes(SMALL)
-    assert site.uploads is not None
+    assert harness.uploads is not None
     with pytest.raises(
         TransferDeferredError, match=r"is full .* commit\.log\.transfer\.backlog\.max\.bytes"
     ):
-        site.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
+        harness.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
     assert log.exists()
-    site.proxy.plan = None
-    site.wait_until_sent()
-    site.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
-    site.wait_until_sent()
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    harness.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
+    harness.wait_until_sent()
 
 
 def service_account(token_uri: str) -> dict[str, str]:
@@ -344,28 +358,30 @@ def service_account(token_uri: str) -> dict[str, str]:
     }
 
 
-def test_a_key_that_is_refused_is_named(site: Site, tmp_path: Path) -> None:
+def test_a_key_that_is_refused_is_named(harness: TransferHarness, tmp_path: Path) -> None:
     """The tokens of the account come from where its key says."""
     file = tmp_path / "key.json"
-    file.write_text(json.dumps(service_account(f"{site.proxy.url}/token")))
-    site.proxy.plan = lambda seen: Fault(status=401) if seen.path == "/token" else None
-    site.start(key_file=file)
-    site.give(1, SMALL)
-    assert str(file) in site.wait_for_trouble("Google rejects the key")
-    assert "/token" in {seen.path for seen in site.proxy.seen}
+    file.write_text(json.dumps(service_account(f"{harness.proxy.url}/token")))
+    harness.proxy.plan = lambda seen: Fault(status=401) if seen.path == "/token" else None
+    harness.start(key_file=file)
+    harness.give(1, SMALL)
+    assert str(file) in harness.wait_for_trouble("Google rejects the key")
+    assert "/token" in {seen.path for seen in harness.proxy.seen}
 
 
-def test_a_key_that_goes_away_is_named_and_outlived(site: Site, tmp_path: Path) -> None:
+def test_a_key_that_goes_away_is_named_and_outlived(
+    harness: TransferHarness, tmp_path: Path
+) -> None:
     file = tmp_path / "key.json"
-    text = json.dumps(service_account(f"{site.proxy.url}/token"))
+    text = json.dumps(service_account(f"{harness.proxy.url}/token"))
     file.write_text(text)
-    site.start(key_file=file)
+    harness.start(key_file=file)
     file.unlink()
-    site.give(1, SMALL)
-    assert str(file) in site.wait_for_trouble("storage.credential.key.file")
-    assert site.backlog_segments == 1
+    harness.give(1, SMALL)
+    assert str(file) in harness.wait_for_trouble("storage.credential.key.file")
+    assert harness.backlog_segments == 1
     file.write_text(text)
-    site.wait_for_trouble("Google rejects the key")
+    harness.wait_for_trouble("Google rejects the key")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def segment(number: int) -> SegmentName:
     return SegmentName(number, 7)
 
 
-class Site:
+class QuarantineHarness:
     """A quarantine, a bucket with a way to it, and the thread between them."""
 
     def __init__(self, folder: Path, server: GcsServer, proxy: FaultProxy, bucket: str) -> None:
@@ -107,154 +107,168 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def harness(
+    tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[QuarantineHarness]:
     bucket = f"errors-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
     server.create_bucket(bucket)
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
-        site = Site(tmp_path, server, proxy, bucket)
-        yield site
+        harness = QuarantineHarness(tmp_path, server, proxy, bucket)
+        yield harness
         proxy.plan = None
-        site.end()
+        harness.end()
 
 
-def test_a_quarantined_segment_goes_and_its_reason_stays(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.start()
-    site.wait_until_sent(name)
-    wait_until(lambda: name.idx not in site.files(), "the index to be gone")
-    assert site.stored() == {name.log, name.idx}
-    assert site.files() == {f"{name.log}.reason.json", f"{name.log}.remote"}
-    (seen,) = list_entries(site.directory)
-    assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, site.where, 1)
+def test_a_quarantined_segment_goes_and_its_reason_stays(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    harness.start()
+    harness.wait_until_sent(name)
+    wait_until(lambda: name.idx not in harness.files(), "the index to be gone")
+    assert harness.stored() == {name.log, name.idx}
+    assert harness.files() == {f"{name.log}.reason.json", f"{name.log}.remote"}
+    (seen,) = list_entries(harness.directory)
+    assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, harness.where, 1)
 
 
-def test_what_is_asked_for_comes_back_and_is_gone_there(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.start()
-    site.wait_until_sent(name)
-    request_retry(site.directory, [name])
-    site.wait_until_back(name)
-    assert site.stored() == set()
-    assert site.quarantine.requeue(name, site.raw)
-    assert (site.raw / name.log).read_bytes() == b"segment 1"
-    assert (site.raw / name.idx).read_bytes() == b"9\nCOMPLETED"
-    assert site.files() == set()
+def test_what_is_asked_for_comes_back_and_is_gone_there(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    harness.start()
+    harness.wait_until_sent(name)
+    request_retry(harness.directory, [name])
+    harness.wait_until_back(name)
+    assert harness.stored() == set()
+    assert harness.quarantine.requeue(name, harness.raw)
+    assert (harness.raw / name.log).read_bytes() == b"segment 1"
+    assert (harness.raw / name.idx).read_bytes() == b"9\nCOMPLETED"
+    assert harness.files() == set()
 
 
-def test_one_comes_back_at_a_time(site: Site) -> None:
+def test_one_comes_back_at_a_time(harness: QuarantineHarness) -> None:
     """What is asked for may be more than cdc_raw has room for."""
-    names = [site.quarantine_one(number) for number in (1, 2)]
-    site.start()
+    names = [harness.quarantine_one(number) for number in (1, 2)]
+    harness.start()
     for name in names:
-        site.wait_until_sent(name)
-    request_retry(site.directory, names)
-    site.wait_until_back(names[0])
-    site.quarantine.requeue(names[0], site.raw)
-    assert site.quarantine.retry_requests() == {}
-    assert f"{names[1].log}.remote" in site.files()
-    (site.raw / names[0].log).unlink()
-    site.wait_until_back(names[1])
+        harness.wait_until_sent(name)
+    request_retry(harness.directory, names)
+    harness.wait_until_back(names[0])
+    harness.quarantine.requeue(names[0], harness.raw)
+    assert harness.quarantine.retry_requests() == {}
+    assert f"{names[1].log}.remote" in harness.files()
+    (harness.raw / names[0].log).unlink()
+    harness.wait_until_back(names[1])
 
 
-def test_everything_that_another_disk_sent_is_asked_for(site: Site) -> None:
+def test_everything_that_another_disk_sent_is_asked_for(harness: QuarantineHarness) -> None:
     for number in (1, 2):
-        site.put(segment(number).log, b"segment %d" % number)
-    site.put("notes.txt", b"of somebody")
-    here = site.raw / segment(2).log
+        harness.put(segment(number).log, b"segment %d" % number)
+    harness.put("notes.txt", b"of somebody")
+    here = harness.raw / segment(2).log
     here.write_bytes(b"is read at the moment")
-    site.start(fetches_all=True)
-    site.wait_until_back(segment(1))
-    assert (site.directory / segment(1).log).read_bytes() == b"segment 1"
-    assert site.quarantine.retry_requests() == {segment(1): True}
-    assert site.stored() == {segment(2).log, "notes.txt"}
+    harness.start(fetches_all=True)
+    harness.wait_until_back(segment(1))
+    assert (harness.directory / segment(1).log).read_bytes() == b"segment 1"
+    assert harness.quarantine.retry_requests() == {segment(1): True}
+    assert harness.stored() == {segment(2).log, "notes.txt"}
 
 
-def test_an_object_of_somebody_else_keeps_the_segment_here(site: Site) -> None:
+def test_an_object_of_somebody_else_keeps_the_segment_here(harness: QuarantineHarness) -> None:
     """Others go on; when the stranger is gone, ours follows."""
-    site.put(segment(1).log, b"of somebody else")
-    first, second = site.quarantine_one(1), site.quarantine_one(2)
-    site.start()
-    site.wait_until_sent(second)
-    site.wait_for_trouble(f"has another {first.log}")
-    assert first.log in site.files()
-    site.server.delete(site.bucket, f"{PREFIX}/{first.log}")
-    site.wait_until_sent(first)
-    wait_until(lambda: not site.trouble(), "the end of the trouble")
+    harness.put(segment(1).log, b"of somebody else")
+    first, second = harness.quarantine_one(1), harness.quarantine_one(2)
+    harness.start()
+    harness.wait_until_sent(second)
+    harness.wait_for_trouble(f"has another {first.log}")
+    assert first.log in harness.files()
+    harness.server.delete(harness.bucket, f"{PREFIX}/{first.log}")
+    harness.wait_until_sent(first)
+    wait_until(lambda: not harness.trouble(), "the end of the trouble")
 
 
-def test_a_key_that_goes_away_keeps_the_segment_here(site: Site, tmp_path: Path) -> None:
-    name = site.quarantine_one(1)
+def test_a_key_that_goes_away_keeps_the_segment_here(
+    harness: QuarantineHarness, tmp_path: Path
+) -> None:
+    name = harness.quarantine_one(1)
     key_file = tmp_path / "key.json"
     key_file.write_text('{"type": "service_account"}')
-    site.start(key_file=key_file, opened=key_file.unlink)
-    site.wait_for_trouble(f"storage.credential.key.file: {key_file} cannot be read: No such file")
-    assert site.files() == {name.log, name.idx, f"{name.log}.reason.json"}
+    harness.start(key_file=key_file, opened=key_file.unlink)
+    harness.wait_for_trouble(
+        f"storage.credential.key.file: {key_file} cannot be read: No such file"
+    )
+    assert harness.files() == {name.log, name.idx, f"{name.log}.reason.json"}
 
 
 @pytest.mark.parametrize("status", [503, 403])
-def test_a_store_that_does_not_answer_is_waited_for(site: Site, status: int) -> None:
-    name = site.quarantine_one(1)
-    site.proxy.plan = lambda seen: Fault(status=status)
-    site.start()
-    site.wait_for_trouble("Google Cloud Storage failed")
-    assert name.log in site.files()
-    site.proxy.plan = None
-    site.wait_until_sent(name)
-    request_retry(site.directory, [name])
-    site.wait_until_back(name)
+def test_a_store_that_does_not_answer_is_waited_for(
+    harness: QuarantineHarness, status: int
+) -> None:
+    name = harness.quarantine_one(1)
+    harness.proxy.plan = lambda seen: Fault(status=status)
+    harness.start()
+    harness.wait_for_trouble("Google Cloud Storage failed")
+    assert name.log in harness.files()
+    harness.proxy.plan = None
+    harness.wait_until_sent(name)
+    request_retry(harness.directory, [name])
+    harness.wait_until_back(name)
 
 
-def test_without_the_right_to_delete_it_is_read_and_stays_there_too(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.proxy.plan = lambda seen: Fault(status=403) if seen.method == "DELETE" else None
-    site.start()
-    site.wait_until_sent(name)
-    request_retry(site.directory, [name])
-    site.wait_until_back(name)
-    assert name.log in site.stored()
+def test_without_the_right_to_delete_it_is_read_and_stays_there_too(
+    harness: QuarantineHarness,
+) -> None:
+    name = harness.quarantine_one(1)
+    harness.proxy.plan = lambda seen: Fault(status=403) if seen.method == "DELETE" else None
+    harness.start()
+    harness.wait_until_sent(name)
+    request_retry(harness.directory, [name])
+    harness.wait_until_back(name)
+    assert name.log in harness.stored()
     # QuarantineEntry again it is what the store has already.
-    site.quarantine.requeue(name, site.raw)
-    site.quarantine_one(1)
-    site.wait_until_sent(name)
+    harness.quarantine.requeue(name, harness.raw)
+    harness.quarantine_one(1)
+    harness.wait_until_sent(name)
 
 
-def test_without_the_right_to_list_segments_are_sent_nevertheless(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.proxy.plan = lambda seen: (
+def test_without_the_right_to_list_segments_are_sent_nevertheless(
+    harness: QuarantineHarness,
+) -> None:
+    name = harness.quarantine_one(1)
+    harness.proxy.plan = lambda seen: (
         Fault(status=403) if seen.method == "GET" and "prefix=" in seen.path else None
     )
-    site.start(fetches_all=True)
-    site.wait_for_trouble("storage.objects.list")
-    site.wait_until_sent(name)
+    harness.start(fetches_all=True)
+    harness.wait_for_trouble("storage.objects.list")
+    harness.wait_until_sent(name)
 
 
-def test_what_comes_back_changed_is_fetched_again(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.start()
-    site.wait_until_sent(name)
-    site.proxy.plan = lambda seen: (
+def test_what_comes_back_changed_is_fetched_again(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    harness.start()
+    harness.wait_until_sent(name)
+    harness.proxy.plan = lambda seen: (
         Fault(rewrite=lambda answer: b"X" + answer[1:]) if "alt=media" in seen.path else None
     )
-    request_retry(site.directory, [name])
-    site.wait_for_trouble("another checksum")
-    assert name.log not in site.files()
-    assert name.log in site.stored()
-    site.proxy.plan = None
-    site.wait_until_back(name)
-    assert (site.directory / name.log).read_bytes() == b"segment 1"
+    request_retry(harness.directory, [name])
+    harness.wait_for_trouble("another checksum")
+    assert name.log not in harness.files()
+    assert name.log in harness.stored()
+    harness.proxy.plan = None
+    harness.wait_until_back(name)
+    assert (harness.directory / name.log).read_bytes() == b"segment 1"
 
 
-def test_what_was_settled_while_it_was_sent_does_not_stay_there(site: Site) -> None:
-    name = site.quarantine_one(1)
-    log = site.directory / name.log
-    site.proxy.plan = lambda seen: (
+def test_what_was_settled_while_it_was_sent_does_not_stay_there(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    log = harness.directory / name.log
+    harness.proxy.plan = lambda seen: (
         Fault(before=lambda: log.unlink(missing_ok=True)) if seen.is_upload else None
     )
-    site.start()
-    wait_until(lambda: any(seen.method == "DELETE" for seen in site.proxy.seen), "it to be deleted")
-    wait_until(lambda: site.stored() == set(), "both to be gone")
-    assert f"{name.log}.remote" not in site.files()
+    harness.start()
+    wait_until(
+        lambda: any(seen.method == "DELETE" for seen in harness.proxy.seen), "it to be deleted"
+    )
+    wait_until(lambda: harness.stored() == set(), "both to be gone")
+    assert f"{name.log}.remote" not in harness.files()
 
 
 @pytest.mark.parametrize(
@@ -268,139 +282,143 @@ def test_what_was_settled_while_it_was_sent_does_not_stay_there(site: Site) -> N
     ],
 )
 def test_a_kill_anywhere_leaves_it_to_be_done_again(
-    site: Site, here: bool, there: bool, suffixes: list[str], is_back: bool
+    harness: QuarantineHarness, here: bool, there: bool, suffixes: list[str], is_back: bool
 ) -> None:
-    name = site.quarantine_one(1)
+    name = harness.quarantine_one(1)
     for suffix in suffixes:
-        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
+        (harness.directory / f"{name.log}{suffix}").write_text(f"{harness.where}\n")
     if there:
-        site.put(name.log, b"segment 1")
-        site.put(name.idx, b"9\nCOMPLETED")
+        harness.put(name.log, b"segment 1")
+        harness.put(name.idx, b"9\nCOMPLETED")
     if not here:
-        (site.directory / name.log).unlink()
-        (site.directory / f".{name.log}.tmp").write_bytes(b"half of a download")
-    site.start()
+        (harness.directory / name.log).unlink()
+        (harness.directory / f".{name.log}.tmp").write_bytes(b"half of a download")
+    harness.start()
     if is_back:
-        site.wait_until_back(name)
-        assert site.stored() == set()
-        assert site.quarantine.requeue(name, site.raw)
-        assert (site.raw / name.log).read_bytes() == b"segment 1"
+        harness.wait_until_back(name)
+        assert harness.stored() == set()
+        assert harness.quarantine.requeue(name, harness.raw)
+        assert (harness.raw / name.log).read_bytes() == b"segment 1"
     else:
-        site.wait_until_sent(name)
-        assert site.stored() == {name.log, name.idx}
+        harness.wait_until_sent(name)
+        assert harness.stored() == {name.log, name.idx}
 
 
-def test_the_process_that_sends_ends_when_nothing_is_left_to_do(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.start()
-    site.wait_until_sent(name)
-    store = site.store
+def test_the_process_that_sends_ends_when_nothing_is_left_to_do(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    harness.start()
+    harness.wait_until_sent(name)
+    store = harness.store
     assert store is not None
     wait_until(lambda: store.pid is None, "the end of the process")
-    request_retry(site.directory, [name])
-    site.wait_until_back(name)
+    request_retry(harness.directory, [name])
+    harness.wait_until_back(name)
 
 
-def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(site: Site) -> None:
+def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(harness: QuarantineHarness) -> None:
     """What is asked for stays asked for."""
-    there, site.bucket = site.bucket, f"{site.bucket}-x"
-    site.where = f"gs://{site.bucket}/{PREFIX}"
+    there, harness.bucket = harness.bucket, f"{harness.bucket}-x"
+    harness.where = f"gs://{harness.bucket}/{PREFIX}"
     name = segment(1)
-    site.directory.mkdir()
+    harness.directory.mkdir()
     for suffix in (".remote", ".retry"):
-        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
-    site.start()
-    site.wait_for_trouble(f"There is no bucket gs://{there}-x")
-    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
-    site.server.create_bucket(site.bucket)
-    site.put(name.log, b"segment 1")
-    site.wait_until_back(name)
+        (harness.directory / f"{name.log}{suffix}").write_text(f"{harness.where}\n")
+    harness.start()
+    harness.wait_for_trouble(f"There is no bucket gs://{there}-x")
+    assert harness.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    harness.server.create_bucket(harness.bucket)
+    harness.put(name.log, b"segment 1")
+    harness.wait_until_back(name)
 
 
-def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(site: Site) -> None:
+def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(harness: QuarantineHarness) -> None:
     name = segment(1)
-    site.directory.mkdir()
+    harness.directory.mkdir()
     for suffix in (".remote", ".retry"):
-        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
-    site.start()
-    wait_until(lambda: site.files() == {f"{name.log}.remote"}, "the request to be given up")
-    assert due(site.files()) == Due()
-    assert site.trouble() == ""
+        (harness.directory / f"{name.log}{suffix}").write_text(f"{harness.where}\n")
+    harness.start()
+    wait_until(lambda: harness.files() == {f"{name.log}.remote"}, "the request to be given up")
+    assert due(harness.files()) == Due()
+    assert harness.trouble() == ""
 
 
-def test_a_segment_in_another_store_is_looked_for_there_alone(site: Site) -> None:
+def test_a_segment_in_another_store_is_looked_for_there_alone(harness: QuarantineHarness) -> None:
     """The configuration names another place since it was sent; others come back."""
     name, other = segment(1), segment(2)
-    site.directory.mkdir()
-    for each, where in ((name, "gs://before/cdc/error"), (other, site.where)):
-        (site.directory / f"{each.log}.remote").write_text(f"{where}\n")
-        site.put(each.log, b"segment")
-    request_retry(site.directory, [name, other])
-    site.start()
-    site.wait_until_back(other)
-    assert site.quarantine.requeue(other, site.raw)
-    (site.raw / other.log).unlink()
-    site.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
-    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
-    assert site.stored() == {name.log}
+    harness.directory.mkdir()
+    for each, where in ((name, "gs://before/cdc/error"), (other, harness.where)):
+        (harness.directory / f"{each.log}.remote").write_text(f"{where}\n")
+        harness.put(each.log, b"segment")
+    request_retry(harness.directory, [name, other])
+    harness.start()
+    harness.wait_until_back(other)
+    assert harness.quarantine.requeue(other, harness.raw)
+    (harness.raw / other.log).unlink()
+    harness.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
+    assert harness.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    assert harness.stored() == {name.log}
 
 
-def test_a_file_that_cannot_be_read_keeps_its_segment_alone(site: Site) -> None:
-    name, other = site.quarantine_one(1), site.quarantine_one(2)
-    (site.directory / name.log).unlink()
-    (site.directory / name.log).mkdir()
-    site.start()
-    site.wait_until_sent(other)
-    site.wait_for_trouble(f"{name} cannot be sent: Is a directory.")
-    assert name.log in site.files()
+def test_a_file_that_cannot_be_read_keeps_its_segment_alone(harness: QuarantineHarness) -> None:
+    name, other = harness.quarantine_one(1), harness.quarantine_one(2)
+    (harness.directory / name.log).unlink()
+    (harness.directory / name.log).mkdir()
+    harness.start()
+    harness.wait_until_sent(other)
+    harness.wait_for_trouble(f"{name} cannot be sent: Is a directory.")
+    assert name.log in harness.files()
 
 
 def test_what_is_asked_for_while_it_is_marked_stays_here(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = site.quarantine_one(1)
+    name = harness.quarantine_one(1)
     mark = QuarantineSync._mark_remote
 
     def asked_for_before(errors: QuarantineSync, each: SegmentName) -> None:
-        request_retry(site.directory, [each])
+        request_retry(harness.directory, [each])
         mark(errors, each)
 
     monkeypatch.setattr(QuarantineSync, "_mark_remote", asked_for_before)
-    site.start()
-    site.wait_until_back(name)
-    wait_until(lambda: site.stored() == set(), "both to be gone there")
-    assert not any("alt=media" in seen.path for seen in site.proxy.seen)
+    harness.start()
+    harness.wait_until_back(name)
+    wait_until(lambda: harness.stored() == set(), "both to be gone there")
+    assert not any("alt=media" in seen.path for seen in harness.proxy.seen)
 
 
-def test_a_request_outlives_that_the_segment_goes_to_the_store(site: Site) -> None:
-    name = site.quarantine_one(1)
-    site.start()
-    site.wait_until_sent(name)
-    site.end()
-    request_retry(site.directory, [name])
-    assert not site.quarantine.requeue(name, site.raw)
-    assert site.files() == {f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")}
+def test_a_request_outlives_that_the_segment_goes_to_the_store(harness: QuarantineHarness) -> None:
+    name = harness.quarantine_one(1)
+    harness.start()
+    harness.wait_until_sent(name)
+    harness.end()
+    request_retry(harness.directory, [name])
+    assert not harness.quarantine.requeue(name, harness.raw)
+    assert harness.files() == {
+        f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")
+    }
 
 
-def test_nothing_half_fetched_is_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = site.quarantine_one(1)
+def test_nothing_half_fetched_is_left(
+    harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = harness.quarantine_one(1)
     left = [f".{name.log}.tmp", f".{name.idx}.tmp", f".{name.log}.reason.json.tmp"]
     for file_name in left:
-        (site.directory / file_name).touch()
-    site.start()
-    found = {file.name for file in site.directory.iterdir()}
+        (harness.directory / file_name).touch()
+    harness.start()
+    found = {file.name for file in harness.directory.iterdir()}
     assert not found & set(left[:2]), "of a kill"
-    site.wait_until_sent(name)
+    harness.wait_until_sent(name)
 
     def full(file: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("agent.store.gcs.sync_file", full)
-    store = GcsStore(GcsSettings(RemoteDirectory(site.bucket, PREFIX), timeout_s=1))
-    target = site.raw / name.log
+    store = GcsStore(GcsSettings(RemoteDirectory(harness.bucket, PREFIX), timeout_s=1))
+    target = harness.raw / name.log
     with pytest.raises(OSError, match="No space left"):
         store.get(name.log, target)
-    assert list(site.raw.iterdir()) == []
+    assert list(harness.raw.iterdir()) == []
 
 
 def test_nothing_is_sent_while_the_quarantine_is_waited_for(

@@ -177,14 +177,14 @@ def running(
         )
         check = command_in(root, volume, "/opt/cdc-sidecar/bin/python", "-m", "sidecar.healthcheck")
 
-        def lives() -> bool:
+        def is_alive() -> bool:
             if process.poll() is not None:
                 raise ImageError(f"{program} ended: {(volume / 'log').read_text()[-2000:]}")
             asked = subprocess.run(check, env=environment(port), check=False, capture_output=True)
             return asked.returncode == 0
 
         try:
-            wait_until(lives, f"the health of {program}", deadline_s=_DEADLINE_S)
+            wait_until(is_alive, f"the health of {program}", deadline_s=_DEADLINE_S)
             yield
             # `unshare` has one child, which is the first process of its tree.
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -219,7 +219,7 @@ def run_cassandra(root: Path, volume: Path) -> None:
 
 
 def run_mongo(root: Path, volume: Path) -> None:
-    """Its server is away, so it waits and lives."""
+    """Its server is unavailable: it waits and stays alive."""
     (volume / "offsets").mkdir()
     properties: dict[str, object] = {
         "topic.prefix": "image",

@@ -57,7 +57,7 @@ class GivenReader(StreamReader):
         pass
 
 
-class Rig:
+class StreamHarness:
     """A stream with a quarantine, which is all that decides about an event that cannot be sent."""
 
     def __init__(self, folder: Path, snapshotter: Snapshotter) -> None:
@@ -107,12 +107,12 @@ class Rig:
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
+def harness(tmp_path: Path) -> Iterator[StreamHarness]:
     client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
     snapshotter = Snapshotter(
         client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
     )
-    yield Rig(tmp_path, snapshotter)
+    yield StreamHarness(tmp_path, snapshotter)
     snapshotter.close()
     client.close()
 
@@ -121,20 +121,20 @@ BROKEN = bson.encode({"_id": {"_data": "82000000050000000129"}, "operationType":
 """An insert that names no collection."""
 
 
-def unreadable(rig: Rig) -> None:
-    assert rig.read(BROKEN)
+def unreadable(harness: StreamHarness) -> None:
+    assert harness.read(BROKEN)
 
 
-def rejected(rig: Rig) -> None:
-    assert rig.dead_letters().keep(DeadLetter("p.shop.a", b"1", b"2", (), "message too large"))
+def rejected(harness: StreamHarness) -> None:
+    assert harness.dead_letters().keep(DeadLetter("p.shop.a", b"1", b"2", (), "message too large"))
 
 
-def gap(rig: Rig) -> None:
-    assert rig.read(lost=LostHistory(STREAM, "the oplog is short", is_resnapshot=False))
+def gap(harness: StreamHarness) -> None:
+    assert harness.read(lost=LostHistory(STREAM, "the oplog is short", is_resnapshot=False))
 
 
 # By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
-LOST: dict[str, tuple[Callable[[Rig], None], str]] = {
+LOST: dict[str, tuple[Callable[[StreamHarness], None], str]] = {
     metrics.UNREADABLE: (unreadable, "event_rejected"),
     metrics.REFUSED_BY_SINK: (rejected, "event_rejected"),
     metrics.GAP: (gap, "changes_lost"),
@@ -150,42 +150,42 @@ SKIPPED = {
 
 @pytest.mark.parametrize("reason", LOST)
 def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
-    reason: str, rig: Rig, caplog: pytest.LogCaptureFixture
+    reason: str, harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     produce, code = LOST[reason]
-    produce(rig)
+    produce(harness)
     warned = [record for record in caplog.records if record.levelno >= 30]
     assert len(warned) == 1
     assert vars(warned[0])["sidecar_fields"]["reason"]
-    assert rig.metrics.quarantined.labels(reason)._value.get() == 1
-    (condition,) = conditions_of(Facts(quarantine=rig.usage))
+    assert harness.metrics.quarantined.labels(reason)._value.get() == 1
+    (condition,) = conditions_of(Facts(quarantine=harness.usage))
     assert condition.code == code
     assert condition.remedy.endswith(".")
 
 
 @pytest.mark.parametrize("reason", LOST)
 def test_without_room_everything_waits_and_the_agent_fails(
-    reason: str, rig: Rig, caplog: pytest.LogCaptureFixture
+    reason: str, harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rig.quarantine.max_bytes = 0
-    dead_letters = rig.dead_letters()
+    harness.quarantine.max_bytes = 0
+    dead_letters = harness.dead_letters()
     kept = {
-        metrics.UNREADABLE: lambda: rig.read(BROKEN),
+        metrics.UNREADABLE: lambda: harness.read(BROKEN),
         metrics.REFUSED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
-        metrics.GAP: lambda: rig.read(lost=LostHistory(STREAM, "short", is_resnapshot=False)),
+        metrics.GAP: lambda: harness.read(lost=LostHistory(STREAM, "short", is_resnapshot=False)),
     }[reason]()
     assert not kept
-    assert rig.placed == 0, "nothing behind it moves"
+    assert harness.placed == 0, "nothing behind it moves"
     assert [record.levelname for record in caplog.records].count("WARNING") == 1
     assert "raise quarantine.max.bytes" in caplog.text
     (condition,) = conditions_of(Facts(record_error="The quarantine is full."))
     assert (condition.code, condition.state.name) == ("quarantine_not_writable", "FAILING")
 
 
-def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
+def test_every_reason_of_a_loss_is_in_the_table(harness: StreamHarness) -> None:
     labels = {
         sample.labels["reason"]
-        for family in rig.metrics.quarantined.collect()
+        for family in harness.metrics.quarantined.collect()
         for sample in family.samples
         if sample.name.endswith("_total")
     }
@@ -216,24 +216,24 @@ def test_what_is_skipped_is_asked_for_by_a_documented_property(name: str) -> Non
 
 
 def test_a_change_that_is_skipped_for_its_size_is_a_warning(
-    rig: Rig, caplog: pytest.LogCaptureFixture
+    harness: StreamHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert rig.read(left_out=2)
+    assert harness.read(left_out=2)
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "cursor.oversize.handling.mode" in record.getMessage()
-    assert rig.metrics.skipped_events.labels(metrics.TOO_LARGE)._value.get() == 2
+    assert harness.metrics.skipped_events.labels(metrics.TOO_LARGE)._value.get() == 2
 
 
 @pytest.mark.parametrize("reason", [metrics.UNREADABLE, metrics.REFUSED_BY_SINK])
-def test_an_agent_that_is_to_end_names_the_property(reason: str, rig: Rig) -> None:
+def test_an_agent_that_is_to_end_names_the_property(reason: str, harness: StreamHarness) -> None:
     with pytest.raises(SidecarError) as raised:
         if reason == metrics.UNREADABLE:
-            rig.read(BROKEN, ends_agent=True)
+            harness.read(BROKEN, ends_agent=True)
         else:
-            rig.dead_letters(ends_agent=True).keep(DeadLetter("t", b"", b"", (), "too large"))
+            harness.dead_letters(ends_agent=True).keep(DeadLetter("t", b"", b"", (), "too large"))
     assert "`event.processing.failure.handling.mode=quarantine`" in str(raised.value)
-    assert rig.usage == Usage()
+    assert harness.usage == Usage()
 
 
 # What an operator finds where a stream ends or goes on with a gap. None: it goes on by itself and

@@ -32,7 +32,7 @@ _READ_DEADLINE_S = 900
 
 
 @dataclass(frozen=True, slots=True)
-class _Site:
+class _Servers:
     node: CassandraNode
     broker: KafkaBroker
     peer: DebeziumPeer
@@ -59,12 +59,12 @@ def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recor
         for statement in FIRST_SCHEMA:
             node.execute(statement)
         peer = DebeziumPeer(node, broker, scratch / "debezium", topic_prefix=TOPIC_PREFIX)
-        site = _Site(node, broker, peer, kept, live, progress, [])
+        servers = _Servers(node, broker, peer, kept, live, progress, [])
         number = 0
         for chapters in RUNS:
-            number = _run_chapters(site, chapters, number)
+            number = _run_chapters(servers, chapters, number)
         _mark(node, number)
-        _close(site)
+        _close(servers)
         new_folder(folder)
         (folder / "schema.cql").write_text(user_schema(node), encoding="utf-8")
         sent = [
@@ -76,7 +76,7 @@ def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recor
     write_dump(folder, may_be_cut=live)
     starts = case_starts(folder)
     logs = failures(peer.log_file, node.directory, starts)
-    logs[len(CASES) - 1] = [f"GET /health: {site.health[-1]}"]
+    logs[len(CASES) - 1] = [f"GET /health: {servers.health[-1]}"]
     found = by_case(sorted(sent, key=lambda event: event.position), starts)
     recording = Recording(
         folder,
@@ -89,39 +89,39 @@ def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recor
     return recording
 
 
-def _run_chapters(site: _Site, chapters: Sequence[Chapter], first: int) -> int:
+def _run_chapters(servers: _Servers, chapters: Sequence[Chapter], first: int) -> int:
     """Gives the number of the next case."""
-    site.progress("making tables and topics")
+    servers.progress("making tables and topics")
     for chapter in chapters:
         for statement in chapter.schema:
-            site.node.execute(statement)
-    _create_topics(site)
-    if site.is_live:
-        site.peer.start()
+            servers.node.execute(statement)
+    _create_topics(servers)
+    if servers.is_live:
+        servers.peer.start()
     number = first
     for chapter in chapters:
         for case in chapter.cases:
-            site.progress(case.name)
+            servers.progress(case.name)
             if case.loses != "nothing":
-                _close(site)
-            _mark(site.node, number)
+                _close(servers)
+            _mark(servers.node, number)
             for statement in case.statements:
-                site.node.execute(statement)
-            _keep(site)
+                servers.node.execute(statement)
+            _keep(servers)
             number += 1
-    _close(site)
-    if not site.is_live:
-        site.peer.start()
-    site.progress("Debezium reads")
+    _close(servers)
+    if not servers.is_live:
+        servers.peer.start()
+    servers.progress("Debezium reads")
     if any(case.loses == "process" for chapter in chapters for case in chapter.cases):
-        _wait(lambda: not site.peer.is_running, "the peer to end")
-        site.peer.start()
-        _wait(lambda: not site.peer.is_running, "the peer to end again")
-        _clear(site.node)
+        _wait(lambda: not servers.peer.is_running, "the peer to end")
+        servers.peer.start()
+        _wait(lambda: not servers.peer.is_running, "the peer to end again")
+        _clear(servers.node)
     else:
-        _wait(lambda: _is_read(site), "the peer to read all segments")
-        site.health.append(_health(site.peer))
-        site.peer.kill()
+        _wait(lambda: _is_read(servers), "the peer to read all segments")
+        servers.health.append(_health(servers.peer))
+        servers.peer.kill()
     return number
 
 
@@ -129,14 +129,14 @@ def _wait(condition: Callable[[], bool], what: str) -> None:
     wait_until(condition, what, deadline_s=_READ_DEADLINE_S)
 
 
-def _is_read(site: _Site) -> bool:
+def _is_read(servers: _Servers) -> bool:
     """The peer moves a segment away when its events are flushed to the broker."""
-    if not site.peer.is_running:
-        complaints = "\n".join(site.peer.complaints()[-5:])
+    if not servers.peer.is_running:
+        complaints = "\n".join(servers.peer.complaints()[-5:])
         raise ServerFailedError(
             f"The peer ended in a case that is not known to do so.\n{complaints}"
         )
-    return not any(segment.is_completed for segment in site.node.cdc_segments())
+    return not any(segment.is_completed for segment in servers.node.cdc_segments())
 
 
 def _health(peer: DebeziumPeer) -> str:
@@ -151,29 +151,29 @@ def _clear(node: CassandraNode) -> None:
         path.unlink()
 
 
-def _create_topics(site: _Site) -> None:
-    there = site.broker.topics()
-    rows = site.node.execute("SELECT keyspace_name, table_name FROM system_schema.tables")
+def _create_topics(servers: _Servers) -> None:
+    there = servers.broker.topics()
+    rows = servers.node.execute("SELECT keyspace_name, table_name FROM system_schema.tables")
     for row in rows:
         topic = f"{TOPIC_PREFIX}.{row.keyspace_name}.{row.table_name}"
         if row.keyspace_name.startswith("peer") and topic not in there:
-            site.broker.create_topic(topic)
+            servers.broker.create_topic(topic)
 
 
 def _mark(node: CassandraNode, number: int) -> None:
     node.execute(f"INSERT INTO {MARKS} (n) VALUES ({number})")
 
 
-def _close(site: _Site) -> None:
-    _keep(site)
-    site.node.close_segment()
-    _keep(site)
+def _close(servers: _Servers) -> None:
+    _keep(servers)
+    servers.node.close_segment()
+    _keep(servers)
 
 
-def _keep(site: _Site) -> None:
+def _keep(servers: _Servers) -> None:
     """Another link to each segment and its index: the peer deletes those in `cdc_raw`."""
-    for path in sorted(site.node.cdc_raw.iterdir()):
-        target = site.kept / path.name
+    for path in sorted(servers.node.cdc_raw.iterdir()):
+        target = servers.kept / path.name
         if not target.exists():
             try:
                 target.hardlink_to(path)

@@ -88,7 +88,7 @@ FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
 
 
 @dataclass(frozen=True)
-class Site:
+class ReplayedWorkload:
     """A workload that has run, and the engines that read it."""
 
     client: MongoClient[Any]
@@ -121,9 +121,9 @@ def replica_set(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
 
 
 @pytest.fixture(scope="module", params=["fixed", "fresh"])
-def site(
+def replayed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Site]:
+) -> Iterator[ReplayedWorkload]:
     seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
@@ -149,7 +149,7 @@ def site(
         for name, (properties, _) in read.items():
             engines.start(name, target, {**properties, **time, "snapshot.mode": "no_data"})
         at = ClusterTime(started_at.time, started_at.inc)
-        yield Site(client, engines, copied, at)
+        yield ReplayedWorkload(client, engines, copied, at)
 
 
 def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
@@ -158,57 +158,63 @@ def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
     assert len(found) == len(theirs)
 
 
-def test_a_snapshot_has_the_documents_that_a_copy_has(site: Site) -> None:
-    theirs = site.engines.records("live", is_done)[: len(site.copied)]
-    in_order = sorted(site.copied, key=lambda record: (record.topic, record.key))
+def test_a_snapshot_has_the_documents_that_a_copy_has(replayed: ReplayedWorkload) -> None:
+    theirs = replayed.engines.records("live", is_done)[: len(replayed.copied)]
+    in_order = sorted(replayed.copied, key=lambda record: (record.topic, record.key))
     assert_equal(sorted(theirs, key=lambda record: (record.topic, record.key or b"")), in_order)
 
 
 @pytest.mark.parametrize("mode", CAPTURE_MODES)
-def test_a_stream_gives_the_same_records_in_the_same_order(site: Site, mode: str) -> None:
-    theirs = site.engines.records(mode, is_done)
-    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES[mode][1])
+def test_a_stream_gives_the_same_records_in_the_same_order(
+    replayed: ReplayedWorkload, mode: str
+) -> None:
+    theirs = replayed.engines.records(mode, is_done)
+    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES[mode][1])
     assert_equal(theirs, ours.streamed(events, mode))
 
 
-def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(site: Site) -> None:
-    theirs = site.engines.records("live", is_done)[len(site.copied) :]
-    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
+def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(replayed: ReplayedWorkload) -> None:
+    theirs = replayed.engines.records("live", is_done)[len(replayed.copied) :]
+    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES["plain"][1])
     assert_equal(theirs, ours.streamed(events, "live"))
 
 
 @pytest.mark.parametrize("name", FILTERS)
-def test_filters_and_scopes_give_the_same_records(site: Site, name: str) -> None:
+def test_filters_and_scopes_give_the_same_records(replayed: ReplayedWorkload, name: str) -> None:
     options = CAPTURE_MODES["lookup"][1]
-    events = ours.events_since(site.started_at, site.client, options)
+    events = ours.events_since(replayed.started_at, replayed.client, options)
     expected = ours.streamed(events, name, of=FILTERS[name][1])
     topics = {record.topic for record in expected}
-    theirs = site.engines.records(name, lambda records: last_records(records) >= topics)
+    theirs = replayed.engines.records(name, lambda records: last_records(records) >= topics)
     assert_equal([record for record in theirs if record.topic in topics], expected)
 
 
-def test_transactions_begin_and_end_in_the_same_places(site: Site) -> None:
-    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
-    theirs = site.engines.records("transactions", is_done)
+def test_transactions_begin_and_end_in_the_same_places(replayed: ReplayedWorkload) -> None:
+    events = ours.events_since(replayed.started_at, replayed.client, CAPTURE_MODES["plain"][1])
+    theirs = replayed.engines.records("transactions", is_done)
     assert_equal(theirs, ours.with_transactions(events, "transactions"))
 
 
 @pytest.mark.parametrize("document_json", ["strict", "extended", "relaxed"])
 def test_documents_mean_the_same_in_every_form_of_json(
-    site: Site, document_json: ours.DocumentJson
+    replayed: ReplayedWorkload, document_json: ours.DocumentJson
 ) -> None:
     """The releases of the connector that there are write one form, `legacy`."""
-    theirs = site.engines.records("both_images", is_done)
-    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["both_images"][1])
+    theirs = replayed.engines.records("both_images", is_done)
+    events = ours.events_since(
+        replayed.started_at, replayed.client, CAPTURE_MODES["both_images"][1]
+    )
     found = ours.streamed(events, "both_images", document_json)
     for their, our in zip(theirs, found, strict=True):
         assert (our.topic, our.key) == (their.topic, their.key)
         assert meanings(our, document_json) == meanings(their, document_json)
 
 
-def test_the_same_fields_are_left_out_and_renamed(site: Site) -> None:
-    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["both_images"][1])
-    theirs = site.engines.records("fields", is_done)
+def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) -> None:
+    events = ours.events_since(
+        replayed.started_at, replayed.client, CAPTURE_MODES["both_images"][1]
+    )
+    theirs = replayed.engines.records("fields", is_done)
     rules = FIELDS["field.exclude.list"], FIELDS["field.renames"]
     found = ours.with_field_rules(events, "fields", *rules)
     # Debezium does not tell that a document went of which a field is left out.

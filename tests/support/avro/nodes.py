@@ -5,8 +5,8 @@ import json
 
 import fastavro
 
-from tests.integration.snapshot.beside import Agent
 from tests.support.avro.live import Decoded
+from tests.support.snapshot_agent import Agent
 
 HOLD_MAX_MS = 3000
 

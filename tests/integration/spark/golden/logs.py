@@ -31,7 +31,7 @@ def read_logs(cluster: ClusterHarness, schema: Path) -> dict[Place, LoggedEvent]
         )
         segments |= linked | archived
         node_of |= dict.fromkeys(linked | archived, name)
-        ends |= {(name, number): end for number, end in agent.lives[-1].stored.items()}
+        ends |= {(name, number): end for number, end in agent.runs[-1].stored.items()}
         ends |= {(name, segment_id(path)): COMPLETED for path in archived.values()}
     dump = dump_segments(
         sorted(segments.values(), key=segment_id), schema, tolerate_truncation=True

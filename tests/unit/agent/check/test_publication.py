@@ -9,14 +9,14 @@ from agent.check.publication import create_publication, publication_of
 from agent.config import load_config
 from agent.config.loader import AgentConfig
 from commitlog import Schema
-from tests.support.agent_directory import SCHEMA, Site
+from tests.support.agent_directory import SCHEMA, AgentDir
 
 PLAIN = SCHEMA.replace("ks.t ", "ks.plain ").replace("5a1c", "6a1c").replace("true", "false")
 
 
 def config(tmp_path: Path, **changes: Any) -> AgentConfig:
     settings = {name.replace("_", "."): str(value) for name, value in changes.items()}
-    return load_config([Site(tmp_path).configuration(settings)], [])
+    return load_config([AgentDir(tmp_path).configuration(settings)], [])
 
 
 def unmatched(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:

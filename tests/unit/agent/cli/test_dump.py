@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tests.support.agent_command import AGENT, agent
-from tests.support.agent_directory import OTHER_ID, Site, payload, write_segment
+from tests.support.agent_directory import OTHER_ID, AgentDir, payload, write_segment
 
 
 def values(output: str) -> list[str]:
@@ -14,11 +14,11 @@ def values(output: str) -> list[str]:
     return [json.loads(line)["value"]["after"]["v"]["value"] for line in output.splitlines()]
 
 
-def test_events_come_in_the_order_of_the_log(site: Site) -> None:
-    write_segment(site.cdc_raw, 2, [[payload(1, b"c")]])
-    write_segment(site.cdc_raw, 10, [[payload(1, b"d")]])
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a")], [payload(2, b"b")]])
-    done = agent("dump", site.cdc_raw, "--schema", site.schema)
+def test_events_come_in_the_order_of_the_log(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"c")]])
+    write_segment(agent_dir.cdc_raw, 10, [[payload(1, b"d")]])
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")], [payload(2, b"b")]])
+    done = agent("dump", agent_dir.cdc_raw, "--schema", agent_dir.schema)
     assert (done.exit_code, done.errors) == (0, "")
     assert values(done.output) == ["a", "b", "c", "d"]
     first = json.loads(done.output.splitlines()[0])
@@ -26,98 +26,104 @@ def test_events_come_in_the_order_of_the_log(site: Site) -> None:
     assert first["key"] == {"k": "a", "c": 1}
 
 
-def test_options_choose_the_form_of_events(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
-    plain = agent("dump", path, "--schema", site.schema, "--no-cells", "--op-style", "envelope")
+def test_options_choose_the_form_of_events(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    plain = agent(
+        "dump", path, "--schema", agent_dir.schema, "--no-cells", "--op-style", "envelope"
+    )
     event = json.loads(plain.output)
     assert event["value"]["op"] == "c"
     assert "cells" not in event["value"]
-    assert agent("dump", path, "--schema", site.schema, "--table", r"ks\.other").output == ""
+    assert agent("dump", path, "--schema", agent_dir.schema, "--table", r"ks\.other").output == ""
 
 
-def test_the_canonical_dump(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
-    done = agent("dump", path, "--schema", site.schema, "--mutations")
+def test_the_canonical_dump(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    done = agent("dump", path, "--schema", agent_dir.schema, "--mutations")
     line = json.loads(done.output)
     assert (line["segment"], line["ks"], line["table"]) == (path.name, "ks", "t")
     assert line["items"][0]["cells"][0]["val"] == "78"
 
 
-def test_a_packed_segment_is_read_like_a_plain_one(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
-    plain = agent("dump", path, "--schema", site.schema, "--mutations")
+def test_a_packed_segment_is_read_like_a_plain_one(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    plain = agent("dump", path, "--schema", agent_dir.schema, "--mutations")
     packed = path.with_name(f"{path.name}.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert agent("dump", packed, "--schema", site.schema, "--mutations").output == plain.output
+    assert agent("dump", packed, "--schema", agent_dir.schema, "--mutations").output == plain.output
     packed.write_bytes(packed.read_bytes()[:-20])
-    cut = agent("dump", packed, "--schema", site.schema)
+    cut = agent("dump", packed, "--schema", agent_dir.schema)
     assert cut.exit_code == 1
     assert str(packed) in cut.errors
     assert "Traceback" not in cut.errors
 
 
-def test_the_index_limits_what_is_read(site: Site) -> None:
+def test_the_index_limits_what_is_read(agent_dir: AgentDir) -> None:
     sections = [[payload(1, b"a")], [payload(2, b"b")]]
-    path = write_segment(site.cdc_raw, 1, sections[:1], idx=None)
+    path = write_segment(agent_dir.cdc_raw, 1, sections[:1], idx=None)
     end_of_first = path.stat().st_size - 16
-    write_segment(site.cdc_raw, 1, sections, idx=str(end_of_first))
-    arguments = ("dump", path, "--schema", site.schema)
+    write_segment(agent_dir.cdc_raw, 1, sections, idx=str(end_of_first))
+    arguments = ("dump", path, "--schema", agent_dir.schema)
     assert values(agent(*arguments).output) == ["a", "b"]
     assert values(agent(*arguments, "--idx-limit").output) == ["a"]
     path.with_name(f"{path.stem}_cdc.idx").unlink()
     assert agent(*arguments, "--idx-limit").output == ""
-    write_segment(site.cdc_raw, 1, sections)
+    write_segment(agent_dir.cdc_raw, 1, sections)
     assert values(agent(*arguments, "--idx-limit").output) == ["a", "b"]
 
 
-def test_damage_is_named_and_what_is_whole_is_printed(site: Site) -> None:
+def test_damage_is_named_and_what_is_whole_is_printed(agent_dir: AgentDir) -> None:
     path = write_segment(
-        site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"damaged"), payload(3, b"c")]]
+        agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"damaged"), payload(3, b"c")]]
     )
     path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
     for options in ((), ("--mutations",)):
-        done = agent("dump", path, "--schema", site.schema, *options)
+        done = agent("dump", path, "--schema", agent_dir.schema, *options)
         assert done.exit_code == 1
         assert len(done.output.splitlines()) == 2
         assert done.errors.startswith(f"{path.name}: positions ")
         assert "DAMAGED" not in done.output
 
 
-def test_a_table_that_the_schema_lacks_is_named(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1), payload(2, table_id=OTHER_ID), payload(3)]])
-    done = agent("dump", path, "--schema", site.schema)
+def test_a_table_that_the_schema_lacks_is_named(agent_dir: AgentDir) -> None:
+    path = write_segment(
+        agent_dir.cdc_raw, 1, [[payload(1), payload(2, table_id=OTHER_ID), payload(3)]]
+    )
+    done = agent("dump", path, "--schema", agent_dir.schema)
     assert done.exit_code == 1
     assert str(OTHER_ID) in done.errors
     assert len(done.output.splitlines()) == 2
-    done = agent("dump", path, "--schema", site.schema, "--mutations")
+    done = agent("dump", path, "--schema", agent_dir.schema, "--mutations")
     assert done.exit_code == 1
     assert "1 updates of tables that the schema lacks" in done.errors
     assert len(done.output.splitlines()) == 2
 
 
-def test_a_header_that_cannot_be_read_leaves_the_others(site: Site) -> None:
-    bad = write_segment(site.cdc_raw, 1, [[payload(1)]])
+def test_a_header_that_cannot_be_read_leaves_the_others(agent_dir: AgentDir) -> None:
+    bad = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     bad.write_bytes(b"\xff" * 100)
-    write_segment(site.cdc_raw, 2, [[payload(1, b"good")]])
-    done = agent("dump", site.cdc_raw, "--schema", site.schema)
+    write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"good")]])
+    done = agent("dump", agent_dir.cdc_raw, "--schema", agent_dir.schema)
     assert done.exit_code == 1
     assert bad.name in done.errors
     assert values(done.output) == ["good"]
 
 
-def test_what_is_no_segment_or_schema_ends_with_a_sentence(site: Site, tmp_path: Path) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
+def test_what_is_no_segment_or_schema_ends_with_a_sentence(
+    agent_dir: AgentDir, tmp_path: Path
+) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     broken = tmp_path / "broken.cql"
     broken.write_text("CREATE TABLE ks.t (\n  k text,\n  oops\n);")
     cases = [
         ((path, "--schema", tmp_path / "none.cql"), "none.cql"),
         ((path, "--schema", broken), "line"),
-        ((site.schema, "--schema", site.schema), "not a segment name"),
+        ((agent_dir.schema, "--schema", agent_dir.schema), "not a segment name"),
         (
-            (site.cdc_raw / "CommitLog-7-9.log", "--schema", site.schema),
+            (agent_dir.cdc_raw / "CommitLog-7-9.log", "--schema", agent_dir.schema),
             "no such file or directory",
         ),
-        ((site.offsets, "--schema", site.schema), "the directory has no segment"),
+        ((agent_dir.offsets, "--schema", agent_dir.schema), "the directory has no segment"),
     ]
     for arguments, part in cases:
         done = agent("dump", *arguments)
@@ -126,9 +132,9 @@ def test_what_is_no_segment_or_schema_ends_with_a_sentence(site: Site, tmp_path:
         assert len(done.errors.splitlines()) == 1
 
 
-def test_a_reader_that_has_seen_enough_is_no_fault(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(n, b"x" * 100) for n in range(5000)]])
-    command = [str(AGENT), "dump", str(site.cdc_raw), "--schema", str(site.schema)]
+def test_a_reader_that_has_seen_enough_is_no_fault(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(n, b"x" * 100) for n in range(5000)]])
+    command = [str(AGENT), "dump", str(agent_dir.cdc_raw), "--schema", str(agent_dir.schema)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -138,15 +144,15 @@ def test_a_reader_that_has_seen_enough_is_no_fault(site: Site) -> None:
         process.wait(timeout=60)
 
 
-def test_the_structure_needs_no_schema(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1), payload(2)], []])
+def test_the_structure_needs_no_schema(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1), payload(2)], []])
     bare = agent("dump", path, "--structure")
     assert (bare.exit_code, bare.errors) == (0, "")
     lines = [json.loads(line) for line in bare.output.splitlines()]
     assert [line["t"] for line in lines] == [
         *("header", "section", "record", "record", "section", "end")
     ]
-    whole = agent("dump", path, "--structure", "--schema", site.schema)
+    whole = agent("dump", path, "--structure", "--schema", agent_dir.schema)
     (update,) = json.loads(whole.output.splitlines()[2])["mutation"]["tree"]
     assert (update["keyspace"], update["table"]) == ("ks", "t")
     assert update["items"][0]["cells"][0]["value"] == "x"
@@ -156,9 +162,9 @@ def test_the_structure_needs_no_schema(site: Site) -> None:
         assert "--schema" in done.errors
 
 
-def test_a_tree_for_people(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, table_id=OTHER_ID)]])
-    done = agent("dump", path, "--tree", "--schema", site.schema)
+def test_a_tree_for_people(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, table_id=OTHER_ID)]])
+    done = agent("dump", path, "--tree", "--schema", agent_dir.schema)
     assert done.exit_code == 0
     assert "1 mutations are only partly decoded" in done.errors
     text = done.output
@@ -169,8 +175,8 @@ def test_a_tree_for_people(site: Site) -> None:
     assert "2 records, 0 gaps" in text
 
 
-def test_the_structure_shows_damage_in_its_place(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, [[payload(1), payload(2, b"damaged"), payload(3)]])
+def test_the_structure_shows_damage_in_its_place(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1), payload(2, b"damaged"), payload(3)]])
     path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
     done = agent("dump", path, "--structure")
     assert done.exit_code == 1

@@ -15,7 +15,7 @@ from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import KEYSTORE, OWN, Scenario
 from tests.oracle.reference.segment import read_bytes
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.servers.cassandra_settings import (
     VERSIONS,
     NodeAddress,
@@ -30,9 +30,9 @@ FOLDER = OWN / "4.1" / "encrypted"
 SCHEMA = FOLDER / "schema.cql"
 
 
-def put_segment(site: Site) -> Path:
+def put_segment(agent_dir: AgentDir) -> Path:
     """The recorded segment in `cdc_raw`."""
-    target = site.cdc_raw / SEGMENT.name.removesuffix(".gz")
+    target = agent_dir.cdc_raw / SEGMENT.name.removesuffix(".gz")
     target.write_bytes(read_bytes(SEGMENT))
     return target
 
@@ -46,32 +46,32 @@ def write_yaml(folder: Path, keystore: Path, version: str = "5.0.9") -> Path:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_node_names_its_keystore(site: Site, version: str) -> None:
-    yaml = write_yaml(site.folder, FOLDER / KEYSTORE, version)
-    found = load_config([site.configuration({"cassandra.config": str(yaml)})]).keystore
+def test_the_node_names_its_keystore(agent_dir: AgentDir, version: str) -> None:
+    yaml = write_yaml(agent_dir.folder, FOLDER / KEYSTORE, version)
+    found = load_config([agent_dir.configuration({"cassandra.config": str(yaml)})]).keystore
     assert found is not None
     assert (found.path, found.store_password) == (FOLDER / KEYSTORE, "cassandra")
     assert (found.key_password, found.store_type) == ("cassandra", "JCEKS")
     assert found.origin == f"transparent_data_encryption_options in {yaml}"
 
 
-def test_properties_go_before_what_the_node_says(site: Site) -> None:
-    yaml = write_yaml(site.folder, Path("conf/.keystore"))
+def test_properties_go_before_what_the_node_says(agent_dir: AgentDir) -> None:
+    yaml = write_yaml(agent_dir.folder, Path("conf/.keystore"))
     changes = {"cassandra.config": str(yaml), "commit.log.keystore.path": "/etc/keys"}
-    found = load_config([site.configuration(changes)]).keystore
+    found = load_config([agent_dir.configuration(changes)]).keystore
     assert found is not None
     assert (found.path, found.store_password) == (Path("/etc/keys"), "cassandra")
     assert found.origin == "commit.log.keystore.path"
-    secret = site.folder / "secret"
+    secret = agent_dir.folder / "secret"
     secret.write_text("word\n")
     changes["commit.log.keystore.password"] = f"${{file:{secret}}}"
     changes["commit.log.keystore.type"] = "pkcs12"
-    found = load_config([site.configuration(changes)]).keystore
+    found = load_config([agent_dir.configuration(changes)]).keystore
     assert found is not None
     assert (found.store_password, found.key_password) == ("word", None)
     assert found.store_type == "PKCS12"
     changes["commit.log.keystore.key.password"] = "other"
-    found = load_config([site.configuration(changes)]).keystore
+    found = load_config([agent_dir.configuration(changes)]).keystore
     assert found is not None
     assert found.key_password == "other"
 
@@ -92,38 +92,38 @@ def test_a_node_without_a_keystore(tmp_path: Path, text: str) -> None:
     assert read_cassandra_yaml(path).keystore is None
 
 
-def test_what_is_wrong_is_said_at_the_start(site: Site) -> None:
+def test_what_is_wrong_is_said_at_the_start(agent_dir: AgentDir) -> None:
     for changes, what in [
         ({"commit.log.keystore.path": "conf/keys"}, "`commit.log.keystore.path` must be an abs"),
         ({"commit.log.keystore.type": "BKS"}, "commit.log.keystore.type"),
     ]:
         with pytest.raises(ConfigError) as caught:
-            load_config([site.configuration(changes)])
+            load_config([agent_dir.configuration(changes)])
         assert what in str(caught.value)
 
 
-def test_secrets_are_not_shown(site: Site) -> None:
+def test_secrets_are_not_shown(agent_dir: AgentDir) -> None:
     changes = {
         "commit.log.keystore.path": str(FOLDER / KEYSTORE),
         "commit.log.keystore.password": "word-1",
         "commit.log.keystore.key.password": "word-2",
     }
-    done = agent("config", "show", "--config", site.configuration(changes))
+    done = agent("config", "show", "--config", agent_dir.configuration(changes))
     assert done.exit_code == 0
     assert "commit.log.keystore.password" in done.output
     assert "word-" not in done.output
 
 
-def test_a_dump_needs_the_key(site: Site) -> None:
+def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
     arguments = ("dump", SEGMENT, "--schema", SCHEMA, "--mutations")
     done = agent(*arguments)
     assert done.exit_code == 1
     assert 'the key "testing:1" of this encrypted segment is not given' in done.errors
     assert "commit.log.keystore.path" in done.errors
-    password = site.folder / "password"
+    password = agent_dir.folder / "password"
     password.write_text("cassandra\n")
     by_file = ("--keystore", FOLDER / KEYSTORE, "--keystore-password-file", password)
-    by_node = ("--cassandra-config", write_yaml(site.folder, FOLDER / KEYSTORE))
+    by_node = ("--cassandra-config", write_yaml(agent_dir.folder, FOLDER / KEYSTORE))
     for options in (by_file, by_node):
         done = agent(*arguments, *options)
         lines = [json.loads(line) for line in done.output.splitlines()]
@@ -135,27 +135,29 @@ def test_a_dump_needs_the_key(site: Site) -> None:
     assert "set KEYSTORE_PASSWORD or --keystore-password-file" in done.errors
 
 
-def test_verify_needs_the_key(site: Site) -> None:
+def test_verify_needs_the_key(agent_dir: AgentDir) -> None:
     done = agent("verify", SEGMENT)
     assert done.exit_code == 1
     assert "is not given" in done.output
-    by_node = ("--cassandra-config", write_yaml(site.folder, FOLDER / KEYSTORE))
+    by_node = ("--cassandra-config", write_yaml(agent_dir.folder, FOLDER / KEYSTORE))
     done = agent("verify", SEGMENT, *by_node)
     assert done.exit_code == 0, done.output
-    other = make_keystore(site.folder / "other")
-    done = agent("verify", SEGMENT, "--cassandra-config", write_yaml(site.folder, other))
+    other = make_keystore(agent_dir.folder / "other")
+    done = agent("verify", SEGMENT, "--cassandra-config", write_yaml(agent_dir.folder, other))
     assert done.exit_code == 1
     assert "is wrong: it decrypts no chunk of the segment" in done.output
 
 
-def keys(site: Site, changes: Mapping[str, str] | None = None) -> list[Finding]:
-    return list(check_keys(load_config([site.configuration(changes)]), observe(site.cdc_raw)))
+def keys(agent_dir: AgentDir, changes: Mapping[str, str] | None = None) -> list[Finding]:
+    return list(
+        check_keys(load_config([agent_dir.configuration(changes)]), observe(agent_dir.cdc_raw))
+    )
 
 
-def test_check_says_whether_the_keys_are_there(site: Site) -> None:
-    assert keys(site) == []
-    put_segment(site)
-    (finding,) = keys(site)
+def test_check_says_whether_the_keys_are_there(agent_dir: AgentDir) -> None:
+    assert keys(agent_dir) == []
+    put_segment(agent_dir)
+    (finding,) = keys(agent_dir)
     assert finding.level is Level.FAULT
     assert 'the key "testing:1"' in finding.message
     assert "commit.log.keystore.path" in finding.message + finding.remedy
@@ -163,10 +165,10 @@ def test_check_says_whether_the_keys_are_there(site: Site) -> None:
         "commit.log.keystore.path": str(FOLDER / KEYSTORE),
         "commit.log.keystore.password": "cassandra",
     }
-    (finding,) = keys(site, changes)
+    (finding,) = keys(agent_dir, changes)
     assert finding.level is Level.OK
     assert str(FOLDER / KEYSTORE) in finding.message
-    changes["commit.log.keystore.path"] = str(make_keystore(site.folder / "other"))
-    (finding,) = keys(site, changes)
+    changes["commit.log.keystore.path"] = str(make_keystore(agent_dir.folder / "other"))
+    (finding,) = keys(agent_dir, changes)
     assert finding.level is Level.FAULT
     assert "is wrong: it decrypts no chunk of the segment" in finding.message

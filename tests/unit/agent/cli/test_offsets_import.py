@@ -11,7 +11,7 @@ from agent.cdc_raw import SegmentName
 from agent.debezium.offsets import TableOffset, offsets_from_debezium, table_offsets
 from sidecar.errors import ConfigError
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 # As Java's Properties.store writes it.
@@ -25,35 +25,37 @@ def offsets_of_debezium(folder: Path, **entries: str) -> Path:
     return folder
 
 
-def test_the_agent_goes_on_where_the_connector_ended(site: Site) -> None:
-    write_segment(site.cdc_raw, 1, [[payload(0, b"done")]])
-    path = write_segment(site.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
-    write_segment(site.cdc_raw, 3, [[payload(0, b"later")]])
-    configuration = site.configuration()
-    with running(site) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+def test_the_agent_goes_on_where_the_connector_ended(agent_dir: AgentDir) -> None:
+    write_segment(agent_dir.cdc_raw, 1, [[payload(0, b"done")]])
+    path = write_segment(agent_dir.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
+    write_segment(agent_dir.cdc_raw, 3, [[payload(0, b"later")]])
+    configuration = agent_dir.configuration()
+    with running(agent_dir) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    events = [json.loads(line)["value"]["source"] for line in site.events.read_text().splitlines()]
+    events = [
+        json.loads(line)["value"]["source"] for line in agent_dir.events.read_text().splitlines()
+    ]
     fourth = [each["pos"] for each in events if each["file"] == path.name][3]
-    site.events.unlink()
-    for file in site.offsets.iterdir():
+    agent_dir.events.unlink()
+    for file in agent_dir.offsets.iterdir():
         file.unlink()
-    write_segment(site.cdc_raw, 1, [[payload(0, b"done")]])
-    write_segment(site.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
-    write_segment(site.cdc_raw, 3, [[payload(0, b"later")]])
+    write_segment(agent_dir.cdc_raw, 1, [[payload(0, b"done")]])
+    write_segment(agent_dir.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
+    write_segment(agent_dir.cdc_raw, 3, [[payload(0, b"later")]])
 
     source = offsets_of_debezium(
-        site.folder / "debezium",
+        agent_dir.folder / "debezium",
         **{"ks.t": f"{path.name}:{fourth}", "ks.other": "CommitLog-7-3.log:70"},
     )
     told = agent("offsets", "import", "--from", source, "--config", configuration)
     assert (told.exit_code, told.errors) == (0, "")
     assert "the offset of ks.t. It is the lowest offset of 2 tables" in told.output
     assert "marked as completed: 1" in told.output
-    with running(site) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["4", "5", "6", "7", "8", "9", "later"]
+    assert values(agent_dir) == ["4", "5", "6", "7", "8", "9", "later"]
 
     again = agent("offsets", "import", "--from", source, "--config", configuration)
     assert again.exit_code == 2

@@ -7,58 +7,69 @@ import pytest
 
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from tests.support.agent_command import agent
-from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.support.agent_directory import (
+    OTHER_ID,
+    SCHEMA,
+    TABLE_ID,
+    AgentDir,
+    payload,
+    write_segment,
+)
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 NAME = "CommitLog-7-1.log"
 
 
 @pytest.fixture
-def quarantined(site: Site) -> Path:
+def quarantined(agent_dir: AgentDir) -> Path:
     """A segment with a change of a table that nobody knew; gives the properties file."""
-    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
-    with running(site, {"segment.blocked.timeout.ms": "0"}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a"]
-    return site.configuration({"segment.blocked.timeout.ms": "0"})
+    assert values(agent_dir) == ["a"]
+    return agent_dir.configuration({"segment.blocked.timeout.ms": "0"})
 
 
 def test_a_segment_is_listed_and_read_again_by_the_running_agent(
-    site: Site, quarantined: Path
+    agent_dir: AgentDir, quarantined: Path
 ) -> None:
     (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", quarantined).output)
     assert listed["segment"] == NAME
     assert listed["ranges"][0]["table_id"] == str(OTHER_ID)
     assert not listed["is_retry_requested"]
     assert NAME in agent("quarantine", "list", "--config", quarantined).output
-    site.schema.write_text(
+    agent_dir.schema.write_text(
         SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
     )
-    with running(site, {"segment.blocked.timeout.ms": "0"}) as process:
+    with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
         outcome = agent("quarantine", "retry", NAME, "--config", quarantined)
         assert (outcome.exit_code, outcome.errors) == (0, "")
-        error = site.relocation / "error"
+        error = agent_dir.relocation / "error"
         process.wait_until("the end of it", lambda: not list(error.iterdir()), DEADLINE_S)
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a", "a", "b"]
+    assert values(agent_dir) == ["a", "a", "b"]
     assert "Nothing is quarantined" in agent("quarantine", "list", "--config", quarantined).output
 
 
-def test_every_start_reads_them_again_when_that_is_asked_for(site: Site, quarantined: Path) -> None:
+def test_every_start_reads_them_again_when_that_is_asked_for(
+    agent_dir: AgentDir, quarantined: Path
+) -> None:
     settings = {"segment.blocked.timeout.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
-    with running(site, settings) as process:
-        process.wait_until("the other events", lambda: len(values(site)) == 2, DEADLINE_S)
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+    with running(agent_dir, settings) as process:
+        process.wait_until("the other events", lambda: len(values(agent_dir)) == 2, DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0
-    assert values(site) == ["a", "a"]
-    assert (site.relocation / "error" / NAME).exists()
+    assert values(agent_dir) == ["a", "a"]
+    assert (agent_dir.relocation / "error" / NAME).exists()
 
 
-def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quarantined: Path) -> None:
-    kept = site.cdc_raw / NAME
+def test_a_segment_is_discarded_with_all_that_is_kept_of_it(
+    agent_dir: AgentDir, quarantined: Path
+) -> None:
+    kept = agent_dir.cdc_raw / NAME
     kept.touch()
     outcome = agent("quarantine", "discard", NAME, "--yes", "--config", quarantined)
     assert outcome.exit_code == 2
@@ -66,7 +77,7 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quaranti
     kept.unlink()
     outcome = agent("quarantine", "discard", "--all", "--yes", "--config", quarantined)
     assert (outcome.exit_code, outcome.errors) == (0, "")
-    assert list((site.relocation / "error").iterdir()) == []
+    assert list((agent_dir.relocation / "error").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -79,8 +90,10 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quaranti
         (["discard", "CommitLog-7-9.log", "--yes"], "CommitLog-7-9.log: not in"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part: str) -> None:
-    outcome = agent("quarantine", *words, "--config", site.configuration())
+def test_what_cannot_be_done_is_one_sentence(
+    agent_dir: AgentDir, words: list[str], part: str
+) -> None:
+    outcome = agent("quarantine", *words, "--config", agent_dir.configuration())
     assert outcome.exit_code == 2
     assert part in outcome.errors
     assert len(outcome.errors.strip().splitlines()) == 1
@@ -88,12 +101,12 @@ def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part:
 
 @pytest.mark.parametrize("words", [[NAME], ["--all"]])
 def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
-    site: Site, words: list[str]
+    agent_dir: AgentDir, words: list[str]
 ) -> None:
-    error = site.relocation / "error"
+    error = agent_dir.relocation / "error"
     error.mkdir()
     (error / f"{NAME}.remote").write_text("gs://archive/cdc/node-1/error\n")
-    outcome = agent("quarantine", "retry", *words, "--config", site.configuration())
+    outcome = agent("quarantine", "retry", *words, "--config", agent_dir.configuration())
     assert outcome.exit_code == 2
     assert f"{NAME.removesuffix('.log')}" in outcome.errors
     assert "is in gs://archive/cdc/node-1/error, and only an agent with" in outcome.errors
@@ -107,10 +120,10 @@ def refused(file: Path, *reasons: str) -> None:
     file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
 
 
-def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
-    error = site.relocation / "error"
+def test_refused_events_of_a_copy_are_listed_and_discarded(agent_dir: AgentDir) -> None:
+    error = agent_dir.relocation / "error"
     refused(error / "snapshot-ks.t.events.ndjson", "too large", "too large")
-    configuration = site.configuration()
+    configuration = agent_dir.configuration()
     (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
     assert (listed["segment"], listed["dead_letters"]) == ("snapshot-ks.t", 2)
     outcome = agent("quarantine", "retry", "snapshot-ks.t", "--config", configuration)
@@ -121,10 +134,10 @@ def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
     assert list(error.iterdir()) == []
 
 
-def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
-    events = site.relocation / "error" / f"{NAME}.events.ndjson"
+def test_a_segment_of_which_events_alone_are_kept_says_why(agent_dir: AgentDir) -> None:
+    events = agent_dir.relocation / "error" / f"{NAME}.events.ndjson"
     refused(events, "too large", "no such topic", "too large")
-    configuration = site.configuration()
+    configuration = agent_dir.configuration()
     (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
     assert (listed["dead_letters"], listed["size_bytes"]) == (3, None)
     assert listed["dead_letter_reasons"] == ["too large", "no such topic"]
@@ -136,18 +149,18 @@ def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
     assert str(events) in outcome.errors
 
 
-def test_a_segment_whose_reason_is_missing_says_so(site: Site, quarantined: Path) -> None:
-    reason = site.relocation / "error" / f"{NAME}.reason.json"
+def test_a_segment_whose_reason_is_missing_says_so(agent_dir: AgentDir, quarantined: Path) -> None:
+    reason = agent_dir.relocation / "error" / f"{NAME}.reason.json"
     reason.unlink()
     table = " ".join(agent("quarantine", "list", "--config", quarantined).output.split())
     assert NAME in table
     assert "is missing" in table
 
 
-def test_the_old_command_and_the_old_names_in_json_still_work(site: Site) -> None:
-    error = site.relocation / "error"
+def test_the_old_command_and_the_old_names_in_json_still_work(agent_dir: AgentDir) -> None:
+    error = agent_dir.relocation / "error"
     refused(error / f"{NAME}.events.ndjson", "too large")
-    outcome = agent("segments", "list", "--json", "--config", site.configuration())
+    outcome = agent("segments", "list", "--json", "--config", agent_dir.configuration())
     (listed,) = json.loads(outcome.output)
     assert listed["refused_events"] == listed["dead_letters"] == 1
     assert listed["refusals"] == listed["dead_letter_reasons"]

@@ -9,7 +9,7 @@ import pytest
 from agent.snapshot.http_routes import snapshot_pages
 from sidecar.http.server import HttpServer
 from tests.support.agent_command import Outcome, agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.fake_status import HOST, FakeStatus
 
 ITS_ANSWER = "uses schema.file without a node"
@@ -31,10 +31,10 @@ def port(token_file: Path) -> Iterator[int]:
 
 @pytest.mark.parametrize("verb", ["start", "stop"])
 def test_what_changes_something_brings_the_token(
-    site: Site, port: int, token_file: Path, verb: str
+    agent_dir: AgentDir, port: int, token_file: Path, verb: str
 ) -> None:
     def ask(file: Path | None) -> Outcome:
-        configuration = site.configuration(
+        configuration = agent_dir.configuration(
             {
                 "http.host": HOST,
                 "http.port": str(port),

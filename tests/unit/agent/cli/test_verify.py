@@ -16,7 +16,7 @@ from agent.cli.verify import check
 from agent.keystore import KeySource
 from tests.oracle.reference.recordings import OWN, scenarios
 from tests.support.agent_command import AGENT, agent
-from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_directory import AgentDir, payload, write_segment
 
 SECTIONS = [[payload(1), payload(2)], [], [payload(3, bytes(500))]]
 
@@ -27,10 +27,10 @@ def reports(*arguments: str | Path) -> tuple[int, list[dict[str, Any]]]:
     return done.exit_code, [json.loads(line) for line in done.output.splitlines()]
 
 
-def test_whole_segments_are_clean(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 2, SECTIONS)
-    write_segment(site.cdc_raw, 10, [])
-    exit_code, (first, second) = reports(site.cdc_raw)
+def test_whole_segments_are_clean(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 2, SECTIONS)
+    write_segment(agent_dir.cdc_raw, 10, [])
+    exit_code, (first, second) = reports(agent_dir.cdc_raw)
     assert exit_code == 0
     size = path.stat().st_size
     assert first == {
@@ -56,12 +56,12 @@ def test_whole_segments_are_clean(site: Site) -> None:
     assert (second["segment"], second["sections"]) == ("CommitLog-7-10.log", 0)
 
 
-def test_damage_is_named_and_the_exit_code_tells(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS)
-    write_segment(site.cdc_raw, 2, SECTIONS)
+def test_damage_is_named_and_the_exit_code_tells(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
+    write_segment(agent_dir.cdc_raw, 2, SECTIONS)
     whole = path.read_bytes()
     path.write_bytes(whole.replace(bytes(500), b"\1" + bytes(499)))
-    exit_code, (first, second) = reports(site.cdc_raw)
+    exit_code, (first, second) = reports(agent_dir.cdc_raw)
     assert exit_code == 5
     assert (first["status"], second["status"]) == ("damaged", "clean")
     assert first["records"] == 2
@@ -69,7 +69,7 @@ def test_damage_is_named_and_the_exit_code_tells(site: Site) -> None:
     start = end - len(SECTIONS[2][0]) - 12
     (gap,) = first["gaps"]
     assert (gap["from"], gap["to"]) == (start, end)
-    table = agent("verify", site.cdc_raw)
+    table = agent("verify", agent_dir.cdc_raw)
     assert table.exit_code == 5
     assert f"{path.name}: positions {start} to {end}: the checksum of a record" in table.output
     path.write_bytes(b"\0\0\0\7" + bytes(30))
@@ -78,8 +78,8 @@ def test_damage_is_named_and_the_exit_code_tells(site: Site) -> None:
     assert path.name in report["error"]
 
 
-def test_what_cannot_be_checked_is_no_damage(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS)
+def test_what_cannot_be_checked_is_no_damage(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     data = bytearray(path.read_bytes())
     data[3] = 5
     path.write_bytes(with_header_checksum(bytes(data)))
@@ -94,10 +94,10 @@ def with_header_checksum(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("length", [3, 7])
-def test_every_flipped_bit_of_the_chain_is_found(site: Site, length: int) -> None:
+def test_every_flipped_bit_of_the_chain_is_found(agent_dir: AgentDir, length: int) -> None:
     """Each bit of header and chain is under some checksum, but for the end of the last section:
     moved into the zeros behind it, it takes some of them in and no record is lost."""
-    path = write_segment(site.cdc_raw, 1, [[payload(1, bytes(length))], [payload(2)]])
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, bytes(length))], [payload(2)]])
     whole = path.read_bytes()
     for bit in range((len(whole) - 16) * 8):
         flipped = bytearray(whole)
@@ -113,8 +113,8 @@ def test_every_flipped_bit_of_the_chain_is_found(site: Site, length: int) -> Non
             ), bit
 
 
-def test_a_live_segment_is_checked_as_far_as_it_goes(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS, idx="0")
+def test_a_live_segment_is_checked_as_far_as_it_goes(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS, idx="0")
     whole = path.read_bytes()
     end = len(whole) - 16
     torn = whole[:end] + b"\0\0\0\0\1\2\3\4" + b"records that are not synced"
@@ -127,8 +127,8 @@ def test_a_live_segment_is_checked_as_far_as_it_goes(site: Site) -> None:
     assert (exit_code, report["state"], report["status"]) == (5, "final", "damaged")
 
 
-def test_an_index_that_claims_more_than_is_there(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS, idx="0")
+def test_an_index_that_claims_more_than_is_there(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS, idx="0")
     end = path.stat().st_size - 16
     index = path.with_name(f"{path.stem}_cdc.idx")
     index.write_text(f"{end}\n")
@@ -145,12 +145,12 @@ def test_an_index_that_claims_more_than_is_there(site: Site) -> None:
     assert reports(path)[0] == 0
 
 
-def test_an_index_that_is_a_pipe_is_not_waited_for(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS)
+def test_an_index_that_is_a_pipe_is_not_waited_for(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     index = path.with_name("CommitLog-7-1_cdc.idx")
     index.unlink()
     os.mkfifo(index)
-    done = agent("verify", site.cdc_raw)
+    done = agent("verify", agent_dir.cdc_raw)
     assert (done.exit_code, done.errors) == (1, f"agent: {index}: it is no regular file.\n")
 
 
@@ -180,8 +180,8 @@ def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
         assert report.gaps == (), segment.path
 
 
-def test_a_packed_segment(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS)
+def test_a_packed_segment(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     _, (plain,) = reports(path)
     packed = path.with_name(f"{path.name}.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
@@ -189,15 +189,20 @@ def test_a_packed_segment(site: Site) -> None:
     assert report == {**plain, "path": str(packed)}
 
 
-def test_bad_usage(site: Site) -> None:
-    for arguments in ((), (site.folder / "missing.log",), (site.offsets,), ("--nonsense",)):
+def test_bad_usage(agent_dir: AgentDir) -> None:
+    for arguments in (
+        (),
+        (agent_dir.folder / "missing.log",),
+        (agent_dir.offsets,),
+        ("--nonsense",),
+    ):
         done = agent("verify", *arguments)
         assert done.exit_code == 2, arguments
         assert "Traceback" not in done.errors
 
 
-def test_a_terminal_sees_a_bar_and_a_table(site: Site) -> None:
-    path = write_segment(site.cdc_raw, 1, SECTIONS)
+def test_a_terminal_sees_a_bar_and_a_table(agent_dir: AgentDir) -> None:
+    path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     controller, terminal = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}
     command = [str(AGENT), "verify", str(path)]

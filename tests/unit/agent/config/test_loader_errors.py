@@ -4,7 +4,7 @@ import pytest
 
 from sidecar.files.locks import DirectoryLock
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 
 @pytest.mark.parametrize("command", [("run",), (), ("config", "check")])
@@ -25,56 +25,56 @@ from tests.support.agent_directory import Site
     ],
 )
 def test_one_sentence_and_exit_code_2(
-    site: Site, command: tuple[str, ...], changes: dict[str, str | None], part: str
+    agent_dir: AgentDir, command: tuple[str, ...], changes: dict[str, str | None], part: str
 ) -> None:
-    done = agent(*command, "--config", site.configuration(changes))
+    done = agent(*command, "--config", agent_dir.configuration(changes))
     assert done.exit_code == 2
     assert part in done.errors
     assert len(done.errors.splitlines()) == 1
     assert done.output == ""
 
 
-def test_a_configuration_that_is_not_there(site: Site) -> None:
-    done = agent("--config", site.folder / "none.properties")
+def test_a_configuration_that_is_not_there(agent_dir: AgentDir) -> None:
+    done = agent("--config", agent_dir.folder / "none.properties")
     assert done.exit_code == 2
     assert "none.properties cannot be read" in done.errors
 
 
-def test_the_traceback_comes_when_it_is_asked_for(site: Site) -> None:
-    path = site.configuration({"http.port": "eighty"})
+def test_the_traceback_comes_when_it_is_asked_for(agent_dir: AgentDir) -> None:
+    path = agent_dir.configuration({"http.port": "eighty"})
     assert "Traceback" in agent("--debug", "config", "check", "--config", path).errors
     assert "Traceback" not in agent("config", "check", "--config", path).errors
 
 
 @pytest.mark.parametrize("text", [None, "CREATE TABLE ks.t (k text,\n oops\n);"])
-def test_a_schema_that_cannot_be_read(site: Site, text: str | None) -> None:
+def test_a_schema_that_cannot_be_read(agent_dir: AgentDir, text: str | None) -> None:
     if text is None:
-        site.schema.unlink()
+        agent_dir.schema.unlink()
     else:
-        site.schema.write_text(text)
-    done = agent("--config", site.configuration())
+        agent_dir.schema.write_text(text)
+    done = agent("--config", agent_dir.configuration())
     assert done.exit_code == 2
-    assert str(site.schema) in done.errors
+    assert str(agent_dir.schema) in done.errors
     assert "Traceback" not in done.errors
 
 
-def test_a_second_agent_on_the_same_directories(site: Site) -> None:
-    with DirectoryLock(site.cdc_raw, site.offsets):
-        done = agent("--config", site.configuration())
+def test_a_second_agent_on_the_same_directories(agent_dir: AgentDir) -> None:
+    with DirectoryLock(agent_dir.cdc_raw, agent_dir.offsets):
+        done = agent("--config", agent_dir.configuration())
     assert done.exit_code == 3
     assert "is locked by" in done.errors
     assert "Traceback" not in done.errors
 
 
-def test_warnings_do_not_make_a_configuration_bad(site: Site) -> None:
-    path = site.configuration({"connector.name": "x", "snapshot.mode": "initial"})
+def test_warnings_do_not_make_a_configuration_bad(agent_dir: AgentDir) -> None:
+    path = agent_dir.configuration({"connector.name": "x", "snapshot.mode": "initial"})
     done = agent("config", "check", "--config", path)
     assert (done.exit_code, done.output) == (0, "The configuration is valid.\n")
     assert "has no effect with `schema.file`" in done.errors
 
 
-def test_show_says_where_values_come_from_and_hides_secrets(site: Site) -> None:
-    path = site.configuration(
+def test_show_says_where_values_come_from_and_hides_secrets(agent_dir: AgentDir) -> None:
+    path = agent_dir.configuration(
         {"cassandra.username": "u", "cassandra.password": "open sesame", "sink": "stdout"}
     )
     done = agent("config", "show", "--config", path, "--set", "http.port=8123")

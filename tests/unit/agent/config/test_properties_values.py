@@ -16,7 +16,7 @@ from sidecar.properties import Properties, load
 from sidecar.properties.model import Declaration, declarations
 from sidecar.properties.secrets import is_secret_name
 from tests.support.agent_command import agent
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 from tests.support.bad_values import bad_values, is_choice, kinds
 
 ALLOWED = re.compile(
@@ -143,13 +143,13 @@ KAFKA = "kafka.producer."
     ],
 )
 def test_what_the_brokers_client_does_not_take(
-    site: Site, name: str, value: str, allowed: str
+    agent_dir: AgentDir, name: str, value: str, allowed: str
 ) -> None:
     """What only the client itself knows is told by `config check` as well as at a start."""
     settings = {"sink": "kafka", f"{KAFKA}bootstrap.servers": "127.0.0.1:1", KAFKA + name: value}
     if name.startswith("ssl."):
         settings[f"{KAFKA}security.protocol"] = "SSL"
-    done = agent("config", "check", "--config", site.configuration(settings))
+    done = agent("config", "check", "--config", agent_dir.configuration(settings))
     assert done.exit_code == 2
     (line,) = done.errors.splitlines()
     assert f"`{KAFKA}{name}`" in line
@@ -158,26 +158,26 @@ def test_what_the_brokers_client_does_not_take(
     assert value in line or name in names_alone
 
 
-def test_a_start_says_the_same_of_the_brokers_client(site: Site) -> None:
+def test_a_start_says_the_same_of_the_brokers_client(agent_dir: AgentDir) -> None:
     settings = {
         "sink": "kafka",
         f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
         f"{KAFKA}max.request.size": "5",
     }
-    done = agent("--config", site.configuration(settings))
+    done = agent("--config", agent_dir.configuration(settings))
     assert done.exit_code == 2
     assert "`kafka.producer.max.request.size` cannot be `5`" in done.errors
     assert "Traceback" not in done.errors
 
 
-def test_how_topics_are_made_is_looked_at(site: Site) -> None:
+def test_how_topics_are_made_is_looked_at(agent_dir: AgentDir) -> None:
     settings = {
         "sink": "kafka",
         f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
         "topic.creation.enable": "true",
         "topic.creation.default.partitions": "many",
     }
-    done = agent("config", "check", "--config", site.configuration(settings))
+    done = agent("config", "check", "--config", agent_dir.configuration(settings))
     assert done.exit_code == 2
     assert "`topic.creation.default.partitions` (" in done.errors
     assert "must be a positive number or -1, not `many`" in done.errors

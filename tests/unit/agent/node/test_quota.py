@@ -4,11 +4,11 @@ from pathlib import Path
 
 from agent.config import load_config
 from agent.node.quota import grant_sentence, node_quota
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 
 def test_the_grant_names_the_role(tmp_path: Path) -> None:
     settings = {"cassandra.username": 'o"d', "cassandra.password": "x"}
-    config = load_config([Site(tmp_path).configuration(settings)])
+    config = load_config([AgentDir(tmp_path).configuration(settings)])
     assert 'GRANT SELECT ON system_views.settings TO "o""d";' in grant_sentence(config)
     assert "schema.file" in node_quota(config).error

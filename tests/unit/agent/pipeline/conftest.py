@@ -4,24 +4,24 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 
 @pytest.fixture
-def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
-    rigs: list[Rig] = []
+def make_harness(tmp_path: Path) -> Iterator[Callable[..., PipelineHarness]]:
+    harnesses: list[PipelineHarness] = []
 
-    def make(**settings: Any) -> Rig:
-        rigs.append(Rig(tmp_path / str(len(rigs)), **settings))
-        return rigs[-1]
+    def make(**settings: Any) -> PipelineHarness:
+        harnesses.append(PipelineHarness(tmp_path / str(len(harnesses)), **settings))
+        return harnesses[-1]
 
     (tmp_path / "0").mkdir()
     (tmp_path / "1").mkdir()
     yield make
-    for rig in rigs:
-        rig.pipeline.loop.abandon()
+    for harness in harnesses:
+        harness.pipeline.loop.abandon()
 
 
 @pytest.fixture
-def rig(make_rig: Callable[..., Rig]) -> Rig:
-    return make_rig()
+def harness(make_harness: Callable[..., PipelineHarness]) -> PipelineHarness:
+    return make_harness()

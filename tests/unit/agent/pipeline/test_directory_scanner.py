@@ -7,7 +7,7 @@ import pytest
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.segments.awaited_files import PATIENCE_S
 from tests.support.pipeline_fakes import FakeClock
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 
 def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None:
@@ -50,27 +50,33 @@ def test_the_pause_after_a_long_look_has_an_end(
         scanner.close()
 
 
-def test_an_index_before_its_segment_is_no_loss(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
-    log = rig.raw.completed(1, 5)
-    newer = rig.raw.completed(2, 5)
-    file = rig.raw.directory / log.name.log
-    copied = file.rename(rig.relocation.with_name("copied"))
-    rig.settle()
-    assert rig.collect() == []
+def test_an_index_before_its_segment_is_no_loss(
+    harness: PipelineHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = harness.raw.completed(1, 5)
+    newer = harness.raw.completed(2, 5)
+    file = harness.raw.directory / log.name.log
+    copied = file.rename(harness.relocation.with_name("copied"))
+    harness.settle()
+    assert harness.collect() == []
     copied.rename(file)
-    rig.settle()
-    assert rig.collect() == log.ids() + newer.ids()
-    assert not rig.quarantine.directory.exists() or not any(rig.quarantine.directory.iterdir())
+    harness.settle()
+    assert harness.collect() == log.ids() + newer.ids()
+    assert not harness.quarantine.directory.exists() or not any(
+        harness.quarantine.directory.iterdir()
+    )
     assert [record for record in caplog.records if record.levelname == "WARNING"] == []
 
 
-def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(rig: Rig) -> None:
-    log = rig.raw.completed(1, 5)
-    newer = rig.raw.completed(2, 5)
-    (rig.raw.directory / log.name.log).unlink()
-    rig.settle()
-    rig.clock.advance(PATIENCE_S)
-    while rig.pipeline.tick():
+def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(
+    harness: PipelineHarness,
+) -> None:
+    log = harness.raw.completed(1, 5)
+    newer = harness.raw.completed(2, 5)
+    (harness.raw.directory / log.name.log).unlink()
+    harness.settle()
+    harness.clock.advance(PATIENCE_S)
+    while harness.pipeline.tick():
         pass
-    assert rig.collect() == newer.ids()
-    assert (rig.quarantine.directory / f"{log.name.log}.reason.json").exists()
+    assert harness.collect() == newer.ids()
+    assert (harness.quarantine.directory / f"{log.name.log}.reason.json").exists()

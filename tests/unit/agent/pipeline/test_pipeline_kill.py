@@ -12,38 +12,42 @@ from agent.segments import offsets_from_entries
 from agent.transfer.archive import ArchiveTransfer
 from sidecar.errors import SinkRestartError
 from tests.support.crash_injector import (
-    Doom,
-    DoomedQuarantine,
-    DoomedSink,
-    DoomedStore,
-    DoomedTransfer,
+    CrashingQuarantine,
+    CrashingSink,
+    CrashingStore,
+    CrashingTransfer,
+    CrashInjector,
     Killed,
 )
 from tests.support.pipeline_fakes import LateExecutor, Log
-from tests.support.pipeline_harness import NODE_ID, Rig
+from tests.support.pipeline_harness import NODE_ID, PipelineHarness
 
 WINDOW_EVENTS = 12
 RECORDS = st.lists(st.integers(0, 4), min_size=1, max_size=4)
 
 
-class Lives(RuleBasedStateMachine):
+class KilledPipeline(RuleBasedStateMachine):
     """A node writes, a sink answers as it likes, and the agent is killed again and again."""
 
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="agent-kill-"))
-        self.doom = Doom()
+        self.injector = CrashInjector()
         self.worker = LateExecutor()
-        self.rig = Rig(
+        self.harness = PipelineHarness(
             self.directory,
             window_max_events=WINDOW_EVENTS,
             batch_max_events=3,
             blocked_timeout_ms=5000,
             make_worker=self.new_worker,
         )
-        self.rig.store = DoomedStore(self.doom)
-        self.rig.quarantine = DoomedQuarantine(self.doom, self.rig.relocation / "error")
-        self.rig.transfer = DoomedTransfer(self.doom, ArchiveTransfer(self.rig.relocation))
+        self.harness.store = CrashingStore(self.injector)
+        self.harness.quarantine = CrashingQuarantine(
+            self.injector, self.harness.relocation / "error"
+        )
+        self.harness.transfer = CrashingTransfer(
+            self.injector, ArchiveTransfer(self.harness.relocation)
+        )
         self.safe: set[str] = set()
         self.refused: set[str] = set()
         self.repeats = 0
@@ -58,75 +62,75 @@ class Lives(RuleBasedStateMachine):
     def node_creates(self) -> None:
         if self.logs:
             self.node_completes()
-        self.logs.append(self.rig.raw.segment(1000 + len(self.logs)))
+        self.logs.append(self.harness.raw.segment(1000 + len(self.logs)))
 
     @rule(records=RECORDS, table=st.sampled_from(["ks.t", "ks.t", "ks.t", "ks.gone"]))
     def node_writes(self, records: list[int], table: str) -> None:
         log = self.logs[-1]
         log.add(*records, table=table)
-        self.rig.raw.index(log, log.end)
+        self.harness.raw.index(log, log.end)
 
     @rule()
     def node_writes_damage(self) -> None:
         self.logs[-1].add(1, is_damaged=True)
-        self.rig.raw.index(self.logs[-1], self.logs[-1].end)
+        self.harness.raw.index(self.logs[-1], self.logs[-1].end)
 
     def node_completes(self) -> None:
         if self.logs[-1].records:
-            self.rig.raw.index(self.logs[-1], "1048576\nCOMPLETED")
+            self.harness.raw.index(self.logs[-1], "1048576\nCOMPLETED")
 
     @rule()
     def node_replays(self) -> None:
         """Links what it still has again, whether the agent is done with it or not."""
         for log in self.logs[:-1]:
-            if log.records and log.name.log not in self.rig.raw.names():
-                self.rig.raw.link(log)
-                self.rig.raw.index(log, "1048576\nCOMPLETED")
+            if log.records and log.name.log not in self.harness.raw.names():
+                self.harness.raw.link(log)
+                self.harness.raw.index(log, "1048576\nCOMPLETED")
 
     # The sink.
 
     @rule(chosen=st.lists(st.integers(0, WINDOW_EVENTS), max_size=6, unique=True))
     def sink_acknowledges(self, chosen: list[int]) -> None:
-        waiting = list(self.rig.sink.waiting)
+        waiting = list(self.harness.sink.waiting)
         self.acknowledge([waiting[index] for index in chosen if index < len(waiting)])
 
     @rule()
     def sink_acknowledges_all(self) -> None:
-        self.acknowledge(list(self.rig.sink.waiting))
+        self.acknowledge(list(self.harness.sink.waiting))
 
     @rule(index=st.integers(0, WINDOW_EVENTS))
     def sink_refuses(self, index: int) -> None:
-        if index < len(self.rig.sink.waiting):
-            number = self.rig.sink.waiting[index]
+        if index < len(self.harness.sink.waiting):
+            number = self.harness.sink.waiting[index]
             self.refused.add(self.ids()[number])
-            self.rig.sink.fail(number, "too large")
+            self.harness.sink.fail(number, "too large")
 
     @rule()
     def sink_restarts(self) -> None:
-        self.rig.sink.raise_next(SinkRestartError("events were lost"))
+        self.harness.sink.raise_next(SinkRestartError("events were lost"))
         self.repeats_allowed += WINDOW_EVENTS
 
     def acknowledge(self, numbers: list[int]) -> None:
         ids = self.ids()
         self.repeats += sum(ids[number] in self.safe for number in numbers)
         self.safe.update(ids[number] for number in numbers)
-        self.rig.sink.acknowledge(numbers)
+        self.harness.sink.acknowledge(numbers)
 
     def ids(self) -> dict[int, str]:
         return {
             number: (message[2] or b"").decode().strip('"')
-            for number, message in self.rig.sink.messages
+            for number, message in self.harness.sink.messages
         }
 
     # The operator.
 
     @rule()
     def somebody_asks_for_what_is_quarantined(self) -> None:
-        kept = self.rig.quarantined()
+        kept = self.harness.quarantined()
         for log in self.logs:
             if log.name.log in kept:
                 self.repeats_allowed += sum(record.events for record in log.records)
-        self.rig.quarantine.request_all()
+        self.harness.quarantine.request_all()
 
     # The agent.
 
@@ -143,30 +147,30 @@ class Lives(RuleBasedStateMachine):
             for read_ends in reads_end:
                 if read_ends:
                     self.worker.work()
-                self.rig.tick()
+                self.harness.tick()
         except Killed:
             self.restart()
 
     @rule(seconds=st.sampled_from([1, 3, 6]))
     def time_passes(self, seconds: int) -> None:
-        self.rig.clock.advance(seconds)
+        self.harness.clock.advance(seconds)
         self.turns([True] * 4)
 
     @rule(effects=st.integers(0, 8))
-    def doom_is_near(self, effects: int) -> None:
-        self.doom.effects_left = effects
+    def crash_later(self, effects: int) -> None:
+        self.injector.effects_left = effects
 
     @rule()
     def restart(self) -> None:
-        self.doom.effects_left = None
+        self.injector.effects_left = None
         self.repeats_allowed += WINDOW_EVENTS
-        self.rig.kill(sink=DoomedSink(self.doom))
+        self.harness.kill(sink=CrashingSink(self.injector))
 
     # What must hold.
 
     @invariant()
     def progress_is_never_ahead(self) -> None:
-        ledger = offsets_from_entries(self.rig.store.values, NODE_ID)
+        ledger = offsets_from_entries(self.harness.store.values, NODE_ID)
         for log in self.logs:
             position = log.end if ledger.is_completed(log.name) else ledger.position(log.name)
             before = {
@@ -179,7 +183,7 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def what_left_is_somewhere(self) -> None:
-        names = self.rig.raw.names() | self.rig.archived() | self.rig.quarantined()
+        names = self.harness.raw.names() | self.harness.archived() | self.harness.quarantined()
         assert all(log.name.log in names for log in self.logs)
 
     @invariant()
@@ -188,20 +192,20 @@ class Lives(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.doom.effects_left = None
+            self.injector.effects_left = None
             self.node_completes()
             quiet = 0
             while quiet < 3:
                 # Longer than any pause, also that of a sink that starts again.
-                self.rig.clock.advance(31)
-                self.rig.settle()
+                self.harness.clock.advance(31)
+                self.harness.settle()
                 while self.worker.work():
-                    self.rig.settle()
-                quiet = quiet + 1 if not self.rig.sink.waiting else 0
-                self.acknowledge(list(self.rig.sink.waiting))
+                    self.harness.settle()
+                quiet = quiet + 1 if not self.harness.sink.waiting else 0
+                self.acknowledge(list(self.harness.sink.waiting))
             self.check_the_end()
         finally:
-            self.rig.pipeline.loop.abandon()
+            self.harness.pipeline.loop.abandon()
             shutil.rmtree(self.directory)
 
     def check_the_end(self) -> None:
@@ -214,16 +218,16 @@ class Lives(RuleBasedStateMachine):
         }
         assert known - self.safe - self.refused == set()
         assert self.safe <= known, "nothing is invented"
-        kept = self.rig.quarantined()
+        kept = self.harness.quarantined()
         for log in self.logs:
             is_whole = all(r.table == "ks.t" and not r.is_damaged for r in log.records)
             if log.records:
                 assert (log.name.log in kept) == (not is_whole)
-                assert log.name.log not in self.rig.raw.names()
+                assert log.name.log not in self.harness.raw.names()
         for event in self.refused - self.safe:
             name = f"CommitLog-7-{event.split('/')[0]}.log.events.ndjson"
-            assert f'"{event}"' in (self.rig.relocation / "error" / name).read_text()
+            assert f'"{event}"' in (self.harness.relocation / "error" / name).read_text()
 
 
-Lives.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestLives = Lives.TestCase
+KilledPipeline.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestKilledPipeline = KilledPipeline.TestCase

@@ -16,7 +16,7 @@ from agent.pipeline import open_with
 from commitlog import EventFormat
 from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
 from tests.support.missing_ends import SCHEMA, ends_of, lengths, payload, starts
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 LIVES = ("closed", "released", "replayed")
@@ -103,38 +103,38 @@ def live(segment: Written, data: bytes, framing: Framing, version: int, life: st
     """The agent beside a segment with these bytes, up to where nothing is left to do."""
     name, newer = SegmentName(1, version), SegmentName(2, version)
     with tempfile.TemporaryDirectory() as folder:
-        rig = Rig(
+        harness = PipelineHarness(
             Path(folder),
             open_reader=open_with(FORMAT, keystore=Keys(framing)),
             schema=SCHEMA,
             quarantine_max_bytes=100_000_000,
         )
         try:
-            raw = rig.raw.directory
+            raw = harness.raw.directory
             raw.joinpath(name.log).write_bytes(data)
             index = raw.joinpath(name.idx)
             named = str(segment.section_ends[-1])
             index.write_text(f"{named}\nCOMPLETED" if life == "closed" else named)
-            rig.settle()
+            harness.settle()
             if life == "replayed":
                 # The same file, of which a replay names the length.
                 index.write_text(f"{len(data)}\nCOMPLETED")
             if life == "released":
                 other = write_segment([], version=version, segment_id=2)
                 raw.joinpath(newer.log).write_bytes(other.data)
-            rig.settle()
+            harness.settle()
             # A key that does not fit is waited for.
-            rig.pass_time(61)
-            reason = rig.quarantine.reason(name)
+            harness.pass_time(61)
+            reason = harness.quarantine.reason(name)
             ranges = () if reason is None else reason.ranges
             return Seen(
-                tuple(position_of(message) for _, message in rig.sink.messages),
+                tuple(position_of(message) for _, message in harness.sink.messages),
                 tuple((each.start, each.end) for each in ranges),
-                is_kept=name.log in rig.quarantined(),
-                is_removed=name.log not in rig.raw.names() | rig.quarantined(),
+                is_kept=name.log in harness.quarantined(),
+                is_removed=name.log not in harness.raw.names() | harness.quarantined(),
             )
         finally:
-            rig.end()
+            harness.end()
 
 
 def position_of(message: object) -> int:

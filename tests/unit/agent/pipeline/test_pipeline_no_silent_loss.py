@@ -13,56 +13,56 @@ from agent.quarantine.scanner import QuarantineScanner
 from agent.status import Facts, conditions_of
 from commitlog import UnsupportedFeatureError
 from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
-MakeRig = Callable[..., Rig]
+MakeHarness = Callable[..., PipelineHarness]
 EVENTS_OF_THE_PARSER = Path(__file__).parents[4] / "commitlog" / "events" / "src"
 
 
-def damage(make: MakeRig) -> Rig:
-    rig = make()
-    rig.raw.completed(1, 2).add(1, is_damaged=True)
-    rig.settle()
-    return rig
+def damage(make: MakeHarness) -> PipelineHarness:
+    harness = make()
+    harness.raw.completed(1, 2).add(1, is_damaged=True)
+    harness.settle()
+    return harness
 
 
-def unknown_schema(make: MakeRig) -> Rig:
-    rig = make(blocked_timeout_ms=1000)
-    rig.raw.completed(1, 2).add(3, table="ks.dropped")
-    rig.settle()
-    rig.pass_time(2)
-    return rig
+def unknown_schema(make: MakeHarness) -> PipelineHarness:
+    harness = make(blocked_timeout_ms=1000)
+    harness.raw.completed(1, 2).add(3, table="ks.dropped")
+    harness.settle()
+    harness.pass_time(2)
+    return harness
 
 
-def unreadable(make: MakeRig) -> Rig:
-    rig = make()
-    rig.raw.completed(1, 2).error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
-    rig.settle()
-    return rig
+def unreadable(make: MakeHarness) -> PipelineHarness:
+    harness = make()
+    harness.raw.completed(1, 2).error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
+    harness.settle()
+    return harness
 
 
-def vanished(make: MakeRig) -> Rig:
-    rig = make(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
-    rig.raw.completed(1, 4, 4)
-    gone = rig.raw.completed(2, 4)
-    rig.settle()
-    rig.raw.drop(gone)
-    rig.settle()
-    return rig
+def vanished(make: MakeHarness) -> PipelineHarness:
+    harness = make(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
+    harness.raw.completed(1, 4, 4)
+    gone = harness.raw.completed(2, 4)
+    harness.settle()
+    harness.raw.drop(gone)
+    harness.settle()
+    return harness
 
 
-def rejected(make: MakeRig) -> Rig:
-    rig = make(sink=MemorySink(automatic=False))
-    rig.raw.completed(1, 2)
-    rig.settle()
-    rig.sink.fail(rig.sink.waiting[0], "message too large")
-    rig.sink.acknowledge()
-    rig.settle()
-    return rig
+def rejected(make: MakeHarness) -> PipelineHarness:
+    harness = make(sink=MemorySink(automatic=False))
+    harness.raw.completed(1, 2)
+    harness.settle()
+    harness.sink.fail(harness.sink.waiting[0], "message too large")
+    harness.sink.acknowledge()
+    harness.settle()
+    return harness
 
 
 # By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
-LOST: dict[str, tuple[Callable[[MakeRig], Rig], str]] = {
+LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str]] = {
     metrics.DAMAGE: (damage, "segment_quarantined"),
     metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined"),
     metrics.UNREADABLE: (unreadable, "segment_quarantined"),
@@ -83,50 +83,52 @@ SKIPPED = {
 
 @pytest.mark.parametrize("reason", LOST)
 def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
-    reason: str, make_rig: MakeRig, caplog: pytest.LogCaptureFixture
+    reason: str, make_harness: MakeHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     produce, code = LOST[reason]
-    rig = produce(make_rig)
+    harness = produce(make_harness)
     assert [record.levelname for record in caplog.records].count("WARNING") >= 1
-    counted = rig.metrics.delivery.registry.get_sample_value(
+    counted = harness.metrics.delivery.registry.get_sample_value(
         "cdc_quarantined_total", {"reason": reason}
     )
     assert counted is not None
     assert counted >= 1
     # Without a moment in which everything looks delivered: no time has passed since.
-    usage = rig.view.quarantine
-    assert usage == QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
+    usage = harness.view.quarantine
+    assert usage == QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
 
 
-def test_a_segment_whose_reason_was_removed_is_still_a_condition(rig: Rig) -> None:
-    directory = rig.quarantine.directory
+def test_a_segment_whose_reason_was_removed_is_still_a_condition(harness: PipelineHarness) -> None:
+    directory = harness.quarantine.directory
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "CommitLog-7-9.log").write_bytes(b"x")
-    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
+    usage = QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     (condition,) = conditions_of(Facts(quarantine=usage))
     assert condition.code == "segment_quarantined"
     assert "CommitLog-7-9.log" in condition.message
     # The moment in which a request is fulfilled.
     (directory / "CommitLog-7-9.log.retry").touch()
-    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
+    usage = QuarantineScanner(harness.quarantine, harness.raw.directory).scan()
     assert conditions_of(Facts(quarantine=usage)) == ()
 
 
-def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(make_rig: MakeRig) -> None:
-    rig = make_rig()
-    reason = rig.quarantine.directory / "CommitLog-7-9.log.reason.json"
+def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(
+    make_harness: MakeHarness,
+) -> None:
+    harness = make_harness()
+    reason = harness.quarantine.directory / "CommitLog-7-9.log.reason.json"
     reason.mkdir(parents=True)
-    rig.settle()
-    rig.pass_time(20)
-    assert "cannot be read: Is a directory" in rig.view.record_error
+    harness.settle()
+    harness.pass_time(20)
+    assert "cannot be read: Is a directory" in harness.view.record_error
     reason.rmdir()
-    rig.pass_time(20)
-    assert rig.view.record_error == ""
+    harness.pass_time(20)
+    assert harness.view.record_error == ""
 
 
-def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
-    assert labels(rig.metrics.quarantined) == set(LOST) == set(metrics.REASONS)
+def test_every_reason_of_a_loss_is_in_the_table(harness: PipelineHarness) -> None:
+    assert labels(harness.metrics.quarantined) == set(LOST) == set(metrics.REASONS)
 
 
 def test_every_reason_to_skip_is_in_the_table() -> None:

@@ -13,7 +13,7 @@ from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment
 from tests.support.agent_directory import SCHEMA, payload
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 from tests.support.recorded_segments import (
     FORMAT,
     arrived,
@@ -24,12 +24,12 @@ from tests.support.recorded_segments import (
     source,
 )
 
-MakeRig = Callable[..., Rig]
+MakeHarness = Callable[..., PipelineHarness]
 NAME = SegmentName(1, 7)
 
 
-def real_rig(make_rig: MakeRig, schema_text: str) -> Rig:
-    return make_rig(
+def real_harness(make_harness: MakeHarness, schema_text: str) -> PipelineHarness:
+    return make_harness(
         open_reader=open_with(FORMAT),
         schema=Schema.from_cql(schema_text),
         window_max_events=2000,
@@ -38,46 +38,48 @@ def real_rig(make_rig: MakeRig, schema_text: str) -> Rig:
     )
 
 
-def test_a_segment_that_grows_is_read_up_to_its_index(make_rig: MakeRig) -> None:
-    rig = real_rig(make_rig, SCHEMA)
+def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness) -> None:
+    harness = real_harness(make_harness, SCHEMA)
     payloads = [[payload(10 * s + r) for r in range(3)] for s in range(5)]
     # Whole records with good checksums behind the chain: the node itself may forget them.
     tail = bytes(8) + record(payload(99)) + bytes(200)
     ends = [len(segment(payloads[:count], tail=b"")) for count in range(6)]
     for count in range(1, 6):
-        put(rig.raw.directory, NAME, segment(payloads[:count], tail=tail))
-        rig.settle()
-        assert arrived(rig) == []
-        rig.raw.directory.joinpath(NAME.idx).write_text(str(ends[count]))
-        rig.settle()
-        assert len(arrived(rig)) == 3
-        assert rig.store.values[NAME.log] == str(ends[count])
-        rig.kill()
+        put(harness.raw.directory, NAME, segment(payloads[:count], tail=tail))
+        harness.settle()
+        assert arrived(harness) == []
+        harness.raw.directory.joinpath(NAME.idx).write_text(str(ends[count]))
+        harness.settle()
+        assert len(arrived(harness)) == 3
+        assert harness.store.values[NAME.log] == str(ends[count])
+        harness.kill()
     # As a replay does it: with the length of the file.
-    length = rig.raw.directory.joinpath(NAME.log).stat().st_size
-    rig.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
-    rig.settle()
-    assert arrived(rig) == [], "what stands behind the chain is never read"
-    assert rig.raw.names() == set()
-    assert rig.quarantined() == set()
+    length = harness.raw.directory.joinpath(NAME.log).stat().st_size
+    harness.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
+    harness.settle()
+    assert arrived(harness) == [], "what stands behind the chain is never read"
+    assert harness.raw.names() == set()
+    assert harness.quarantined() == set()
 
 
-def test_the_number_of_a_completed_compressed_segment_is_ignored(make_rig: MakeRig) -> None:
+def test_the_number_of_a_completed_compressed_segment_is_ignored(make_harness: MakeHarness) -> None:
     """After a replay it is the length of the file, which ends before the logical end."""
-    rig = real_rig(make_rig, SCHEMA)
+    harness = real_harness(make_harness, SCHEMA)
     payloads = [[payload(c, b"x" * 300) for c in range(20)]]
     content = lz4_segment(payloads)
-    put(rig.raw.directory, NAME, content)
-    rig.raw.directory.joinpath(NAME.idx).write_text("40\nCOMPLETED")
-    rig.settle()
-    assert len(arrived(rig)) == 20
-    assert rig.raw.names() == set()
+    put(harness.raw.directory, NAME, content)
+    harness.raw.directory.joinpath(NAME.idx).write_text("40\nCOMPLETED")
+    harness.settle()
+    assert len(arrived(harness)) == 20
+    assert harness.raw.names() == set()
 
 
-def test_segments_of_3_11_are_moved_there_whole_and_without_an_index(make_rig: MakeRig) -> None:
+def test_segments_of_3_11_are_moved_there_whole_and_without_an_index(
+    make_harness: MakeHarness,
+) -> None:
     """Each is final at sight, the newest too, and all of it is read; one that a node replays and
     moves there once more leaves unread."""
-    rig = real_rig(make_rig, SCHEMA)
+    harness = real_harness(make_harness, SCHEMA)
     contents = {
         SegmentName(number, 6): segment(
             [[payload(10 * number), payload(10 * number + 1)], [], [payload(10 * number + 2)]],
@@ -88,81 +90,83 @@ def test_segments_of_3_11_are_moved_there_whole_and_without_an_index(make_rig: M
         for number in (1, 2)
     }
     for name, content in contents.items():
-        elsewhere = put(rig.raw.directory.parent, name, content)
-        elsewhere.rename(rig.raw.directory / name.log)
-        rig.settle()
-        assert len(arrived(rig)) == 3
-        assert rig.raw.names() == set()
-        assert rig.store.values[name.log] == "COMPLETED"
-        rig.kill()
+        elsewhere = put(harness.raw.directory.parent, name, content)
+        elsewhere.rename(harness.raw.directory / name.log)
+        harness.settle()
+        assert len(arrived(harness)) == 3
+        assert harness.raw.names() == set()
+        assert harness.store.values[name.log] == "COMPLETED"
+        harness.kill()
     again = SegmentName(1, 6)
-    put(rig.raw.directory, again, contents[again])
-    rig.settle()
-    assert arrived(rig) == []
-    assert rig.raw.names() == set()
-    assert rig.quarantined() == set()
+    put(harness.raw.directory, again, contents[again])
+    harness.settle()
+    assert arrived(harness) == []
+    assert harness.raw.names() == set()
+    assert harness.quarantined() == set()
 
 
 @pytest.mark.parametrize("size", [0, 10])
-def test_a_segment_without_a_header_is_kept_when_it_is_final(make_rig: MakeRig, size: int) -> None:
-    rig = real_rig(make_rig, SCHEMA)
-    put(rig.raw.directory, NAME, segment([])[:size])
-    put(rig.raw.directory, SegmentName(2, 7), segment([], segment_id=2))
-    rig.settle()
-    assert NAME.log in rig.quarantined()
-    assert rig.raw.names() == {"CommitLog-7-2.log"}
+def test_a_segment_without_a_header_is_kept_when_it_is_final(
+    make_harness: MakeHarness, size: int
+) -> None:
+    harness = real_harness(make_harness, SCHEMA)
+    put(harness.raw.directory, NAME, segment([])[:size])
+    put(harness.raw.directory, SegmentName(2, 7), segment([], segment_id=2))
+    harness.settle()
+    assert NAME.log in harness.quarantined()
+    assert harness.raw.names() == {"CommitLog-7-2.log"}
 
 
-def test_segments_with_no_section_leave(make_rig: MakeRig) -> None:
-    rig = real_rig(make_rig, SCHEMA)
-    put(rig.raw.directory, NAME, segment([]))
-    put(rig.raw.directory, SegmentName(2, 7), segment([[]], segment_id=2))
-    put(rig.raw.directory, SegmentName(3, 7), segment([], segment_id=3, tail=b""))
-    put(rig.raw.directory, SegmentName(4, 7), segment([], segment_id=4))
-    rig.settle()
-    assert rig.raw.names() == {"CommitLog-7-4.log"}
-    assert rig.quarantined() == set()
+def test_segments_with_no_section_leave(make_harness: MakeHarness) -> None:
+    harness = real_harness(make_harness, SCHEMA)
+    put(harness.raw.directory, NAME, segment([]))
+    put(harness.raw.directory, SegmentName(2, 7), segment([[]], segment_id=2))
+    put(harness.raw.directory, SegmentName(3, 7), segment([], segment_id=3, tail=b""))
+    put(harness.raw.directory, SegmentName(4, 7), segment([], segment_id=4))
+    harness.settle()
+    assert harness.raw.names() == {"CommitLog-7-4.log"}
+    assert harness.quarantined() == set()
 
 
-def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_rig: MakeRig) -> None:
-    rig = real_rig(make_rig, SCHEMA)
+def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: MakeHarness) -> None:
+    harness = real_harness(make_harness, SCHEMA)
     content = bytearray(segment([[payload(c) for c in range(5)], [payload(9)]]))
     content[100] ^= 1
-    put(rig.raw.directory, NAME, bytes(content))
-    rig.raw.directory.joinpath(NAME.idx).write_text("5\nCOMPLETED")
-    rig.settle()
-    assert len(arrived(rig)) == 5
-    assert NAME.log in rig.quarantined()
-    assert (rig.quarantine.directory / NAME.log).read_bytes() == content
+    put(harness.raw.directory, NAME, bytes(content))
+    harness.raw.directory.joinpath(NAME.idx).write_text("5\nCOMPLETED")
+    harness.settle()
+    assert len(arrived(harness)) == 5
+    assert NAME.log in harness.quarantined()
+    assert (harness.quarantine.directory / NAME.log).read_bytes() == content
 
 
 @pytest.mark.parametrize("folder", readable_folders(), ids=lambda f: f"{f.parent.name}-{f.name}")
 def test_recorded_segments_with_a_kill_after_every_few_turns(
-    make_rig: MakeRig, folder: Path
+    make_harness: MakeHarness, folder: Path
 ) -> None:
     """Every event of a known table arrives. Others (made before the recording) are waited for and
     given up, so that their segments are kept."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
-    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
     expected: set[str] = set()
     logs = {path: parse_log_name(path.name.removesuffix(".gz")) for path in packed_segments(folder)}
     for path, name in logs.items():
         assert name is not None
-        log = put(rig.raw.directory, name, gzip.decompress(path.read_bytes()))
-        rig.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
+        log = put(harness.raw.directory, name, gzip.decompress(path.read_bytes()))
+        harness.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
         events, schema = known_events(log, name, schema)
         expected.update(map(source, events))
     delivered: set[str] = set()
     for life in range(1000):
         for _ in range(life % 7 + 3):
-            rig.clock.advance(61)
-            rig.tick()
-        delivered.update(arrived(rig))
-        if not rig.raw.names():
+            harness.clock.advance(61)
+            harness.tick()
+        delivered.update(arrived(harness))
+        if not harness.raw.names():
             break
-        rig.kill()
+        harness.kill()
     assert delivered == expected
-    assert rig.raw.names() == set()
+    assert harness.raw.names() == set()
 
 
 @dataclass(frozen=True)
@@ -171,10 +175,10 @@ class State:
 
     folder: Path
 
-    def apply(self, rig: Rig) -> None:
+    def apply(self, harness: PipelineHarness) -> None:
         """Makes cdc_raw look like it: contents, link counts and indexes; what the agent has
         finished comes back only where the node would link it again, so it is left out."""
-        completed = {key for key, value in rig.store.values.items() if value == "COMPLETED"}
+        completed = {key for key, value in harness.store.values.items() if value == "COMPLETED"}
         seen = set()
         for line in (self.folder / "listing.txt").read_text().splitlines():
             file_name, *facts = line.split()
@@ -183,18 +187,18 @@ class State:
                 continue
             if file_name.endswith(".idx"):
                 text = line.partition("text='")[2].removesuffix("'").replace("\\n", "\n")
-                (rig.raw.directory / file_name).write_text(text)
+                (harness.raw.directory / file_name).write_text(text)
                 continue
             name = parse_log_name(file_name)
             assert name is not None
             content = gzip.decompress((self.folder / f"{file_name}.gz").read_bytes())
-            path = put(rig.raw.directory, name, content)
-            link = rig.raw.commitlog / file_name
+            path = put(harness.raw.directory, name, content)
+            link = harness.raw.commitlog / file_name
             link.unlink(missing_ok=True)
             if "links=2" in facts:
                 link.hardlink_to(path)
-        for file_name in rig.raw.names() - seen:
-            (rig.raw.directory / file_name).unlink()
+        for file_name in harness.raw.names() - seen:
+            (harness.raw.directory / file_name).unlink()
 
 
 def _further(pattern: str) -> list[Path]:
@@ -204,68 +208,68 @@ def _further(pattern: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("folder", _further("f16-*"), ids=lambda folder: str(folder.name))
-def test_a_recorded_node_that_writes(make_rig: MakeRig, folder: Path) -> None:
+def test_a_recorded_node_that_writes(make_harness: MakeHarness, folder: Path) -> None:
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
-    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
     seen = 0
     for state in [*sorted(folder.glob("snap-*")), folder]:
         for packed in state.glob("CommitLog-*.log.gz"):
             name = parse_log_name(packed.name.removesuffix(".gz"))
             assert name is not None
-            log = put(rig.raw.directory, name, gzip.decompress(packed.read_bytes()))
-            (rig.raw.commitlog / name.log).unlink(missing_ok=True)
-            (rig.raw.commitlog / name.log).hardlink_to(log)
+            log = put(harness.raw.directory, name, gzip.decompress(packed.read_bytes()))
+            (harness.raw.commitlog / name.log).unlink(missing_ok=True)
+            (harness.raw.commitlog / name.log).hardlink_to(log)
         for idx in state.glob("*_cdc.idx"):
-            (rig.raw.directory / idx.name).write_bytes(idx.read_bytes())
+            (harness.raw.directory / idx.name).write_bytes(idx.read_bytes())
         for _ in range(100):
-            rig.clock.advance(61)
-            rig.settle()
-            if rig.view.blocked is None:
+            harness.clock.advance(61)
+            harness.settle()
+            if harness.view.blocked is None:
                 break
-        assert len(arrived(rig)) >= seen
-        seen = len(arrived(rig))
-        for segment_state in rig.view.segments:
+        assert len(arrived(harness)) >= seen
+        seen = len(arrived(harness))
+        for segment_state in harness.view.segments:
             limit = segment_state.idx.offset or 0
             assert segment_state.acknowledged_position <= limit
-            assert str(limit) == rig.store.values.get(segment_state.name.log, "0")
+            assert str(limit) == harness.store.values.get(segment_state.name.log, "0")
     final = next(folder.glob("CommitLog-*.log.gz"))
     name = parse_log_name(final.name.removesuffix(".gz"))
     assert name is not None
-    whole = put(rig.relocation, name, gzip.decompress(final.read_bytes()))
+    whole = put(harness.relocation, name, gzip.decompress(final.read_bytes()))
     events, _ = known_events(whole, name, schema)
-    assert arrived(rig) == [source(message) for message in events]
+    assert arrived(harness) == [source(message) for message in events]
     assert seen > 0
-    assert not [left for left in rig.raw.names() if left.endswith(".idx")]
+    assert not [left for left in harness.raw.names() if left.endswith(".idx")]
 
 
 @pytest.mark.parametrize("folder", _further("f17-*"), ids=lambda folder: str(folder.name))
 def test_a_recorded_node_that_is_killed_started_and_stopped(
-    make_rig: MakeRig, folder: Path
+    make_harness: MakeHarness, folder: Path
 ) -> None:
     states = [State(state) for state in sorted(folder.glob("[123]-*"))]
     schema_text = next(folder.rglob("schema.cql")).read_text(encoding="utf-8")
-    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
     expected: set[str] = set()
     for state in states:
-        state.apply(rig)
+        state.apply(harness)
         for _ in range(200):
-            rig.clock.advance(61)
-            rig.settle()
-            if rig.view.blocked is None:
+            harness.clock.advance(61)
+            harness.settle()
+            if harness.view.blocked is None:
                 break
         for path in sorted(state.folder.glob("*_cdc.idx")):
             if "COMPLETED" in path.read_text():
                 name = parse_log_name(path.name.replace("_cdc.idx", ".log"))
                 assert name is not None
                 log = put(
-                    rig.relocation,
+                    harness.relocation,
                     name,
                     gzip.decompress((state.folder / f"{name.log}.gz").read_bytes()),
                 )
                 events, schema = known_events(log, name, schema)
                 expected.update(map(source, events))
-    delivered = arrived(rig)
+    delivered = arrived(harness)
     assert set(delivered) == expected
     assert len(delivered) == len(expected), "nothing is repeated without a kill of the agent"
-    left = {name for name in rig.raw.names() if name.endswith(".idx")}
+    left = {name for name in harness.raw.names() if name.endswith(".idx")}
     assert left == set(), "only segments without news stay"

@@ -17,9 +17,9 @@ import pytest
 from agent.quarantine.entries import discard, request_retry
 from tests.support.crash_injector import Killed
 from tests.support.pipeline_fakes import Log
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
-MakeRig = Callable[..., Rig]
+MakeHarness = Callable[..., PipelineHarness]
 
 _OPERATIONS = ("unlink", "replace", "link", "fsync", "utime", "chmod")
 _MOST_OPERATIONS = 60
@@ -72,24 +72,24 @@ class Injector:
         return wrapped
 
 
-def vanished(rig: Rig) -> float | None:
-    registry = rig.metrics.delivery.registry
+def vanished(harness: PipelineHarness) -> float | None:
+    registry = harness.metrics.delivery.registry
     return registry.get_sample_value("cdc_quarantined_total", {"reason": "vanished"})
 
 
-def quarantined_log(rig: Rig) -> Log:
+def quarantined_log(harness: PipelineHarness) -> Log:
     """A damaged segment in the quarantine, that a newer release reads."""
-    log = rig.raw.segment(1, 2)
+    log = harness.raw.segment(1, 2)
     log.add(1, is_damaged=True)
     log.add(1)
-    rig.raw.index(log, "1048576\nCOMPLETED")
-    (rig.raw.directory / log.name.log).write_bytes(b"x" * 3000)
-    rig.settle()
-    assert log.name.log in rig.quarantined()
+    harness.raw.index(log, "1048576\nCOMPLETED")
+    (harness.raw.directory / log.name.log).write_bytes(b"x" * 3000)
+    harness.settle()
+    assert log.name.log in harness.quarantined()
     log.records = [type(r)(r.start, r.end, r.table, r.events) for r in log.records]
-    request_retry(rig.quarantine.directory, [log.name])
-    rig.collect()
-    rig.delivered.clear()
+    request_retry(harness.quarantine.directory, [log.name])
+    harness.collect()
+    harness.delivered.clear()
     return log
 
 
@@ -105,7 +105,7 @@ def is_whole(directory: Path, log: Log) -> bool:
     ids=["full", "failing", "read-only", "killed-before", "killed-after"],
 )
 def test_every_operation_may_fail(
-    make_rig: MakeRig,
+    make_harness: MakeHarness,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     error: int | None,
@@ -114,28 +114,28 @@ def test_every_operation_may_fail(
 ) -> None:
     for fails_at in range(1, _MOST_OPERATIONS):
         (tmp_path / str(fails_at - 1)).mkdir(exist_ok=True)
-        rig = make_rig()
-        log = quarantined_log(rig)
+        harness = make_harness()
+        log = quarantined_log(harness)
         injector = Injector(fails_at, error, has_links, is_after)
         with injector.working(monkeypatch):
-            rig.clock.advance(5)
+            harness.clock.advance(5)
             try:
-                rig.settle()
+                harness.settle()
             except Killed:
-                rig.kill()
+                harness.kill()
         assert (
-            is_whole(rig.raw.directory, log)
-            or is_whole(rig.relocation / "error", log)
-            or is_whole(rig.relocation / "archive", log)
+            is_whole(harness.raw.directory, log)
+            or is_whole(harness.relocation / "error", log)
+            or is_whole(harness.relocation / "archive", log)
         ), injector.names
         for _ in range(3):
-            rig.pass_time(6)
-        assert sorted(set(rig.collect())) == sorted(log.ids()), injector.names
-        assert rig.quarantined() == set(), injector.names
-        assert rig.archived() == {log.name.log, log.name.idx}, injector.names
-        assert rig.raw.names() == set(), injector.names
-        assert rig.view.leave_error == ""
-        assert vanished(rig) == 0
+            harness.pass_time(6)
+        assert sorted(set(harness.collect())) == sorted(log.ids()), injector.names
+        assert harness.quarantined() == set(), injector.names
+        assert harness.archived() == {log.name.log, log.name.idx}, injector.names
+        assert harness.raw.names() == set(), injector.names
+        assert harness.view.leave_error == ""
+        assert vanished(harness) == 0
         if injector.done < fails_at:
             assert fails_at > 8, "there are operations to fail"
             return
@@ -143,10 +143,10 @@ def test_every_operation_may_fail(
 
 
 def test_a_full_disk_is_reported_until_there_is_room(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing of the segment is in `cdc_raw` meanwhile, nor a loss on record."""
-    log = quarantined_log(rig)
+    log = quarantined_log(harness)
     with monkeypatch.context() as full:
 
         def link(*_: Any, **__: Any) -> None:
@@ -158,67 +158,71 @@ def test_a_full_disk_is_reported_until_there_is_room(
         full.setattr(os, "link", link)
         full.setattr("shutil.copyfileobj", copy)
         for _ in range(3):
-            rig.pass_time(5)
-            assert "No space left on device" in rig.view.leave_error
-            assert rig.raw.names() == set()
-            assert rig.phases == []
-            assert f"{log.name.log}.reason.json" in rig.quarantined(), "why it is there stays known"
-    rig.pass_time(5)
-    assert rig.view.leave_error == ""
-    assert rig.collect() == log.ids()
+            harness.pass_time(5)
+            assert "No space left on device" in harness.view.leave_error
+            assert harness.raw.names() == set()
+            assert harness.phases == []
+            assert f"{log.name.log}.reason.json" in harness.quarantined(), (
+                "why it is there stays known"
+            )
+    harness.pass_time(5)
+    assert harness.view.leave_error == ""
+    assert harness.collect() == log.ids()
 
 
-def test_the_message_goes_with_the_request(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = quarantined_log(rig)
+def test_the_message_goes_with_the_request(
+    harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = quarantined_log(harness)
     with monkeypatch.context() as full:
 
         def link(*_: Any, **__: Any) -> None:
             raise OSError(errno.EIO, "Input/output error")
 
         full.setattr(os, "link", link)
-        rig.pass_time(5)
-    assert "Input/output error" in rig.view.leave_error
-    discard(rig.quarantine.directory, rig.raw.directory, log.name, lambda *_: None)
-    rig.pass_time(5)
-    assert rig.view.leave_error == ""
+        harness.pass_time(5)
+    assert "Input/output error" in harness.view.leave_error
+    discard(harness.quarantine.directory, harness.raw.directory, log.name, lambda *_: None)
+    harness.pass_time(5)
+    assert harness.view.leave_error == ""
 
 
-def test_what_an_older_release_left_half_moved_is_requeued(rig: Rig) -> None:
+def test_what_an_older_release_left_half_moved_is_requeued(harness: PipelineHarness) -> None:
     """0.1.0 moved the index, failed at the segment, and reported that it had vanished."""
-    log = quarantined_log(rig)
-    (rig.relocation / "error" / log.name.idx).rename(rig.raw.directory / log.name.idx)
-    (rig.relocation / "error" / f"{log.name.log}.reason.json").unlink()
-    rig.kill()
-    rig.settle()
-    assert rig.collect() == log.ids()
-    assert rig.archived() == {log.name.log, log.name.idx}
-    assert rig.quarantined() == set()
+    log = quarantined_log(harness)
+    (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
+    (harness.relocation / "error" / f"{log.name.log}.reason.json").unlink()
+    harness.kill()
+    harness.settle()
+    assert harness.collect() == log.ids()
+    assert harness.archived() == {log.name.log, log.name.idx}
+    assert harness.quarantined() == set()
 
 
-def test_half_a_copy_of_a_killed_agent_is_removed(rig: Rig) -> None:
-    left = rig.raw.directory / ".CommitLog-7-9.log.tmp"
+def test_half_a_copy_of_a_killed_agent_is_removed(harness: PipelineHarness) -> None:
+    left = harness.raw.directory / ".CommitLog-7-9.log.tmp"
     left.write_bytes(b"half")
-    rig.kill()
-    rig.settle()
+    harness.kill()
+    harness.settle()
     assert not left.exists()
 
 
 def test_nothing_is_looked_at_before_the_requests_are_known(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
+    harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a segment that a kill left could be taken for one that has vanished."""
-    log = quarantined_log(rig)
-    (rig.relocation / "error" / log.name.idx).rename(rig.raw.directory / log.name.idx)
-    rig.kill()
+    log = quarantined_log(harness)
+    (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)
+    harness.kill()
     with monkeypatch.context() as unreadable:
 
         def names(_: object) -> list[str]:
             raise PermissionError(13, "Permission denied", "error")
 
-        unreadable.setattr(type(rig.quarantine), "_names", names)
-        rig.settle()
-        assert rig.phases == []
-        assert "Permission denied" in rig.view.leave_error
-    rig.pass_time(5)
-    assert rig.collect() == log.ids()
-    assert rig.view.leave_error == ""
+        unreadable.setattr(type(harness.quarantine), "_names", names)
+        harness.settle()
+        assert harness.phases == []
+        assert "Permission denied" in harness.view.leave_error
+    harness.pass_time(5)
+    assert harness.collect() == log.ids()
+    assert harness.view.leave_error == ""

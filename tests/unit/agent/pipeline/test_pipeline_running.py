@@ -14,9 +14,9 @@ from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import Log
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
-MakeRig = Callable[..., Rig]
+MakeHarness = Callable[..., PipelineHarness]
 DEADLINE_S = 120
 NEVER_MS = 100 * 365 * 24 * 60 * 60 * 1000
 
@@ -42,16 +42,16 @@ class TellingSink(MemorySink):
 class Running:
     """A pipeline in a thread."""
 
-    def __init__(self, rig: Rig, shutdown_timeout_ms: int = 20_000) -> None:
+    def __init__(self, harness: PipelineHarness, shutdown_timeout_ms: int = 20_000) -> None:
         self.stop = Stop(shutdown_timeout_ms)
         self.error: BaseException | None = None
-        self._rig = rig
+        self._harness = harness
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._rig.pipeline.run(self.stop)
+            self._harness.pipeline.run(self.stop)
         except BaseException as error:
             self.error = error
 
@@ -66,10 +66,10 @@ class Running:
 
 
 @contextmanager
-def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
-    rig.pipeline.loop.abandon()
-    rig.start(ThreadPoolExecutor(1), time.monotonic)
-    run = Running(rig, shutdown_timeout_ms)
+def running(harness: PipelineHarness, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
+    harness.pipeline.loop.abandon()
+    harness.start(ThreadPoolExecutor(1), time.monotonic)
+    run = Running(harness, shutdown_timeout_ms)
     try:
         yield run
     finally:
@@ -78,90 +78,90 @@ def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
         raise run.error
 
 
-def test_an_index_that_moves_wakes_it(make_rig: MakeRig) -> None:
+def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
     sink = TellingSink()
-    rig = make_rig(sink=sink, poll_interval_ms=NEVER_MS)
-    log = rig.raw.segment(1, 1, 1, 1)
-    with running(rig):
+    harness = make_harness(sink=sink, poll_interval_ms=NEVER_MS)
+    log = harness.raw.segment(1, 1, 1, 1)
+    with running(harness):
         for number, record in enumerate(log.records, start=1):
-            rig.raw.index(log, record.end)
+            harness.raw.index(log, record.end)
             assert sink.wait_for(number)
-        rig.raw.segment(2)
-    assert rig.collect() == log.ids()
-    assert rig.store.values[log.name.log] == str(log.end)
+        harness.raw.segment(2)
+    assert harness.collect() == log.ids()
+    assert harness.store.values[log.name.log] == str(log.end)
 
 
-def test_it_waits_when_there_is_nothing_to_do(rig: Rig) -> None:
-    log = rig.raw.segment(1, 1)
-    rig.raw.index(log, log.end)
-    rig.settle()
-    assert not rig.pipeline.tick()
-    assert rig.pipeline.loop.pause_s == 1.0
-    rig.sink.go_away("no broker answers")
+def test_it_waits_when_there_is_nothing_to_do(harness: PipelineHarness) -> None:
+    log = harness.raw.segment(1, 1)
+    harness.raw.index(log, log.end)
+    harness.settle()
+    assert not harness.pipeline.tick()
+    assert harness.pipeline.loop.pause_s == 1.0
+    harness.sink.go_away("no broker answers")
     log.add(1)
-    rig.raw.index(log, log.end)
-    rig.settle()
+    harness.raw.index(log, log.end)
+    harness.settle()
     for _ in range(10):
-        rig.pipeline.tick()
-    assert rig.pipeline.loop.pause_s == 0.1
+        harness.pipeline.tick()
+    assert harness.pipeline.loop.pause_s == 0.1
 
 
-def test_a_stop_drains_what_was_read(make_rig: MakeRig) -> None:
+def test_a_stop_drains_what_was_read(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
-    rig = make_rig(sink=sink, window_max_events=40)
-    log = rig.raw.completed(1, *[1] * 100)
-    with running(rig) as run:
+    harness = make_harness(sink=sink, window_max_events=40)
+    log = harness.raw.completed(1, *[1] * 100)
+    with running(harness) as run:
         assert sink.wait_for(40)
         run.stop.request()
         with sink.changed:
             sink.acknowledge()
         run.join()
-    assert len(rig.collect()) == 40
-    assert rig.store.values[log.name.log] == str(log.records[39].end)
+    assert len(harness.collect()) == 40
+    assert harness.store.values[log.name.log] == str(log.records[39].end)
     assert not sink.is_open
-    assert rig.view.is_stopping
+    assert harness.view.is_stopping
 
 
-def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_rig: MakeRig) -> None:
+def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
-    rig = make_rig(sink=sink)
-    log = rig.raw.completed(1, 1, 1, 1)
-    with running(rig, shutdown_timeout_ms=50):
+    harness = make_harness(sink=sink)
+    log = harness.raw.completed(1, 1, 1, 1)
+    with running(harness, shutdown_timeout_ms=50):
         assert sink.wait_for(3)
         with sink.changed:
             sink.acknowledge(sink.waiting[:1])
-    assert rig.store.values[log.name.log] == str(log.records[0].end)
-    assert rig.collect() == log.ids()
-    rig.kill(sink=MemorySink())
-    rig.settle()
-    assert rig.collect() == log.ids() + log.ids()[1:]
+    assert harness.store.values[log.name.log] == str(log.records[0].end)
+    assert harness.collect() == log.ids()
+    harness.kill(sink=MemorySink())
+    harness.settle()
+    assert harness.collect() == log.ids() + log.ids()[1:]
 
 
-def test_a_drained_segment_leaves_at_the_stop(make_rig: MakeRig) -> None:
+def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
-    rig = make_rig(sink=sink)
-    log = rig.raw.completed(1, 1, 1, 1)
-    with running(rig) as run:
+    harness = make_harness(sink=sink)
+    log = harness.raw.completed(1, 1, 1, 1)
+    with running(harness) as run:
         assert sink.wait_for(3)
         run.stop.request()
         with sink.changed:
             sink.acknowledge()
         run.join()
-    assert rig.archived() == {log.name.log, log.name.idx}
-    assert rig.store.values[log.name.log] == "COMPLETED"
+    assert harness.archived() == {log.name.log, log.name.idx}
+    assert harness.store.values[log.name.log] == "COMPLETED"
 
 
-def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_rig: MakeRig) -> None:
+def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
     sink = TellingSink()
-    rig = make_rig(sink=sink, waits_when_refused=False)
-    log = rig.raw.segment(1, 1, 1)
-    rig.raw.index(log, log.end)
-    with pytest.raises(RefusedError), running(rig) as run:
+    harness = make_harness(sink=sink, waits_when_refused=False)
+    log = harness.raw.segment(1, 1, 1)
+    harness.raw.index(log, log.end)
+    with pytest.raises(RefusedError), running(harness) as run:
         assert sink.wait_for(2)
         sink.raise_next(RefusedError("the login is refused"))
-        rig.pipeline.wake()
+        harness.pipeline.wake()
         run.join()
-    assert rig.store.values[log.name.log] == str(log.end)
+    assert harness.store.values[log.name.log] == str(log.end)
 
 
 def test_a_wakeup_ends_one_wait_and_survives_its_end() -> None:
@@ -188,10 +188,12 @@ def test_a_stop_request_ends_a_wait() -> None:
         stop.close()
 
 
-def test_segments_of_a_backlog_leave_one_after_the_other(make_rig: MakeRig, tmp_path: Path) -> None:
+def test_segments_of_a_backlog_leave_one_after_the_other(
+    make_harness: MakeHarness, tmp_path: Path
+) -> None:
     sink = TellingSink()
-    rig = make_rig(sink=sink, window_max_events=100, batch_max_events=7)
-    logs: list[Log] = [rig.raw.completed(number, *[3] * 20) for number in range(1, 11)]
-    with running(rig):
+    harness = make_harness(sink=sink, window_max_events=100, batch_max_events=7)
+    logs: list[Log] = [harness.raw.completed(number, *[3] * 20) for number in range(1, 11)]
+    with running(harness):
         assert sink.wait_for(600)
-    assert rig.collect() == [event for log in logs for event in log.ids()]
+    assert harness.collect() == [event for log in logs for event in log.ids()]

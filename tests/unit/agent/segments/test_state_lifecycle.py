@@ -1,4 +1,4 @@
-"""Random lives of segments: the machine and the ledger against a model of a node."""
+"""Random lifecycles of segments: the machine and the ledger against a model of a node."""
 
 from dataclasses import replace
 from functools import partial
@@ -24,8 +24,8 @@ Batch = tuple[SegmentName, list[int], int]
 NODE_ID = "node-1"
 
 
-class Lives(RuleBasedStateMachine):
-    """The agent reads, acknowledges, removes and dies; the node lives its own life beside it."""
+class SegmentLifecycle(RuleBasedStateMachine):
+    """The agent reads, acknowledges, removes and dies; the node writes meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -281,8 +281,10 @@ class Lives(RuleBasedStateMachine):
             assert content.in_commitlog or name == max(self.node.logs), f"{name} stays behind"
 
 
-Lives.TestCase.settings = settings(max_examples=300, stateful_step_count=60, deadline=None)
-TestLives = Lives.TestCase
+SegmentLifecycle.TestCase.settings = settings(
+    max_examples=300, stateful_step_count=60, deadline=None
+)
+TestSegmentLifecycle = SegmentLifecycle.TestCase
 
 
 def test_segments_start_with_nothing() -> None:

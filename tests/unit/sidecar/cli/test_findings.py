@@ -17,19 +17,19 @@ from sidecar.check.finding import Finding, fault, ok
 from sidecar.cli.findings import check_and_exit, document_of
 from sidecar.errors import ConfigError
 from tests.support.agent_command import AGENT
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 DEADLINE_S = 180
 
 
 @contextmanager
-def silent_servers(site: Site) -> Iterator[Path]:
+def silent_servers(agent_dir: AgentDir) -> Iterator[Path]:
     """A configuration whose node and broker take connections and never answer."""
     with (
         socket.create_server(("127.0.0.1", 0)) as node,
         socket.create_server(("127.0.0.1", 0)) as broker,
     ):
-        yield site.configuration(
+        yield agent_dir.configuration(
             {
                 "schema.file": None,
                 "cassandra.hosts": "127.0.0.1",
@@ -43,7 +43,7 @@ def silent_servers(site: Site) -> Iterator[Path]:
 
 def test_a_pipe_gets_each_finding_at_once_and_stderr_what_is_waited_for(tmp_path: Path) -> None:
     """The first lines can be read while the servers have not answered."""
-    with silent_servers(Site(tmp_path)) as path:
+    with silent_servers(AgentDir(tmp_path)) as path:
         command = [str(AGENT), "check", "--config", str(path)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -65,7 +65,7 @@ def test_a_pipe_gets_each_finding_at_once_and_stderr_what_is_waited_for(tmp_path
 
 
 def test_a_terminal_shows_at_once_what_is_asked(tmp_path: Path) -> None:
-    with silent_servers(Site(tmp_path)) as path:
+    with silent_servers(AgentDir(tmp_path)) as path:
         ours, theirs = pty.openpty()
         command = [str(AGENT), "check", "--config", str(path)]
         with subprocess.Popen(
@@ -119,7 +119,7 @@ def test_a_message_of_several_lines_is_one_line_in_a_pipe(
 def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
     """As `agent check | head -1`."""
     with (
-        silent_servers(Site(tmp_path)) as path,
+        silent_servers(AgentDir(tmp_path)) as path,
         subprocess.Popen(
             [str(AGENT), "check", "--config", str(path)],
             stdout=subprocess.PIPE,

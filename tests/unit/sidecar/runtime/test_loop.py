@@ -91,7 +91,7 @@ class Source:
         self.calls.append("close")
 
 
-class Rig:
+class LoopHarness:
     """A loop with its parts."""
 
     def __init__(
@@ -122,63 +122,63 @@ class Rig:
 
 
 def test_everything_that_is_read_is_delivered_and_noted() -> None:
-    rig = Rig(Source(2, 3))
-    rig.settle()
-    assert rig.source.reached == 5 * POSITION_STEP
-    assert "save" in rig.source.calls
-    assert rig.loop.pause_s == 0.5
-    rig.loop.close(1.0)
-    assert rig.source.calls[-2:] == ["save_last", "close"]
+    harness = LoopHarness(Source(2, 3))
+    harness.settle()
+    assert harness.source.reached == 5 * POSITION_STEP
+    assert "save" in harness.source.calls
+    assert harness.loop.pause_s == 0.5
+    harness.loop.close(1.0)
+    assert harness.source.calls[-2:] == ["save_last", "close"]
 
 
 def test_a_dead_letter_that_cannot_be_kept_holds_the_position() -> None:
     source = Source(3)
-    rig = Rig(source, automatic=False)
-    rig.settle()
+    harness = LoopHarness(source, automatic=False)
+    harness.settle()
     source.can_keep = False
-    rig.sink.fail(1, "too large")
-    rig.sink.acknowledge()
-    rig.settle()
+    harness.sink.fail(1, "too large")
+    harness.sink.acknowledge()
+    harness.settle()
     assert (source.reached, source.letters) == (POSITION_STEP, [])
     source.can_keep = True
-    rig.settle()
+    harness.settle()
     assert (source.reached, source.letters) == (3 * POSITION_STEP, ["too large"])
-    rig.loop.close(1.0)
+    harness.loop.close(1.0)
 
 
 def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
     source = Source(2)
-    rig = Rig(source, automatic=False)
-    rig.settle()
-    rig.sink.raise_next(SinkRestartError("events were lost"))
-    rig.settle()
+    harness = LoopHarness(source, automatic=False)
+    harness.settle()
+    harness.sink.raise_next(SinkRestartError("events were lost"))
+    harness.settle()
     assert "rewind" in source.calls and not source.delivery.is_open
-    rig.now_s += 60.0
-    rig.settle()
-    rig.sink.acknowledge()
-    rig.settle()
+    harness.now_s += 60.0
+    harness.settle()
+    harness.sink.acknowledge()
+    harness.settle()
     assert source.reached == 2 * POSITION_STEP
-    rig.loop.close(1.0)
+    harness.loop.close(1.0)
 
 
 def test_a_refusal_ends_the_loop_unless_it_waits() -> None:
-    rig = Rig(Source(1), automatic=False, waits_when_refused=False)
-    rig.settle()
-    rig.now_s += 2.0
-    rig.sink.raise_next(RefusedError("wrong password"))
+    harness = LoopHarness(Source(1), automatic=False, waits_when_refused=False)
+    harness.settle()
+    harness.now_s += 2.0
+    harness.sink.raise_next(RefusedError("wrong password"))
     with pytest.raises(RefusedError, match="wrong password"):
-        rig.settle()
-    rig.loop.abandon()
-    assert "save_last" not in rig.source.calls
+        harness.settle()
+    harness.loop.abandon()
+    assert "save_last" not in harness.source.calls
 
 
 def test_a_stop_drains_and_saves() -> None:
     source = Source(2)
-    rig = Rig(source)
-    rig.settle()
+    harness = LoopHarness(source)
+    harness.settle()
     stop = Stop(1000)
     stop.request()
-    rig.loop.run(stop)
+    harness.loop.run(stop)
     stop.close()
     assert source.is_stopping
     assert "begin" in source.calls

@@ -20,7 +20,7 @@ class Dated(ListBatch):
     last_write_ts_us = None
 
 
-class Site:
+class TracingHarness:
     """A delivery to memory whose spans are kept."""
 
     def __init__(self) -> None:
@@ -51,19 +51,19 @@ class Site:
 
 
 @pytest.fixture
-def site() -> Site:
-    return Site()
+def harness() -> TracingHarness:
+    return TracingHarness()
 
 
-def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(site: Site) -> None:
-    site.add(0, 2, 1)
-    first = site.sink.waiting[0]
-    site.sink.acknowledge([first])
-    site.delivery.poll()
-    assert site.ended() == []
-    site.acknowledge()
-    site.tracing.finished("a.log")
-    batch, segment = site.exporter.get_finished_spans()
+def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(harness: TracingHarness) -> None:
+    harness.add(0, 2, 1)
+    first = harness.sink.waiting[0]
+    harness.sink.acknowledge([first])
+    harness.delivery.poll()
+    assert harness.ended() == []
+    harness.acknowledge()
+    harness.tracing.finished("a.log")
+    batch, segment = harness.exporter.get_finished_spans()
     assert (batch.name, segment.name) == ("batch", "segment")
     assert batch.parent is not None
     assert segment.context is not None
@@ -76,40 +76,40 @@ def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(site: Site) -> None:
     }
 
 
-def test_every_event_carries_its_batch(site: Site) -> None:
-    site.add(0, 2)
-    site.add(10, 1)
-    site.acknowledge()
+def test_every_event_carries_its_batch(harness: TracingHarness) -> None:
+    harness.add(0, 2)
+    harness.add(10, 1)
+    harness.acknowledge()
     carried = [
-        dict(headers)["traceparent"].decode() for _, (_, _, _, headers, _) in site.sink.messages
+        dict(headers)["traceparent"].decode() for _, (_, _, _, headers, _) in harness.sink.messages
     ]
-    spans = [span.context for span in site.exporter.get_finished_spans()]
+    spans = [span.context for span in harness.exporter.get_finished_spans()]
     wanted = [
         f"00-{c.trace_id:032x}-{c.span_id:016x}-{c.trace_flags:02x}" for c in spans if c is not None
     ]
     assert carried == [wanted[0], wanted[0], wanted[1]]
 
 
-def test_a_batch_without_events_is_no_span(site: Site) -> None:
-    site.add(0)
-    site.acknowledge()
-    site.tracing.close(1)
-    assert site.ended() == []
+def test_a_batch_without_events_is_no_span(harness: TracingHarness) -> None:
+    harness.add(0)
+    harness.acknowledge()
+    harness.tracing.close(1)
+    assert harness.ended() == []
 
 
-def test_what_is_sent_again_is_another_span(site: Site) -> None:
-    site.add(0, 2)
-    site.delivery.close(0)
-    site.delivery.forget()
-    (span,) = site.exporter.get_finished_spans()
+def test_what_is_sent_again_is_another_span(harness: TracingHarness) -> None:
+    harness.add(0, 2)
+    harness.delivery.close(0)
+    harness.delivery.forget()
+    (span,) = harness.exporter.get_finished_spans()
     assert not span.status.is_ok
     assert span.status.description == "the batch is read and sent again"
 
 
-def test_a_stop_ends_what_is_open(site: Site) -> None:
-    site.add(0, 1)
-    site.tracing.close(1)
-    assert site.ended() == ["segment"]
+def test_a_stop_ends_what_is_open(harness: TracingHarness) -> None:
+    harness.add(0, 1)
+    harness.tracing.close(1)
+    assert harness.ended() == ["segment"]
 
 
 def test_it_is_asked_for_and_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:

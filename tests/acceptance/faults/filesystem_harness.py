@@ -1,10 +1,10 @@
-"""A place to run the real agent in over recorded segments, and faults of its file systems.
+"""Runs the real agent over recorded segments, with faults of its file systems.
 
-    place.put("batches", "collections")       segments with their indexes, as a node left them
-    with place.running() as agent:            the agent as a process of its own, a file as its sink
-        agent.until_not_ok("No space left")   what /health reports
+    harness.put("batches", "collections")     segments and indexes, as a node left them
+    with harness.running() as agent:          a process of its own that writes to a file
+        agent.until_not_ok("No space left")   the text that /health reports
         agent.until_drained()
-    report(place.outcome())                   against the dumps of the recordings
+    report(harness.outcome())                 compared with the dumps of the recordings
 
 Mounts need root: `mounted` is a tmpfs over one directory, ended with its block.
 """
@@ -25,7 +25,7 @@ from agent.quarantine.files import REASON
 from examples.agent_process import AgentProcess
 from tests.acceptance.faults.recorded import WORKLOADS, arrived, recording, schema_of
 from tests.acceptance.faults.situation import Outcome, outcome_of
-from tests.support.agent_directory import Site
+from tests.support.agent_directory import AgentDir
 
 DEADLINE_S = 180.0
 UID = 23_456
@@ -35,10 +35,12 @@ UID = 23_456
 class Agent(AgentProcess):
     """The agent's process; `prefix` is a command that starts it."""
 
-    def __init__(self, place: "Place", arguments: Sequence[str], prefix: Sequence[str]) -> None:
-        super().__init__(arguments, place.folder / "agent.log", preferred_port=0)
+    def __init__(
+        self, harness: "FilesystemHarness", arguments: Sequence[str], prefix: Sequence[str]
+    ) -> None:
+        super().__init__(arguments, harness.folder / "agent.log", preferred_port=0)
         self.command = [*prefix, *self.command]
-        self._place = place
+        self._harness = harness
 
     @property
     def pid(self) -> int:
@@ -69,7 +71,7 @@ class Agent(AgentProcess):
         return json.dumps(self.body())
 
     def until_drained(self) -> None:
-        self.until("cdc_raw to be empty", lambda: not any(self._place.cdc_raw.glob("*.log")))
+        self.until("cdc_raw to be empty", lambda: not any(self._harness.cdc_raw.glob("*.log")))
 
     def ended(self) -> int:
         """The exit code of a process that ends by itself."""
@@ -84,7 +86,7 @@ class Agent(AgentProcess):
         return 0.0
 
 
-class Place(Site):
+class FilesystemHarness(AgentDir):
     """Directories, schema and configuration; `expected` grows with what is put there."""
 
     def __init__(self, folder: Path) -> None:

@@ -52,8 +52,8 @@ class Counts:
         )
 
 
-class Stage:
-    """`with Stage(directory) as stage:` starts node, broker and agent, and ends them all.
+class ClusterHarness:
+    """Starts node, broker and agent as a context manager, and ends them all.
 
     `chain_ends` has the logical end of every segment that a killed node left.
     """
@@ -172,7 +172,7 @@ class Stage:
     @property
     def kills(self) -> Mapping[str, int]:
         """SIGKILLs so far, by what was killed."""
-        agents = sum(life.end == "killed" for life in self.agent.lives)
+        agents = sum(run.end == "killed" for run in self.agent.runs)
         return {"agent": agents, **self._kills}
 
     def kill_broker(self) -> None:

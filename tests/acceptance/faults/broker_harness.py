@@ -31,7 +31,7 @@ DEADLINE_S = 300.0
 _WAVES = ("types", "batches", "ttl", "deletions", "timestamps", "wide")
 
 
-class BrokerSite:
+class BrokerHarness:
     """Directories, a schema and a source of segments; `running` starts the agent over them."""
 
     def __init__(self, folder: Path) -> None:
@@ -219,18 +219,18 @@ def arrivals(broker: KafkaBroker, *topics: str) -> list[EventName]:
 
 def create_topics(
     broker: KafkaBroker,
-    site: BrokerSite,
+    harness: BrokerHarness,
     *,
     but: str = "",
     partitions: int = 3,
     replicas: int = 1,
     config: Mapping[str, str] | None = None,
 ) -> None:
-    """Every topic of the site except one."""
-    for topic in site.topics:
+    """Every topic of the harness except one."""
+    for topic in harness.topics:
         if topic != but:
             broker.create_topic(topic, partitions, config, replicas)
-    wait_until(lambda: len(broker.topics()) >= len(site.topics) - bool(but), "the topics")
+    wait_until(lambda: len(broker.topics()) >= len(harness.topics) - bool(but), "the topics")
 
 
 def _name_of(source: str) -> EventName:

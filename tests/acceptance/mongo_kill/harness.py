@@ -26,8 +26,8 @@ _DEADLINE_S = 300
 _POSITION_TOPIC = f"{PREFIX}.position"
 
 
-class Stage:
-    """`with Stage(directory, random) as stage:` everything is there, and the agent does not run."""
+class ReplicaSetHarness:
+    """As a context manager: starts the servers; the test starts the agent."""
 
     def __init__(
         self, directory: Path, random: Random, settings: Mapping[str, object] | None = None

@@ -13,7 +13,7 @@ from sidecar.errors import UnavailableError
 from sidecar.health import Component
 from tests.support.agent_directory import SCHEMA
 from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import Rig
+from tests.support.pipeline_harness import PipelineHarness
 
 
 class Feeder:
@@ -33,11 +33,11 @@ class Feeder:
         pass
 
 
-class Site:
+class StatusHarness:
     """A pipeline over fakes, its schema holder, and the status of both."""
 
     def __init__(self, directory: Path, snapshot: Snapshot | None = None) -> None:
-        self.rig = Rig(
+        self.harness = PipelineHarness(
             directory,
             sink=MemorySink(automatic=False),
             quarantine_max_bytes=500,
@@ -51,21 +51,21 @@ class Site:
         self.status = AgentStatus(
             "1.2.3",
             self.holder,
-            self.rig.metrics,
+            self.harness.metrics,
             500,
-            self.rig.raw.directory,
+            self.harness.raw.directory,
             Quota(1000),
-            clock=self.rig.clock,
+            clock=self.harness.clock,
         )
 
     def begin(self) -> None:
         self.holder.start()
         assert self.holder.wait_until_known(120)
-        self.status.attach(self.rig.pipeline, self.snapshot)
+        self.status.attach(self.harness.pipeline, self.snapshot)
 
     def close(self) -> None:
         self.holder.close()
-        self.rig.end()
+        self.harness.end()
 
     def component(self, name: str) -> Component:
         return next(part for part in self.status.components() if part.name == name)

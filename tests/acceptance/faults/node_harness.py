@@ -38,8 +38,8 @@ _WRITES_AT_ONCE = 32
 _NEXT_SEEN = re.compile(r"(?:between it and|unread before) (CommitLog-\S+\.log)")
 
 
-class NodeRig:
-    """The agent's directories lie in `directory`; the node may serve several rigs in turn.
+class NodeHarness:
+    """The agent's directories lie in `directory`; the node may serve several harnesses in turn.
 
     `epochs` has the node's schema after each change, with the time from which it is used.
     """
@@ -188,7 +188,7 @@ class NodeRig:
             yield reason["segment"], reason["ranges"]
 
     def run_command(self, *arguments: str) -> str:
-        """An `agent` command with the rig's configuration; returns its output."""
+        """An `agent` command with the harness's configuration; returns its output."""
         program = Path(sys.executable).with_name("agent")
         command = [str(program), *arguments, "--config", str(self.agent.configuration)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -215,10 +215,10 @@ class NodeRig:
 
 
 @contextmanager
-def writing(rig: NodeRig, table: str) -> Iterator[None]:
+def writing(harness: NodeHarness, table: str) -> Iterator[None]:
     """Inserts `id` into a table all the time. While the table is missing the node refuses it."""
     stop = Event()
-    session = rig.node.connect()
+    session = harness.node.connect()
 
     def write() -> None:
         number = 1_000_000
@@ -243,9 +243,9 @@ def make_captured_table(node: CassandraNode) -> None:
     node.execute("CREATE TABLE stays.t (id int PRIMARY KEY) WITH cdc = true")
 
 
-def keyspace(rig: NodeRig, name: str) -> str:
+def keyspace(harness: NodeHarness, name: str) -> str:
     """Makes an empty keyspace and returns its name."""
-    rig.node.execute(f"CREATE KEYSPACE {name} WITH replication = {REPLICATION}")
+    harness.node.execute(f"CREATE KEYSPACE {name} WITH replication = {REPLICATION}")
     return name
 
 

@@ -11,7 +11,6 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 _POLL_S = 0.1
@@ -49,12 +48,7 @@ class AgentProcess:
             self._process = subprocess.Popen(self.command, stdout=log, stderr=log)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()

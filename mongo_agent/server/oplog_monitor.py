@@ -153,7 +153,7 @@ class OplogMonitor:
         self._worker.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._worker.stop()
 
     def check(self) -> None:

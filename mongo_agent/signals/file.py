@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from mongo_agent.documents.extended_json import parse_json
@@ -71,12 +70,7 @@ class SignalFile:
         self._worker.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._worker.stop()
 
     def _run(self, stopped: threading.Event) -> None:

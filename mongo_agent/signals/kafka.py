@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from types import TracebackType
 from typing import Self
 
 from mongo_agent.documents.extended_json import parse_json
@@ -64,13 +63,8 @@ class SignalTopic:
         self._follower.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._follower.__exit__(kind, error, trace)
+    def __exit__(self, *exception: object) -> None:
+        self._follower.__exit__(*exception)
 
     def _handle(self, record: TailedRecord) -> None:
         signal = signal_of(record, self._logical_name)

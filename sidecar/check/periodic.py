@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Generic, Self
 
 from sidecar.check.check import Check, ProbeT, findings_of
@@ -54,12 +53,7 @@ class PeriodicChecks(Generic[ProbeT]):
         self._worker.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._is_ending = True
         self._worker.stop()
 

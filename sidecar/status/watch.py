@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from sidecar.health.condition import Status
@@ -35,12 +34,7 @@ class StatusWatch:
         self._worker.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._worker.stop()
         if not self._worker.is_alive:
             self._log.close(self._ask())

@@ -11,7 +11,7 @@ hash % partitions)."""
 ProduceArguments = tuple[
     str, bytes | None, bytes | None, int, Callable[..., None], None, int, list[tuple[str, bytes]]
 ]
-"""What `confluent_kafka.Producer.produce` takes, by position: topic, value, key, partition,
+"""The positional arguments of `confluent_kafka.Producer.produce`: topic, value, key, partition,
 callback, the callback's other name, timestamp (0: the time of the call), headers."""
 
 Source = TypeVar("Source")

@@ -10,8 +10,8 @@ _JOIN_S = 5.0
 class Worker:
     """Runs `work` on a daemon thread, from `with` to its end.
 
-    `work` gets an event and returns soon after it is set. Work that hangs in a call that nobody
-    can interrupt is left to end with the process.
+    `work` gets an event and returns soon after it is set. A call that cannot be interrupted ends
+    with the process.
     """
 
     def __init__(

@@ -106,7 +106,7 @@ def test_others_are_copied_and_it_follows_once_it_is_taken() -> None:
     try:
         wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
         wait_until(lambda: bool(snapshot.error), "the reason")
-        assert "The snapshot of ks.first waits: the schema registry does not" in snapshot.error
+        assert "The snapshot of ks.first waits: the schema registry rejects" in snapshot.error
         assert not component(snapshot).ok
         assert not is_completed(snapshot, FIRST)
         registry.refused = ""
@@ -121,7 +121,7 @@ def test_a_registry_that_is_away_is_waited_for_by_all() -> None:
     snapshot = snapshot_of(registry)
     snapshot.start()
     try:
-        wait_until(lambda: "is away" in snapshot.error, "the reason")
+        wait_until(lambda: "is unavailable" in snapshot.error, "the reason")
         assert snapshot.peek() is None
         registry.is_away = False
         wait_until(lambda: is_completed(snapshot, FIRST), "the first table")

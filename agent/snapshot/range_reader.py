@@ -133,7 +133,3 @@ class RangeReader:
 
 def token_at(position: int) -> int:
     return position - (1 << 63)
-
-
-def position_at(token: int) -> int:
-    return token + (1 << 63)

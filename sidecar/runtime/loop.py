@@ -16,8 +16,7 @@ from sidecar.events import Position, Source
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
-from sidecar.runtime.tune_gc import tune_gc
-from sidecar.runtime.tune_gil import tune_gil
+from sidecar.runtime.tune_interpreter import tune_interpreter
 from sidecar.runtime.wakeup import Wakeup
 
 logger = logging.getLogger(__name__)
@@ -127,7 +126,7 @@ class Loop(Generic[Source, Position]):
         """
         try:
             self._source.begin()
-            with tune_gc(), tune_gil():
+            with tune_interpreter():
                 while not (stop.requested or self._source.is_finished):
                     if not self.tick():
                         self._wakeup.wait(self.pause_s, stop.fileno())

@@ -185,9 +185,7 @@ class AgentService:
         config, properties = self._config, self._config.properties
         if properties.schema_file is not None:
             if properties.snapshot_mode != "never":
-                logger.info(
-                    "no snapshot is taken: with schema.file the agent does not connect to the node"
-                )
+                logger.info("no snapshots: with schema.file the agent does not connect to the node")
             return None
         store = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, properties.topic_prefix)
         stored = store.load()

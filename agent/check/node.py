@@ -83,7 +83,7 @@ def check_settings(settings: NodeSettings) -> Iterator[Finding]:
         )
     yield from _latency(settings)
     if settings.cdc_on_repair_enabled:
-        message = "Repair streams are captured; their events are repeated."
+        message = "Repair streams are captured: the agent publishes repaired rows again."
     else:
         message = "Repair streams are not captured."
     yield ok("repair", message)

@@ -91,7 +91,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
 def discard_quarantined(
     invocation: Invocation[AgentConfig], is_all: bool, yes: bool, names: tuple[str, ...]
 ) -> None:
-    """Delete quarantined segments and rejected events. Their undelivered changes are lost."""
+    """Delete quarantined segments and dead letters. Their undelivered changes are lost."""
     config = invocation.config()
     directory = config.properties.relocation_directory / DIRECTORY
     chosen = _chosen(names, is_all, [each.name for each in list_entries(directory)])

@@ -62,7 +62,7 @@ class EventProperties(Properties):
     kafka_partition_by: Annotated[Literal["partition_key", "key"], LowerCase] = prop(
         "kafka.partition.by",
         default="partition_key",
-        doc="What selects the Kafka partition. `partition_key`: the Cassandra partition key, "
+        doc="Input of the Kafka partitioner. `partition_key`: the Cassandra partition key, "
         "which keeps the rows and deletions of a partition in order. `key`: the whole message "
         "key, as in Debezium.",
     )
@@ -280,7 +280,8 @@ class SegmentProperties(Properties):
         "commit.log.transfer.retry.max.ms",
         default=60_000,
         gt=0,
-        doc="With `gcs`: longest of these pauses. The first is one second; each doubles the last.",
+        doc="With `gcs`: longest pause between two attempts to send a segment. The first pause is "
+        "one second; each doubles the last.",
     )
     error_reprocessing_enabled: bool = prop(
         "commit.log.error.reprocessing.enabled",

@@ -59,7 +59,7 @@ def read_jceks(data: bytes, store_password: str, key_password: str) -> dict[str,
             elif tag == _CERTIFICATE:
                 _certificate(stream, version)
             else:
-                raise UnreadableKeystoreError(f"it has an entry of an unknown kind, {tag}")
+                raise UnreadableKeystoreError(f"it has an entry of the unknown type {tag}")
     except struct.error as error:
         raise UnreadableKeystoreError("the file is damaged") from error
     if problem is not None and not keys:
@@ -91,7 +91,7 @@ def _certificate(stream: io.BytesIO, version: int) -> None:
 def _unseal(sealed: object, alias: str, password: str) -> bytes:
     algorithm = getattr(sealed, "sealAlg", None)
     if algorithm != "PBEWithMD5AndTripleDES":
-        raise UnreadableKeystoreError(f'the key "{alias}" is sealed with {algorithm}')
+        raise UnreadableKeystoreError(f'the key "{alias}" has the unknown encryption {algorithm}')
     try:
         salt, iterations = sequence(_bytes(getattr(sealed, "encodedParams", ())))
         key, iv = _derive(password.encode("ascii"), octets(salt), iterations)
@@ -108,7 +108,7 @@ def _unseal(sealed: object, alias: str, password: str) -> bytes:
     for field in ("key", "encoded"):
         if (value := getattr(secret, field, None)) is not None:
             return _bytes(value)
-    raise UnreadableKeystoreError(f'the key "{alias}" is of a class that is not known')
+    raise UnreadableKeystoreError(f'the key "{alias}" has an unknown class')
 
 
 def _derive(password: bytes, salt: bytes, iterations: int) -> tuple[bytes, bytes]:

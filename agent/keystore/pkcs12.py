@@ -49,7 +49,7 @@ def read_pkcs12(data: bytes, store_password: str, key_password: str) -> dict[str
     except (ValueError, IndexError, TypeError) as error:
         if isinstance(error, UnreadableKeystoreError):
             raise
-        raise UnreadableKeystoreError("the file is damaged, or no keystore") from error
+        raise UnreadableKeystoreError("the file is damaged or is not a keystore") from error
     keys: dict[str, bytes] = {}
     for alias, encrypted in bags:
         with suppress(ValueError, IndexError, TypeError):
@@ -74,7 +74,7 @@ def _check(pfx: list[Any], safe: bytes, password: str) -> None:
     algorithm, digest = sequence(digest_info)
     oid = object_id(sequence(algorithm)[0])
     if oid not in _MAC_DIGESTS:
-        raise UnreadableKeystoreError(f"its checksum is of an unknown kind, {oid}")
+        raise UnreadableKeystoreError(f"its checksum has the unknown algorithm {oid}")
     name = _MAC_DIGESTS[oid]
     size = hashlib.new(name).digest_size
     rounds = int(iterations[0]) if iterations else 1

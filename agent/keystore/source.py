@@ -95,7 +95,7 @@ def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
     store_password = settings.store_password
     key_password = settings.key_password or store_password
     if data.startswith(_JKS_MAGIC):
-        raise UnreadableKeystoreError("it is a JKS keystore, which cannot have secret keys")
+        raise UnreadableKeystoreError("it is a JKS keystore, which cannot contain secret keys")
     found = "JCEKS" if data.startswith(MAGIC) else "PKCS12"
     wanted = (settings.store_type or found).upper()
     # Java's JKS also reads PKCS12.

@@ -105,7 +105,7 @@ class DirectoryScanner:
             self._said = observation.other_files
             if observation.other_files:
                 logger.warning(
-                    "files in cdc_raw that are no segments are left alone",
+                    "cdc_raw has files that are not segments; the agent ignores them",
                     extra=fields(files=", ".join(observation.other_files[:5])),
                 )
         for seen in observation.segments:

@@ -144,7 +144,7 @@ class SegmentDisposer:
             return self.record(source, (lost,), REFUSED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
-            "the sink rejected an event; the quarantine keeps it",
+            "the sink rejected an event; it is stored as a dead letter",
             extra=fields(source=source, topic=letter.topic, reason=rejected.reason),
         )
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
@@ -176,7 +176,7 @@ class SegmentDisposer:
         except OSError as error:
             message = (
                 f"{name} cannot be moved from the quarantine to {self._directory}: "
-                f"{_cause(error)}. The agent tries again. Make room there, or let its user write."
+                f"{_cause(error)}. The agent retries. Free space there, or let its user write."
             )
             self._requeue_errors[name] = message
             self._repeated.log("requeue", message, segments=len(self._requeue_errors))
@@ -227,7 +227,7 @@ class SegmentDisposer:
             return False
         except OSError as error:
             self._keep_segment(
-                name, f"{name} cannot leave cdc_raw; the agent tries again: {_cause(error)}."
+                name, f"{name} cannot leave cdc_raw; the agent retries: {_cause(error)}."
             )
             return False
         self._removed(name)

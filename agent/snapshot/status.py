@@ -65,7 +65,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
             health.State.DEGRADED,
             _COMPONENT,
             facts.save_error,
-            "Make room in offset.backing.store.dir, or let the agent's user write there.",
+            "Free space in offset.backing.store.dir, or let the agent's user write there.",
         )
     if facts.rejected_table:
         table, reason = facts.rejected_table, facts.rejected_reason.rstrip(".")

@@ -136,7 +136,7 @@ def _source(facts: Facts) -> Iterator[Condition]:
             "cdc_raw_not_watched",
             State.DEGRADED,
             "cdc_raw",
-            f"{facts.watch_error} Events come later by cdc.dir.poll.interval.ms.",
+            f"{facts.watch_error} Events are late by up to cdc.dir.poll.interval.ms.",
             "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
         )
     if facts.irregular_segments:
@@ -189,7 +189,7 @@ def _room(facts: Facts) -> Iterator[Condition]:
             "cdc_raw",
             f"{facts.cdc_raw_directory} has {facts.raw_bytes} of {quota.limit_bytes} bytes. "
             "When it is full, the node rejects writes or drops segments unread.",
-            "See that events are delivered, or raise cdc_total_space.",
+            "Restore delivery, or raise cdc_total_space.",
         )
 
 
@@ -200,7 +200,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
     )
     yield from unrecorded(
         facts,
-        remedy="Make room in commit.log.relocation.dir, or let the agent's user read and write "
+        remedy="Free space in commit.log.relocation.dir, or let the agent's user read and write "
         "there. Discard what is settled with `agent quarantine discard NAME`.",
     )
     if facts.removal_error:
@@ -209,7 +209,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             facts.removal_error,
-            "Make room in commit.log.relocation.dir, or let the agent's user write there and in "
+            "Free space in commit.log.relocation.dir, or let the agent's user write there and in "
             "cdc_raw.",
         )
     if facts.retry_error:
@@ -218,7 +218,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             facts.retry_error,
-            "Make room in cdc_raw; the agent tries it again.",
+            "Free space in cdc_raw; the agent retries.",
         )
 
 
@@ -233,7 +233,7 @@ def _beside(facts: Facts) -> Iterator[Condition]:
             f"{backlog.error} {backlog.segments} finished segments ({backlog.size_bytes} of "
             f"{backlog.max_bytes} bytes) wait for {backlog.destination}; those that have no room "
             "stay in cdc_raw.",
-            "Correct the store's address, key or rights; `agent check` asks it.",
+            "Correct the store's address, key or rights; `agent check` verifies them.",
         )
     if facts.blocked is None or facts.blocked.cause != "registry":
         yield from unregistered(facts)

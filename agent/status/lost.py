@@ -17,7 +17,7 @@ def quarantine_conditions(usage: QuarantineUsage) -> Iterator[Condition]:
             _COMPONENT,
             f"{_segments(usage.available)} undelivered changes ({_ranges(usage.ranges)}): "
             f"{_names(usage.available_names, usage.available)}.",
-            "See the causes with `agent quarantine list`. Remove them, then run `agent quarantine "
+            "List causes with `agent quarantine list`. Correct them, then run `agent quarantine "
             f"retry {usage.available_names[0]}` or `agent quarantine retry --all`. To discard the "
             "changes, run `agent quarantine discard NAME`.",
         )

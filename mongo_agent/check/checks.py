@@ -49,8 +49,8 @@ def check_directories(config: MongoConfig) -> Iterator[Finding]:
         yield fault(
             "directories",
             problem,
-            "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or name "
-            "another one. Until then the agent exits with code 2.",
+            "Create a missing directory for the agent's user (install -d -o USER DIRECTORY), or "
+            "configure another one. Until then the agent exits with code 2.",
             code="directory_unusable",
         )
     if not problems:

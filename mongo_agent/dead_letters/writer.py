@@ -68,7 +68,7 @@ class DeadLetterWriter:
             return False
         self._metrics.quarantined.labels(REFUSED_BY_SINK).inc()
         logger.warning(
-            "the sink rejected a message; the quarantine keeps it",
+            "the sink rejected a message; it is stored as a dead letter",
             extra=fields(topic=event.topic, reason=event.reason),
         )
         return True
@@ -84,7 +84,7 @@ class DeadLetterWriter:
             return False
         self._metrics.quarantined.labels(UNREADABLE).inc()
         logger.warning(
-            "an event gives no message; the quarantine keeps its bytes",
+            "an event cannot be converted; its bytes are stored as a dead letter",
             extra=fields(place=unreadable.place, reason=unreadable.reason),
         )
         return True
@@ -95,7 +95,7 @@ class DeadLetterWriter:
             return False
         self._metrics.quarantined.labels(GAP).inc()
         logger.error(
-            "changes are missing: the oplog no longer has the stored position",
+            "changes are lost: the oplog no longer has the stored position",
             extra=fields(since=dict(gap.since), reason=gap.reason),
         )
         return True

@@ -139,7 +139,7 @@ class StreamFactory:
             # As a stream that is opened without a time: earlier changes are not in it.
             time = time or current_cluster_time(self._client).after
         except StreamFailedError as error:
-            raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
+            raise UnavailableError(f"MongoDB returns no cluster time: {error}.") from error
         stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
         return StreamOffset(stream, None, SnapshotProgress())
 

@@ -84,7 +84,7 @@ def _start(error: str) -> Condition:
         State.FAILING,
         "pipeline",
         f"The agent waits and delivers nothing: {error}",
-        "Start the server or correct its address and login; `mongo-agent check` asks it.",
+        "Start the server or correct its address and login; `mongo-agent check` verifies them.",
     )
 
 
@@ -96,7 +96,7 @@ def _stream(stream: StreamFacts) -> Iterator[Condition]:
             State.FAILING,
             component,
             f"The {component} is not open, so its changes are not delivered: {stream.message}",
-            "Start the servers or correct the agent's rights; `mongo-agent check` asks them.",
+            "Start the servers or correct the agent's rights; `mongo-agent check` verifies them.",
         )
     if stream.concern is not None:
         concern = stream.concern
@@ -115,7 +115,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
     )
     yield from unrecorded(
         facts,
-        remedy=f"Make room in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
+        remedy=f"Free space in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
     )
 
 
@@ -138,7 +138,7 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             "event_rejected",
             State.DEGRADED,
             "quarantine",
-            f"{events} not delivered and kept in {directory}/refused.ndjson, each with its reason.",
+            f"{events} not delivered; stored in {directory}/refused.ndjson, each with its reason.",
             "Send them by other means, then move that file away.",
         )
 

@@ -91,7 +91,7 @@ def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
             f"{_ENDS}",
             code="sink_file_unusable",
         )
-    else:
+    elif properties.file_path.parent.is_dir():
         yield ok("file.path", f"{properties.file_path} is writable.")
 
 

@@ -99,7 +99,7 @@ class SidecarProperties(Properties):
         "inflight.max.bytes",
         default=16 << 20,
         ge=1,
-        doc="Maximum size of these events, keys and values.",
+        doc="Maximum size of the events that are read and not yet acknowledged: keys and values.",
     )
     offset_directory: Path = prop("offset.backing.store.dir", doc="Directory of the offset file.")
     offset_flush_interval_ms: Milliseconds = prop(
@@ -152,7 +152,7 @@ class SidecarProperties(Properties):
         deprecated=["refused.action"],
         default="wait",
         doc="What the agent does when Kafka, the database or a schema registry rejects its "
-        "credentials or denies it access. `wait`: it runs on, is not ready, and retries with a "
+        "credentials or denies it access. `wait`: it is not ready and retries with a "
         "back-off of up to 30 s. `exit`: it ends with exit code 4.",
     )
     shutdown_timeout_ms: Milliseconds = prop(

@@ -74,9 +74,9 @@ class PropertiesStore:
         ):
             raise ConfigError(
                 f"`topic.prefix` is `{self._topic_prefix}`, and the offsets in {self.path} belong "
-                f"to `{stored.topic_prefix}`: the new topics would begin empty. Set it back to "
-                f"`{stored.topic_prefix}`, or accept the new topics by `offsets accept-prefix`, "
-                "which delivers later changes only; copy existing rows by `snapshot start`."
+                f"to `{stored.topic_prefix}`: the new topics would begin empty. Set it to "
+                f"`{stored.topic_prefix}`, or run `offsets accept-prefix` to publish later changes "
+                "to the new topics. `snapshot start` then copies the existing data."
             )
         return stored
 
@@ -106,8 +106,8 @@ class PropertiesStore:
         if previous.values is not None:
             return StoredOffsets(
                 previous.values,
-                f"The offset file {self.path} is not used: {current.damage or 'it is gone'}. "
-                f"The previous copy {self.previous_path.name} is, so some events may be repeated.",
+                f"The offset file {self.path} cannot be used: {current.damage or 'it is missing'}. "
+                f"The agent uses the copy {self.previous_path.name} and may repeat some events.",
                 previous.topic_prefix,
             )
         damage = [
@@ -118,9 +118,8 @@ class PropertiesStore:
         if not damage:
             return StoredOffsets({})
         raise OffsetStoreError(
-            f"No stored progress can be used ({'; '.join(damage)}). Put a good copy back, or move "
-            "these files away to start from the oldest data that is there; nothing is lost then, "
-            "but all of it is delivered again."
+            f"No stored offsets can be used ({'; '.join(damage)}). Restore an intact copy, or move "
+            "these files away: the agent then starts without offsets and repeats events."
         )
 
     def save(self, values: Mapping[str, str]) -> None:
@@ -135,8 +134,8 @@ class PropertiesStore:
             with suppress(OSError):
                 self._temporary_path.unlink(missing_ok=True)
             raise OffsetSaveError(
-                f"Progress cannot be saved to {self.path}: {error.strerror}. Delivery goes on; "
-                "a restart repeats what came after the last save."
+                f"The offsets cannot be saved to {self.path}: {error.strerror}. "
+                "Delivery continues; a restart repeats the events after the last save."
             ) from error
         self._is_good = True
 
@@ -202,8 +201,8 @@ def _read(path: Path) -> _Reading:
     if version != str(FORMAT_VERSION):
         raise NewerFormatError(
             f"The offset file {path} has format version {version}; this release reads "
-            f"{FORMAT_VERSION}. Start the release that wrote it, or put the copy back that was "
-            "made before the upgrade."
+            f"{FORMAT_VERSION}. Start the release that wrote it, or restore the copy from "
+            "before the upgrade."
         )
     return _Reading(values, None, prefix)
 

@@ -62,7 +62,7 @@ def _code(names: Iterable[str]) -> str:
 
 def _kind(info: FieldInfo, declaration: Declaration) -> str:
     if declaration.is_prefix:
-        return "passed to the client"
+        return "several properties"
     for item in info.metadata:
         if isinstance(item, Unit):
             return item.name

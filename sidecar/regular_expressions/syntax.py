@@ -27,7 +27,7 @@ def parsed(text: str, flags: int) -> Any:
         re.compile(text, flags)
         return _parser.parse(text, flags)
     except re.error as error:
-        raise ExpressionError(f"{text!r} is no regular expression: {error}") from error
+        raise ExpressionError(f"{text!r} is not a regular expression: {error}") from error
     except (RecursionError, OverflowError) as error:
         raise ExpressionError("too deeply nested or too large. Simplify it") from error
 

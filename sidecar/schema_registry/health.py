@@ -17,7 +17,7 @@ def registry_conditions(error: str) -> Iterator[Condition]:
             State.DEGRADED,
             _COMPONENT,
             f"A schema cannot be registered: {error}",
-            "Start the schema registry or correct its properties; `check` asks it. Events of "
+            "Start the schema registry or correct its properties; `check` verifies them. Events of "
             "registered schemas are published meanwhile.",
         )
 

@@ -44,7 +44,7 @@ def stalled(facts: ServiceFacts) -> Iterator[Condition]:
             "pipeline_stalled",
             State.FAILING,
             "pipeline",
-            f"The pipeline has not moved for {facts.stalled_s:.0f} s.",
+            f"The pipeline made no progress for {facts.stalled_s:.0f} s.",
             "Look for a disk or a broker client that hangs, then restart the agent.",
         )
 
@@ -63,7 +63,7 @@ def unsaved(facts: ServiceFacts, *, consequence: str) -> Iterator[Condition]:
             State.DEGRADED,
             "offsets",
             f"{facts.save_error} {consequence}",
-            "Make room in offset.backing.store.dir, or let the agent's user write there.",
+            "Free space in offset.backing.store.dir, or let the agent's user write there.",
         )
 
 

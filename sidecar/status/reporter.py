@@ -121,7 +121,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
             return ProbeResult(True, self.start_message())
         stalled_s = self.stalled_s
         if stalled_s:
-            return ProbeResult(False, f"the pipeline has not moved for {stalled_s:.0f} s")
+            return ProbeResult(False, f"the pipeline made no progress for {stalled_s:.0f} s")
         return ProbeResult(True, "the pipeline runs")
 
     def ready(self) -> ProbeResult:

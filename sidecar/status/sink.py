@@ -18,7 +18,7 @@ def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Co
             State.FAILING,
             "sink",
             f"Events are not delivered: {sink.message}",
-            sink.remedy or f"Start the broker or correct what it rejects; `{check}` asks it.",
+            sink.remedy or f"Start the broker or correct what it rejects; `{check}` verifies both.",
         )
     elif sink.topics:
         yield Condition(

@@ -45,4 +45,4 @@ class StatusWatch:
                 self._log.show(self._ask())
             except Exception:
                 # One failed evaluation must not end the log of conditions.
-                logger.exception("the status cannot be evaluated; the agent tries again")
+                logger.exception("the status cannot be evaluated; the agent retries")

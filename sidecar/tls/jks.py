@@ -73,7 +73,7 @@ def _entries(stream: io.BytesIO, secret: bytes | None) -> JksStore:
         elif tag == _CERTIFICATE:
             trusted.append(_certificate(stream, version))
         else:
-            raise UnreadableStoreError(f"it has an entry of the unknown kind {tag}")
+            raise UnreadableStoreError(f"it has an entry of the unknown type {tag}")
     return JksStore(key, chain, tuple(trusted))
 
 
@@ -106,7 +106,7 @@ def _revealed(info: bytes, secret: bytes) -> bytes:
         stream += link
     key = bytes(one ^ other for one, other in zip(hidden, stream, strict=False))
     if not hmac.compare_digest(hashlib.sha1(secret + key).digest(), found_sum):
-        raise UnreadableStoreError("the password of its key is another one")
+        raise UnreadableStoreError("its key has a different password")
     return key
 
 

@@ -108,12 +108,12 @@ class TransformedBatch(MessageBatch, Generic[PositionOf]):
         except (Exception, SystemExit) as error:
             raise TransformError(
                 f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "
-                f"{error}. Nothing is sent as it was: correct the function and start again."
+                f"{error}. The event is not sent. Correct the function and restart the agent."
             ) from error
         if not _is_event(changed):
             raise TransformError(
-                f"`{PROPERTY}` gave something else than an event for one of {event.topic}: "
-                f"{type(changed).__name__}. It must give an Event for each that it gets."
+                f"`{PROPERTY}` returned {type(changed).__name__} for an event of {event.topic}. "
+                "It must return one Event for each event."
             )
         return changed
 

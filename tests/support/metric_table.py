@@ -68,7 +68,7 @@ def table() -> str:
         lines += [
             f"## {heading}",
             "",
-            "| metric | type | labels | what it is |",
+            "| metric | type | labels | meaning |",
             "| - | - | - | - |",
         ]
         for each in metrics:
@@ -78,7 +78,7 @@ def table() -> str:
     lines += [
         "## Deprecated names",
         "",
-        "Exported beside the new names until the release after 0.2.0.",
+        "The agents export the old names too. The release after 0.2.0 removes them.",
         "",
         "| old | new |",
         "| - | - |",

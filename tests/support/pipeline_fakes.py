@@ -323,7 +323,7 @@ class FakeStore:
 
     def save(self, values: Mapping[str, str], /) -> None:
         if self.is_failing:
-            raise OffsetSaveError("Progress cannot be saved: the disk is full.")
+            raise OffsetSaveError("The offsets cannot be saved: the disk is full.")
         self.values = dict(values)
         self.saves += 1
 

@@ -59,8 +59,8 @@ class BlockedStep:
                 context.change(obstacle.name, is_blocked=False)
                 if obstacle.is_again:
                     logger.info(
-                        "the schema registry takes the schemas of a table again; `agent quarantine "
-                        "retry` has what was given up read",
+                        "the schema registry accepts the schemas of a table again; run `agent "
+                        "quarantine retry` for its quarantined segments",
                         extra=fields(
                             segment=obstacle.name, schema=obstacle.unregistered[-1].record
                         ),
@@ -108,7 +108,7 @@ class BlockedStep:
         context.change(obstacle.name, is_blocked=False)
         if not obstacle.is_again:
             logger.warning(
-                "a segment was blocked for too long; the agent abandons what it cannot read",
+                "a segment was blocked for too long; the agent quarantines its unreadable part",
                 extra=fields(
                     segment=obstacle.name, position=obstacle.position, reason=obstacle.message
                 ),

@@ -120,7 +120,7 @@ class KafkaSink:
                 logger.warning("batch size stays small", extra=fields(reason=str(error)))
             else:
                 self._batch_size.grow()
-                logger.info("batch size is large again: no batch was rejected for a while")
+                logger.info("full batch size restored: no batch was rejected for a while")
         self._waits_to_grow_since_s = None
         return True
 

@@ -76,7 +76,7 @@ def test_a_changed_prefix_is_refused_with_two_ways_on(agent_dir: AgentDir) -> No
     for command in (("config", "check"), ("run",)):
         done = agent(*command, "--config", path)
         assert done.exit_code == 2
-        for part in ("`other`", "`demo`", "Set it back", "accept-prefix", "snapshot start"):
+        for part in ("`other`", "`demo`", "Set it to", "accept-prefix", "snapshot start"):
             assert part in done.errors
     accepted = agent("offsets", "accept-prefix", "--config", path)
     assert accepted.exit_code == 0

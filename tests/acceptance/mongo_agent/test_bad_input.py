@@ -26,7 +26,7 @@ def nobody() -> Iterator[str]:
     ("changes", "part"),
     [
         ({"mongodb.pasword": "x"}, "the nearest one is `mongodb.password`"),
-        ({"collection.include.list": "a.(b"}, "is no regular expression"),
+        ({"collection.include.list": "a.(b"}, "is not a regular expression"),
         ({"database.include.list": "a", "database.exclude.list": "b"}, "exclude each other"),
         ({"topic.prefix": None}, "`topic.prefix` must be set"),
     ],

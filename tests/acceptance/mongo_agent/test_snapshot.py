@@ -64,7 +64,7 @@ def test_pause_resume_stop(agent: Agent, url: str) -> None:
 def test_what_is_refused_ends_with_its_sentence(url: str) -> None:
     result = run("start", "--url", url, "shop.(a")
     assert isinstance(result.exception, RefusedError)
-    assert "is no regular expression" in str(result.exception)
+    assert "is not a regular expression" in str(result.exception)
 
 
 def test_no_agent_is_said() -> None:

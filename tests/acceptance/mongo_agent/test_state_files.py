@@ -57,7 +57,7 @@ def test_a_changed_prefix_is_refused_with_two_ways_on(offsets: Path, said: Said)
     for command in (("config", "check"), ("run",)):
         code, text = said(*command, topic_prefix="other")
         assert code == 2
-        for part in ("`other`", "`shop`", "Set it back", "accept-prefix", "snapshot start"):
+        for part in ("`other`", "`shop`", "Set it to", "accept-prefix", "snapshot start"):
             assert part in text
     assert said("config", "check", topic_prefix="shop")[0] == 0
 
@@ -136,7 +136,7 @@ def test_a_torn_position_is_named(offsets: Path, said: Said, words: tuple[str, .
     code, text = said("offsets", *words, topic_prefix="shop")
     assert code == 1
     assert "its first line is not a checksum" in text
-    assert "Put a good copy back" in text
+    assert "Restore an intact copy" in text
 
 
 @pytest.mark.parametrize(

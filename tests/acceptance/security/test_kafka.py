@@ -125,7 +125,7 @@ def test_a_missing_client_certificate_is_named(broker: SecureBroker, stores: Sto
         ({"ssl.truststore.password": "other"}, "`kafka.producer.ssl.truststore.password`"),
         ({"ssl.truststore.location": "/no/trust.jks"}, "/no/trust.jks cannot be read"),
         ({"ssl.keystore.password": "other"}, "`kafka.producer.ssl.keystore.password`"),
-        ({"ssl.key.password": "other"}, "the password of its key is another one"),
+        ({"ssl.key.password": "other"}, "its key has a different password"),
     ],
 )
 def test_a_store_that_cannot_be_read_is_named(

@@ -158,7 +158,7 @@ def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted:
         ({STRATEGY: REGEX, "topic.replacement": "a"}, "`topic.regex` must be set"),
         (
             {STRATEGY: REGEX, "topic.regex": "(", "topic.replacement": "a"},
-            "'(' is no regular expression",
+            "'(' is not a regular expression",
         ),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "$1"},

@@ -72,7 +72,7 @@ def test_no_names_copy_nothing() -> None:
         (signal("execute-snapshot"), "`data-collections` must list"),
         (signal("execute-snapshot", data_collections="shop.a"), "must be a list"),
         (signal("execute-snapshot", data_collections=[1]), "must be a list"),
-        (signal("execute-snapshot", data_collections=["shop.(a"]), "is no regular expression"),
+        (signal("execute-snapshot", data_collections=["shop.(a"]), "is not a regular expression"),
         (signal("execute-snapshot", data_collections=["crm.a"]), "does not capture crm.a"),
         (signal("execute-snapshot", data_collections=["shop.a"], type="full"), "is 'full'"),
         (signal("execute-snapshot", data_collections=["shop.a"], type=None), "is None"),

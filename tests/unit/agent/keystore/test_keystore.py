@@ -99,14 +99,14 @@ def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
     ("content", "password", "what"),
     [
         (None, "cassandra", "No such file or directory"),
-        (b"", "cassandra", "the file is damaged, or no keystore"),
-        (b"a text file\n", "cassandra", "the file is damaged, or no keystore"),
+        (b"", "cassandra", "the file is damaged or is not a keystore"),
+        (b"a text file\n", "cassandra", "the file is damaged or is not a keystore"),
         (RECORDED.read_bytes(), "no-such-word", "the password of the keystore is wrong, or the"),
         (RECORDED.read_bytes()[:-30], "cassandra", "or the file is damaged"),
         (
             bytes.fromhex("feedfeed00000002") + bytes(24),
             "cassandra",
-            "which cannot have secret keys",
+            "which cannot contain secret keys",
         ),
     ],
 )

@@ -62,5 +62,5 @@ def test_lists_that_exclude_each_other_are_refused(what: str) -> None:
 
 
 def test_what_is_no_expression_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'shop\[' is no regular expression"):
+    with pytest.raises(ValueError, match=r"'shop\[' is not a regular expression"):
         Namespaces(include_databases=("shop[",))

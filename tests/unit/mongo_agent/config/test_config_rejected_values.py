@@ -37,8 +37,8 @@ FILTERS = "snapshot.collection.filter.overrides"
         ),
         ({"connect.backoff.initial.delay.ms": "200000"}, "`connect.backoff.max.delay.ms`"),
         ({"mongodb.deployment": "sharded"}, "must be 'auto', 'replica_set', 'mongos' or 'shard'"),
-        ({"collection.include.list": "a[.](b"}, "'a[.](b' is no regular expression"),
-        ({"snapshot.include.collection.list": "a.*+*"}, "is no regular expression"),
+        ({"collection.include.list": "a[.](b"}, "'a[.](b' is not a regular expression"),
+        ({"snapshot.include.collection.list": "a.*+*"}, "is not a regular expression"),
         (
             {"database.include.list": "a", "database.exclude.list": "b"},
             "`database.exclude.list` exclude each other",

@@ -89,7 +89,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "event_rejected",
         State.DEGRADED,
         "quarantine",
-        "1 event was not delivered and kept in /q/refused.ndjson",
+        "1 event was not delivered; stored in /q/refused.ndjson",
     ),
     "registry": (
         {"registry_error": "It does not answer."},

@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_leads_to_the_previous_copy(twice_saved: PropertiesS
     twice_saved.path.unlink()
     stored = reopened(twice_saved).load()
     assert stored.values == FIRST
-    assert "it is gone" in (stored.recovered_from_previous or "")
+    assert "it is missing" in (stored.recovered_from_previous or "")
 
 
 def test_both_bad_says_what_to_do(twice_saved: PropertiesStore) -> None:
@@ -109,7 +109,7 @@ def test_both_bad_says_what_to_do(twice_saved: PropertiesStore) -> None:
 def test_a_damaged_first_file_is_no_fresh_start(store: PropertiesStore) -> None:
     store.save(FIRST)
     store.path.write_bytes(store.path.read_bytes()[:-3])
-    with pytest.raises(OffsetStoreError, match="No stored progress"):
+    with pytest.raises(OffsetStoreError, match="No stored offsets"):
         reopened(store).load()
 
 

@@ -72,5 +72,5 @@ def test_the_table_of_the_manual() -> None:
         "| `folder` | path |   | Where. |\n"
         "| `password` | text |   | Secret. Masked in all output. |\n"
         "| `pin` | text | `********` | Secret too. Masked in all output. |\n"
-        "| `kafka.producer.*` | passed to the client |   | The producer's own. |\n"
+        "| `kafka.producer.*` | several properties |   | The producer's own. |\n"
     )

@@ -89,7 +89,7 @@ def test_no_names_copy_nothing() -> None:
             "must be an object with",
         ),
         (signal("stop-snapshot"), "is None"),
-        (signal("stop-snapshot", type="incremental", data_collections=["(a"]), "no regular"),
+        (signal("stop-snapshot", type="incremental", data_collections=["(a"]), "not a regular"),
         (signal("pause-snapshot", type="now"), "is 'now'"),
         (signal("log"), "`message` must be a string"),
         (signal("restart"), "The type 'restart' is unknown"),

@@ -125,7 +125,7 @@ def warning_text(findings: StreamLag, warnings: WarningThresholds) -> str:
     return "" if worst is None else worst.sentence
 
 
-class OplogMonitor:
+class OplogMonitor(Worker):
     """Checks the streams on its own thread. Any thread may call the other methods."""
 
     def __init__(
@@ -138,6 +138,7 @@ class OplogMonitor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`times` returns the stored and the read cluster time by stream; `clock` is in seconds."""
+        super().__init__("oplog-monitor", self._run)
         self._oldest_entry = oldest_entry
         self._times = times
         self._warnings = warnings
@@ -147,14 +148,6 @@ class OplogMonitor:
         self._findings: Mapping[str, StreamLag] = {}
         self._repeated = RateLimitedLog(logger)
         self._reported: dict[str, str] = {}
-        self._worker = Worker("oplog-monitor", self._run)
-
-    def __enter__(self) -> "OplogMonitor":
-        self._worker.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._worker.stop()
 
     def check(self) -> None:
         now_s, wall_s = self._clock(), time.time()

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
-from typing import Self
 
 from mongo_agent.documents.extended_json import parse_json
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
@@ -49,7 +48,7 @@ def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
         yield parse_signal(named, CHANNEL, occurrence=f"{taken_as}:{number}")
 
 
-class SignalFile:
+class SignalFile(Worker):
     """Passes signals of a file to `send` and waits for each result."""
 
     def __init__(
@@ -59,19 +58,12 @@ class SignalFile:
         *,
         interval_s: float = _POLL_INTERVAL_S,
     ) -> None:
+        super().__init__("signal-file", self._run, join_s=None)
         self._path = path
         self._send = send
         self._interval_s = interval_s
         self._repeated = RateLimitedLog(logger)
         self._seen_size = 0
-        self._worker = Worker("signal-file", self._run, join_s=None)
-
-    def __enter__(self) -> Self:
-        self._worker.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._worker.stop()
 
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.is_set():
@@ -119,7 +111,7 @@ class SignalFile:
     def _is_processed(self, signal: Signal) -> bool:
         """False if the agent stops first; the next start processes the signal again."""
         future = self._send(signal)
-        while not self._worker.is_stopping:
+        while not self.is_stopping:
             try:
                 future.result(_RESULT_POLL_S)
             except FutureTimeoutError:

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, Self
+from typing import Generic
 
 from sidecar.check.check import Check, ProbeT, findings_of
 from sidecar.check.finding import Finding, Level
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 _JOIN_S = 1.0
 
 
-class PeriodicChecks(Generic[ProbeT]):
+class PeriodicChecks(Worker, Generic[ProbeT]):
     """Runs checks on a separate thread inside a `with` block.
 
     Checks that are due at the same time share one probe. The thread never delays the agent: a check
@@ -34,6 +34,7 @@ class PeriodicChecks(Generic[ProbeT]):
 
         Both run on the thread of the checks. `clock` returns seconds.
         """
+        super().__init__("checks", self._run, join_s=_JOIN_S)
         self._checks = tuple(check for check in checks if check.runs_in_agent)
         self._probe = probe
         self._on_change = on_change
@@ -41,21 +42,11 @@ class PeriodicChecks(Generic[ProbeT]):
         self._found: dict[int, tuple[Finding, ...]] = {}
         self._due_s: dict[int, float] = dict.fromkeys(range(len(self._checks)), clock())
         self._findings: tuple[Finding, ...] = ()
-        self._is_ending = False
-        self._worker = Worker("checks", self._run, join_s=_JOIN_S)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The last findings of each check, in the order of the list. Thread-safe."""
         return self._findings
-
-    def __enter__(self) -> Self:
-        self._worker.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._is_ending = True
-        self._worker.stop()
 
     def _run(self, stopped: threading.Event) -> None:
         while not stopped.is_set():
@@ -76,7 +67,7 @@ class PeriodicChecks(Generic[ProbeT]):
                 self._due_s[number] = self._clock() + self._checks[number].retry_s
             return
         for number in sorted(due):
-            if self._is_ending:
+            if self.is_stopping:
                 return
             self._make(number, probe)
 

@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Callable
-from typing import Self
 
 from sidecar.health.condition import Status
 from sidecar.process.worker import Worker
@@ -14,7 +13,7 @@ logger = logging.getLogger(__name__)
 _INTERVAL_S = 1.0
 
 
-class StatusWatch:
+class StatusWatch(Worker):
     """Logs changes of the status every second, from `with` to its end."""
 
     def __init__(
@@ -25,18 +24,14 @@ class StatusWatch:
         interval_s: float = _INTERVAL_S,
     ) -> None:
         """`ask` is called on the watch's thread and must not wait."""
+        super().__init__("status", self._run)
         self._ask = ask
         self._log = log or ConditionLog()
         self._interval_s = interval_s
-        self._worker = Worker("status", self._run)
 
-    def __enter__(self) -> Self:
-        self._worker.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._worker.stop()
-        if not self._worker.is_alive:
+    def stop(self) -> None:
+        super().stop()
+        if not self.is_alive:
             self._log.close(self._ask())
 
     def _run(self, stopped: threading.Event) -> None:

@@ -265,7 +265,7 @@ def _give(agent_dir: AgentDir) -> None:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_check_finds_what_run_ends_by(agent_dir: AgentDir, name: str) -> None:
+def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None:
     bad = ENDS[name]
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     path = agent_dir.configuration({**_well(agent_dir), **bad.make(agent_dir)})
@@ -344,7 +344,7 @@ def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None
     assert registry.schemas == []
 
 
-def test_a_check_beside_its_own_agent_finds_no_fault(agent_dir: AgentDir) -> None:
+def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> None:
     """Neither its port, nor its lock, nor the file that it writes."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     path = agent_dir.configuration(_well(agent_dir))

@@ -92,7 +92,7 @@ def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
         "value.converter=com.blueapron.connect.protobuf.ProtobufConverter",
     ],
 )
-def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: str) -> None:
+def test_unsupported_property_is_rejected_by_name(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(
         "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
@@ -172,9 +172,7 @@ def test_converters_under_the_names_of_their_classes(
         ("key.converter=xml", "`json`, `avro`, `string`, or the classes JsonConverter, Avro"),
     ],
 )
-def test_what_is_wrong_with_a_converter_is_one_sentence(
-    tmp_path: Path, lines: str, sentence: str
-) -> None:
+def test_invalid_converter_setting_is_one_error(tmp_path: Path, lines: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as raised:
         of_lines(tmp_path, lines)
     (problem,) = raised.value.problems
@@ -190,7 +188,7 @@ def test_values_by_their_modes(tmp_path: Path) -> None:
     assert properties.duration_handling_mode == "precise"
 
 
-def test_settings_of_the_converter_that_change_nothing_are_told(tmp_path: Path) -> None:
+def test_converter_settings_without_effect_are_reported(tmp_path: Path) -> None:
     registry = "value.converter=avro\nvalue.converter.schema.registry.url=http://h:1\n"
     (warning,) = of_lines(tmp_path, f"{registry}value.converter.schemas.enable=true").warnings
     assert "`value.converter.schemas.enable` has no effect" in warning
@@ -233,7 +231,7 @@ def test_defaults_are_taken_in_silence(tmp_path: Path, line: str) -> None:
 @pytest.mark.parametrize(
     "line", ["kafka.consumer.group.id=x", "signal.data.collection=x", "heartbeat.interval.ms=0"]
 )
-def test_what_changes_nothing_is_taken_with_a_warning(tmp_path: Path, line: str) -> None:
+def test_property_without_effect_is_accepted_with_a_warning(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(
         "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"

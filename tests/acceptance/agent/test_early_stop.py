@@ -38,7 +38,7 @@ def test_the_agent_ends_as_if_it_was_stopped_and_touches_nothing(
     assert not list(agent_dir.offsets.iterdir())
 
 
-def test_a_configuration_that_is_wrong_is_still_said(agent_dir: AgentDir) -> None:
+def test_interrupted_agent_still_reports_an_invalid_configuration(agent_dir: AgentDir) -> None:
     done = interrupted("agent.cli", "--config", agent_dir.configuration({"topic.prefix": None}))
     assert done.returncode == 2
     assert "topic.prefix" in done.stderr

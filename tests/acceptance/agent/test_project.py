@@ -39,7 +39,9 @@ def test_every_target_of_the_documents_exists() -> None:
 
 
 @pytest.mark.parametrize("kind", ["build", "test"])
-def test_what_is_missing_is_named_with_the_way_to_get_it(tmp_path: Path, kind: str) -> None:
+def test_prerequisites_reports_missing_tools_and_how_to_install_them(
+    tmp_path: Path, kind: str
+) -> None:
     for tool in ("sh", "sed", "head"):
         found = next(Path(d) / tool for d in ("/bin", "/usr/bin") if (Path(d) / tool).exists())
         (tmp_path / tool).symlink_to(found)

@@ -163,7 +163,7 @@ def test_a_kept_schema_does_not_hide_wrong_credentials(
     assert "Traceback" not in done.errors
 
 
-def test_check_tells_of_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) -> None:
+def test_check_reports_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
     link.rows(

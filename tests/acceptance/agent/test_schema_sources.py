@@ -79,7 +79,7 @@ def known(*numbers: int, node: NodeIdentity = NODE) -> KnownSchema:
     return KnownSchema(schema, node)
 
 
-def test_what_is_known_is_known_after_a_restart(tmp_path: Path) -> None:
+def test_history_restores_saved_tables_after_a_restart(tmp_path: Path) -> None:
     history = SchemaHistory(tmp_path)
     assert history.load() is None
     for numbers in ((1,), (1, 2)):

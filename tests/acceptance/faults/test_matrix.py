@@ -10,7 +10,7 @@ def test_an_outcome_counts_by_event() -> None:
     assert outcome == Outcome(expected=3, delivered=2, lost=0, invented=1, repeated=1, recorded=1)
 
 
-def test_what_neither_arrived_nor_is_on_record_is_lost() -> None:
+def test_events_neither_delivered_nor_recorded_are_lost() -> None:
     assert outcome_of(["a"], []).lost == 1
 
 
@@ -20,5 +20,5 @@ def test_each_situation_stands_once() -> None:
     assert len(names) == len(set(names))
 
 
-def test_the_page_has_what_the_tests_state() -> None:
+def test_page_lists_the_situations_of_the_tests() -> None:
     assert PAGE.read_text() == page(), "make faults-page writes docs/evidence/faults.md anew"

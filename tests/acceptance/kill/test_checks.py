@@ -65,7 +65,7 @@ def test_disorder_within_a_process_is_found() -> None:
     assert len(list(checks.out_of_order([*GOOD, arrival(30, 6)], LIVES))) == 1
 
 
-def test_a_repeat_of_what_was_stored_is_found() -> None:
+def test_checks_find_repeats_of_stored_events() -> None:
     assert len(list(checks.repeats_of_stored([*GOOD, arrival(20, 6, made_ms=260)], LIVES))) == 1
     finished = [replace(FIRST, stored={7: COMPLETED}), SECOND]
     assert len(list(checks.repeats_of_stored(GOOD, finished))) == 2
@@ -81,7 +81,7 @@ def test_more_than_a_window_is_found() -> None:
     assert len(list(checks.beyond_window({0: 1}, stopped, WINDOW))) == 1
 
 
-def test_what_lies_behind_the_chain_is_found() -> None:
+def test_checks_find_events_after_the_chain_end() -> None:
     assert len(list(checks.behind_the_chain(GOOD, {7: 39}))) == 1
     assert list(checks.behind_the_chain(GOOD, {8: 0})) == []
 
@@ -105,5 +105,5 @@ def test_records_are_taken_in() -> None:
     assert len(tables.of("t").rows(0)) == 1
 
 
-def test_the_source_has_its_node_in_front() -> None:
+def test_source_begins_with_its_node() -> None:
     assert parse_source("a node/1699/40961/2") == Source(1699, 40961, 2)

@@ -67,7 +67,9 @@ def test_wrong_credentials(tmp_path: Path, hosts: str, command: tuple[str, ...])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_nobody_answers(tmp_path: Path, nobody: str, command: tuple[str, ...]) -> None:
+def test_commands_report_an_unreachable_server(
+    tmp_path: Path, nobody: str, command: tuple[str, ...]
+) -> None:
     done = mongo_agent(*command, "--config", configuration(tmp_path, f"rs0/{nobody}"))
     assert done.exit_code == 1
     assert "MongoDB does not answer" in done.errors
@@ -77,7 +79,7 @@ def test_nobody_answers(tmp_path: Path, nobody: str, command: tuple[str, ...]) -
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("check",)])
 @pytest.mark.parametrize("prefix", ["rs0/", ""])
-def test_a_standalone_says_how_it_becomes_a_replica_set(
+def test_standalone_error_explains_how_to_make_a_replica_set(
     tmp_path: Path, command: tuple[str, ...], prefix: str
 ) -> None:
     with MongoReplicaSet(is_standalone=True) as standalone:

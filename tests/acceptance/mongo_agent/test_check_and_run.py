@@ -83,7 +83,7 @@ ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_check_finds_what_run_ends_by(tmp_path: Path, hosts: str, name: str) -> None:
+def test_check_finds_errors_that_end_run(tmp_path: Path, hosts: str, name: str) -> None:
     code, make = ENDS[name]
     path = configuration(tmp_path, hosts, CDC, make(tmp_path))
     exit_code, faults = checked(path)
@@ -155,7 +155,7 @@ def test_a_registry_that_comes_back_is_gone_from_the_health(tmp_path: Path, host
             wait_until(lambda: health()[0] == 200, "an agent that is ok")
 
 
-def test_a_check_beside_its_own_agent_finds_no_fault(tmp_path: Path, hosts: str) -> None:
+def test_check_finds_no_fault_while_its_own_agent_runs(tmp_path: Path, hosts: str) -> None:
     port = free_port()
     path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data"})
     with running(path, port) as health:

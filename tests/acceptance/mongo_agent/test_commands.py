@@ -47,7 +47,7 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
     assert "cannot be opened (authorisation): not authorized on shop" in done.output
 
 
-def test_images_that_nobody_keeps(tmp_path: Path, hosts: str) -> None:
+def test_check_reports_images_that_the_server_does_not_keep(tmp_path: Path, hosts: str) -> None:
     changes = {"capture.mode": "change_streams_with_pre_image"}
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert done.exit_code == 1
@@ -113,7 +113,7 @@ def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
         ({"sink": "kafka"}, ("--wait", "0"), 1, "No offset is stored; the documents were read"),
     ],
 )
-def test_what_cannot_be_compared(
+def test_compare_reports_why_it_cannot_compare(
     tmp_path: Path,
     hosts: str,
     changes: dict[str, str | None],
@@ -163,14 +163,14 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     assert (good.exit_code, good.output) == (0, "The configuration is valid.\n")
 
 
-def test_without_a_configuration_the_command_says_how_to_give_one() -> None:
+def test_missing_configuration_names_the_option() -> None:
     done = mongo_agent()
     assert done.exit_code == 2
     assert "mongo-agent --config FILE" in done.errors
 
 
 @pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])
-def test_help_says_what_there_is(words: tuple[str, ...]) -> None:
+def test_help_lists_the_commands(words: tuple[str, ...]) -> None:
     done = mongo_agent(*words)
     assert done.exit_code == 0
     assert "Usage: mongo-agent" in done.output

@@ -271,7 +271,7 @@ def test_a_fault_of_the_machine_is_refused_before_a_start(
 
 
 @pytest.mark.parametrize("name", WARNED)
-def test_what_has_no_effect_is_a_warning(
+def test_property_without_effect_is_a_warning(
     name: str, said: Callable[..., tuple[int, str]], recwarn: pytest.WarningsRecorder
 ) -> None:
     code, text = said(WARNED[name].changes, "config", "check")

@@ -52,7 +52,9 @@ def checked(folder: Path, example: str, *more: str) -> tuple[int, str, list[str]
     "example",
     ["registration-2.1.json", "registration-1.4.json", "inventory-connector-1.7.yaml"],
 )
-def test_a_registration_is_taken_with_what_it_does_not_do(tmp_path: Path, example: str) -> None:
+def test_registration_is_accepted_and_unsupported_parts_are_reported(
+    tmp_path: Path, example: str
+) -> None:
     exit_code, output, errors = checked(tmp_path, example)
     assert (exit_code, output) == (0, "The configuration is valid.\n")
     said = "\n".join(errors)

@@ -19,7 +19,7 @@ from tests.support.servers.kafka import KafkaBroker
 
 
 @pytest.mark.servers
-def test_it_is_shown_and_its_agent_goes_on(tmp_path: Path, hosts: str) -> None:
+def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> None:
     with KafkaBroker(tmp_path / "kafka") as broker:
         path = configuration(
             tmp_path,

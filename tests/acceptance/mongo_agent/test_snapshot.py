@@ -61,13 +61,13 @@ def test_pause_resume_stop(agent: Agent, url: str) -> None:
     assert "No snapshot of these collections" in run("stop", "--url", url).output
 
 
-def test_what_is_refused_ends_with_its_sentence(url: str) -> None:
+def test_rejected_signal_raises_its_error(url: str) -> None:
     result = run("start", "--url", url, "shop.(a")
     assert isinstance(result.exception, RefusedError)
     assert "is not a regular expression" in str(result.exception)
 
 
-def test_no_agent_is_said() -> None:
+def test_missing_agent_is_reported() -> None:
     result = run("status", "--url", "http://127.0.0.1:1")
     assert isinstance(result.exception, UnavailableError)
 

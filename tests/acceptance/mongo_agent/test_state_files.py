@@ -94,7 +94,7 @@ def test_without_a_position_any_prefix_can_be_used(offsets: Path, said: Said) ->
     assert not (offsets / OFFSET_FILE).exists()
 
 
-def test_a_prefix_is_not_accepted_beside_an_agent_that_runs(offsets: Path, said: Said) -> None:
+def test_prefix_is_rejected_while_its_agent_runs(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     with DirectoryLock(offsets):
         assert said("offsets", "accept-prefix", topic_prefix="other")[0] == 3

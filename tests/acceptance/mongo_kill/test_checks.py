@@ -31,7 +31,7 @@ def test_a_copy_stands_for_all_that_was_before() -> None:
     assert faults(("delete", None), ("insert", STATES[3]), ("read", STATES[3])) == []
 
 
-def test_what_is_missing_stale_or_invented() -> None:
+def test_checks_find_missing_stale_and_invented_documents() -> None:
     assert faults(("insert", STATES[0]), ("delete", None), ("insert", STATES[3])) != []
     assert faults(("update", STATES[1]), ("read", STATES[0]), ("delete", None)) != []
     assert faults(("insert", STATES[0]), ("update", STATES[1]), ("delete", None)) != []

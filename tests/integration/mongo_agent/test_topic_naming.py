@@ -200,9 +200,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, settings: Settings, part: s
         ),
     ],
 )
-def test_what_may_be_meant_otherwise_is_a_warning(
-    tmp_path: Path, settings: Settings, part: str
-) -> None:
+def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part: str) -> None:
     (warning,) = load(tmp_path, settings).warnings
     assert part in warning
 

@@ -7,7 +7,7 @@ from sidecar.http.server import HttpServer
 from tests.support.fake_status import HOST, FakeStatus
 
 
-def test_it_says_whether_the_agent_lives(
+def test_healthcheck_reports_whether_the_agent_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = FakeStatus()

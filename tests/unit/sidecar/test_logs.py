@@ -66,7 +66,7 @@ def test_a_traceback_is_for_debugging(log_format: LogFormat) -> None:
     assert "Traceback" in fail_under("debug")
 
 
-def test_a_condition_is_said_once_and_then_at_growing_intervals(
+def test_condition_is_logged_once_and_then_at_growing_intervals(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now_s = 0.0
@@ -84,7 +84,7 @@ def test_a_condition_is_said_once_and_then_at_growing_intervals(
     }
 
 
-def test_the_end_of_a_condition_is_said_if_its_beginning_was(
+def test_end_of_a_condition_is_logged_if_its_start_was(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)

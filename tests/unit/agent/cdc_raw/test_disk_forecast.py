@@ -17,7 +17,7 @@ def test_a_stopped_broker_fills_it_steadily() -> None:
     assert 600 < time_to_full_s(270_000, 1_000_000, growth.bytes_per_s) < 900
 
 
-def test_before_there_is_a_rate_nobody_can_say() -> None:
+def test_no_forecast_before_there_is_a_rate() -> None:
     growth = GrowthRate()
     assert growth.bytes_per_s is None
     growth.add(5, 0.0)

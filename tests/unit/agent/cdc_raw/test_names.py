@@ -21,7 +21,7 @@ def test_orders_by_number_and_not_by_text() -> None:
     assert sorted(n for n in names if n)[0] == SegmentName(id=99, version=8)
 
 
-def test_refuses_what_is_no_segment() -> None:
+def test_rejects_files_that_are_not_segments() -> None:
     for text in (
         "CommitLog-1699.log",
         "CommitLog-7-1699.log.gz",

@@ -123,7 +123,7 @@ def test_a_symbolic_link_to_the_directory_is_followed(
         watcher.stop()
 
 
-def test_without_inotify_it_says_so_once_and_goes_on(
+def test_missing_inotify_is_logged_once_and_polling_continues(
     raw: Path,
     bell: Bell,
     watcher: Watcher,

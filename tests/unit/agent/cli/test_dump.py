@@ -109,7 +109,7 @@ def test_a_header_that_cannot_be_read_leaves_the_others(agent_dir: AgentDir) -> 
     assert values(done.output) == ["good"]
 
 
-def test_what_is_no_segment_or_schema_ends_with_a_sentence(
+def test_dump_rejects_files_that_are_neither_segment_nor_schema(
     agent_dir: AgentDir, tmp_path: Path
 ) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])

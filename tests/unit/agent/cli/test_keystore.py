@@ -55,7 +55,7 @@ def test_the_node_names_its_keystore(agent_dir: AgentDir, version: str) -> None:
     assert found.origin == f"transparent_data_encryption_options in {yaml}"
 
 
-def test_properties_go_before_what_the_node_says(agent_dir: AgentDir) -> None:
+def test_properties_take_precedence_over_the_node(agent_dir: AgentDir) -> None:
     yaml = write_yaml(agent_dir.folder, Path("conf/.keystore"))
     changes = {"cassandra.config": str(yaml), "commit.log.keystore.path": "/etc/keys"}
     found = load_config([agent_dir.configuration(changes)]).keystore

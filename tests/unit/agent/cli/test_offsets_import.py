@@ -25,7 +25,7 @@ def offsets_of_debezium(folder: Path, **entries: str) -> Path:
     return folder
 
 
-def test_the_agent_goes_on_where_the_connector_ended(agent_dir: AgentDir) -> None:
+def test_agent_resumes_at_the_offset_of_the_connector(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(0, b"done")]])
     path = write_segment(agent_dir.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
     write_segment(agent_dir.cdc_raw, 3, [[payload(0, b"later")]])
@@ -65,7 +65,7 @@ def test_the_agent_goes_on_where_the_connector_ended(agent_dir: AgentDir) -> Non
 
 
 @pytest.mark.parametrize("value", ["", ":-1", "CommitLog-7-1.log", "CommitLog-7-1.log:x", "x:1"])
-def test_what_is_no_offset_is_refused(value: str) -> None:
+def test_invalid_offsets_are_rejected(value: str) -> None:
     with pytest.raises(ConfigError, match=r"ks\.t="):
         table_offsets({"ks.t": value})
 

@@ -12,7 +12,7 @@ def deliver(agent_dir: AgentDir) -> None:
         assert process.stop() == 0
 
 
-def test_what_lies_in_cdc_raw_is_read_again(agent_dir: AgentDir) -> None:
+def test_segments_in_cdc_raw_are_read_again(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     content = path.read_bytes()
     deliver(agent_dir)

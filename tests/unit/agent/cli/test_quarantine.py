@@ -90,7 +90,7 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(
         (["discard", "CommitLog-7-9.log", "--yes"], "CommitLog-7-9.log: not in"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
+def test_invalid_quarantine_arguments_are_one_error(
     agent_dir: AgentDir, words: list[str], part: str
 ) -> None:
     outcome = agent("quarantine", *words, "--config", agent_dir.configuration())

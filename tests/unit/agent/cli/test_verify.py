@@ -78,7 +78,7 @@ def test_damage_is_named_and_the_exit_code_tells(agent_dir: AgentDir) -> None:
     assert path.name in report["error"]
 
 
-def test_what_cannot_be_checked_is_no_damage(agent_dir: AgentDir) -> None:
+def test_unverifiable_segment_is_not_damaged(agent_dir: AgentDir) -> None:
     path = write_segment(agent_dir.cdc_raw, 1, SECTIONS)
     data = bytearray(path.read_bytes())
     data[3] = 5

@@ -25,7 +25,7 @@ def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None
         scanner.close()
 
 
-def test_what_rings_is_looked_at_at_once(tmp_path: Path) -> None:
+def test_requested_scan_is_due_at_once(tmp_path: Path) -> None:
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
         scanner.scan(())

@@ -127,7 +127,7 @@ def test_without_stored_progress_a_restart_repeats(harness: PipelineHarness) -> 
     assert harness.collect() == log.ids() * 2
 
 
-def test_a_held_segment_goes_on_when_the_schema_comes(harness: PipelineHarness) -> None:
+def test_blocked_segment_resumes_when_the_schema_arrives(harness: PipelineHarness) -> None:
     log = harness.raw.completed(1, 2)
     log.add(2, table="ks.new")
     log.add(2)
@@ -243,7 +243,7 @@ def test_damage_is_on_record_and_its_segment_kept(harness: PipelineHarness) -> N
     assert reason_of(harness, 1)["ranges"][0]["cause"] == "the payload CRC does not match"
 
 
-def test_damage_is_remembered_over_a_restart_behind_it(harness: PipelineHarness) -> None:
+def test_damage_is_remembered_across_a_later_restart(harness: PipelineHarness) -> None:
     log = harness.raw.segment(1, 2)
     log.add(1, is_damaged=True)
     log.add(2)
@@ -301,7 +301,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_harness: MakeHarnes
     assert harness.collect() == log.ids() + fine.ids()
 
 
-def test_a_refused_event_is_kept_and_the_others_go_on(make_harness: MakeHarness) -> None:
+def test_rejected_event_is_quarantined_and_the_others_continue(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
     log = harness.raw.completed(1, 2, 2)
     harness.settle()

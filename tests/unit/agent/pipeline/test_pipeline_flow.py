@@ -56,7 +56,7 @@ def test_one_read_is_ahead_while_the_sink_works(make_harness: MakeHarness) -> No
     assert len(harness.collect()) == 80
 
 
-def test_a_sink_that_is_away_stops_reading_and_goes_on_by_itself(make_harness: MakeHarness) -> None:
+def test_unavailable_sink_pauses_reading_and_recovers(make_harness: MakeHarness) -> None:
     harness = make_harness(window_max_events=40, batch_max_events=10)
     log = harness.raw.completed(1, *[1] * 100)
     harness.sink.go_away("no broker answers")
@@ -159,14 +159,14 @@ def test_the_first_schema_is_waited_for(harness: PipelineHarness) -> None:
     assert harness.collect() == log.ids()
 
 
-def test_what_is_no_segment_is_left_alone(harness: PipelineHarness) -> None:
+def test_files_that_are_not_segments_are_left_alone(harness: PipelineHarness) -> None:
     (harness.raw.directory / "CommitLog-17.log").write_text("legacy")
     harness.settle()
     assert harness.raw.names() == {"CommitLog-17.log"}
     assert harness.view.refused_files == ("CommitLog-17.log",)
 
 
-def test_a_missing_directory_is_said_and_waited_for(harness: PipelineHarness) -> None:
+def test_missing_directory_is_reported_and_retried(harness: PipelineHarness) -> None:
     away = harness.raw.directory.rename(harness.raw.directory.parent / "away")
     harness.settle()
     assert str(harness.raw.directory) in harness.view.read_error

@@ -118,7 +118,7 @@ def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
     assert "commit.log.keystore.path" in reasons
 
 
-def test_a_restart_goes_on_in_the_middle(place: Place) -> None:
+def test_restart_resumes_inside_a_segment(place: Place) -> None:
     """A reader that is opened behind the first records decrypts from there."""
     harness = place.harness
     place.give_key()

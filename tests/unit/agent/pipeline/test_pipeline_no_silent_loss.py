@@ -82,7 +82,7 @@ SKIPPED = {
 
 
 @pytest.mark.parametrize("reason", LOST)
-def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
+def test_undelivered_events_have_a_warning_a_metric_and_a_condition(
     reason: str, make_harness: MakeHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     produce, code = LOST[reason]

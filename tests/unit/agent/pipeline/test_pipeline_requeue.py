@@ -30,7 +30,7 @@ def test_a_segment_is_read_again_from_its_beginning(harness: PipelineHarness) ->
     assert harness.raw.names() == set()
 
 
-def test_what_is_still_wrong_is_quarantined_again(harness: PipelineHarness) -> None:
+def test_segment_with_remaining_damage_is_quarantined_again(harness: PipelineHarness) -> None:
     log = harness.raw.segment(1, 2)
     log.add(1, is_damaged=True)
     harness.raw.index(log, "1048576\nCOMPLETED")

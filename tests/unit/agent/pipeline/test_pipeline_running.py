@@ -106,7 +106,7 @@ def test_it_waits_when_there_is_nothing_to_do(harness: PipelineHarness) -> None:
     assert harness.pipeline.loop.pause_s == 0.1
 
 
-def test_a_stop_drains_what_was_read(make_harness: MakeHarness) -> None:
+def test_stop_drains_read_events(make_harness: MakeHarness) -> None:
     sink = TellingSink(automatic=False)
     harness = make_harness(sink=sink, window_max_events=40)
     log = harness.raw.completed(1, *[1] * 100)

@@ -133,7 +133,7 @@ def test_misses_do_not_become_a_storm() -> None:
         assert feeder.fetched <= 5
 
 
-def test_who_asks_again_and_again_is_heard_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """A segment that waits for a table asks every second, for ten minutes."""
     caplog.set_level("INFO")
     with started(SteeredFeeder(schema_of("a")), interval_ms=1) as holder:
@@ -143,7 +143,7 @@ def test_who_asks_again_and_again_is_heard_once(caplog: pytest.LogCaptureFixture
     assert caplog.messages.count("reading the schema on demand") == 2
 
 
-def test_a_node_that_is_away_is_waited_for_and_said() -> None:
+def test_unavailable_node_is_retried_and_logged() -> None:
     feeder = SteeredFeeder(UnavailableError("Cassandra at x does not answer."))
     with started(feeder, interval_ms=1) as holder:
         feeder.wait_for_fetches(3)
@@ -206,7 +206,7 @@ def test_closing_ends_the_thread_and_the_feeder() -> None:
     assert feeder.is_closed
 
 
-def test_what_another_node_left_is_not_used(tmp_path: Path) -> None:
+def test_schema_of_another_node_is_ignored(tmp_path: Path) -> None:
     other = KnownSchema(schema_of("b"), NodeIdentity("node-2", "lab"))
     SchemaHistory(tmp_path).save(other)
     with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:

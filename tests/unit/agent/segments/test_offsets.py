@@ -77,6 +77,6 @@ def test_progress_of_another_node_is_refused(stored: dict[str, str]) -> None:
         ("ks.table", "CommitLog-7-1.log:5"),
     ],
 )
-def test_what_is_no_progress_is_refused(key: str, value: str) -> None:
+def test_invalid_offset_entries_are_rejected(key: str, value: str) -> None:
     with pytest.raises(OffsetStoreError, match="neither"):
         offsets_from_entries({"node.id": "host-1", key: value}, "host-1")

@@ -164,7 +164,7 @@ def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
     assert late.next_read == ReadRequest(name(1), 0, limit=None, complete=True)
 
 
-def test_a_held_segment_holds_those_behind_it_and_not_those_before() -> None:
+def test_blocked_segment_blocks_later_segments_only() -> None:
     segments = look(*(at(i, LINKED, COMPLETED) for i in (1, 2, 3)))
     held = segments.changed(name(2), lambda s: replace(s, is_blocked=True))
     assert held.blocked is not None

@@ -57,7 +57,7 @@ def test_nothing_is_read_ahead_while_nobody_takes_it() -> None:
         wait_until(lambda: len(node.asked) == PAGES, "one page more")
 
 
-def test_what_was_not_acknowledged_is_read_again() -> None:
+def test_unacknowledged_rows_are_read_again() -> None:
     node = FakeNode()
     with running(node) as snapshot:
         first = taken(snapshot)
@@ -132,7 +132,7 @@ def test_a_node_that_is_away_is_waited_for() -> None:
         assert len(taken(snapshot).batch) == 1
 
 
-def test_an_unexpected_fault_is_said_and_the_copy_goes_on() -> None:
+def test_unexpected_fault_is_reported_and_the_snapshot_continues() -> None:
     node = FakeNode(errors=[RuntimeError("too few bytes")])
     with running(node) as snapshot:
         wait_until(lambda: "RuntimeError: too few bytes" in snapshot.error, "the trouble")
@@ -153,7 +153,7 @@ def test_never_asks_for_nothing_but_on_request() -> None:
 
 
 @pytest.mark.parametrize("mode", ["initial", "always"])
-def test_what_was_copied_before_a_restart_is_not_copied_again(mode: str) -> None:
+def test_ranges_copied_before_a_restart_are_not_copied_again(mode: str) -> None:
     node = FakeNode()
     done = SnapshotOffsets("n").with_table(TableSnapshot(TABLE_ID, "ks.t", 1, State.COMPLETED))
     with running(node, mode=mode, progress=done) as snapshot:

@@ -96,7 +96,7 @@ def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None
         assert status_harness.component("snapshot").ok
 
 
-def test_a_full_quarantine_says_what_to_do(status_harness: StatusHarness) -> None:
+def test_full_quarantine_names_the_remedy(status_harness: StatusHarness) -> None:
     status_harness.begin()
     status_harness.harness.raw.completed(1).add(1, is_damaged=True)
     (status_harness.harness.quarantine.directory).mkdir(parents=True)

@@ -81,7 +81,7 @@ def test_it_leaves_the_processor_to_delivery(store: SubprocessStore) -> None:
     assert os.getpriority(os.PRIO_PROCESS, store.pid) == min(ours + 10, 19)
 
 
-def test_a_process_that_is_killed_is_said_and_started_again(
+def test_killed_store_process_is_reported_and_restarted(
     store: SubprocessStore, tmp_path: Path
 ) -> None:
     store.names()
@@ -105,7 +105,7 @@ def test_a_fault_of_the_store_ends_its_process_alone(
     assert store.put(segment(tmp_path))
 
 
-def test_one_that_cannot_be_started_is_said(
+def test_failed_start_of_the_store_process_is_reported(
     store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -115,7 +115,7 @@ def test_one_that_cannot_be_started_is_said(
     assert store.names() == []
 
 
-def test_one_that_ends_before_it_has_the_store_is_said(
+def test_store_process_that_exits_early_is_reported(
     store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "ends-at-once"
@@ -128,7 +128,7 @@ def test_one_that_ends_before_it_has_the_store_is_said(
     assert store.names() == []
 
 
-def test_where_no_socket_can_be_had_is_said(
+def test_missing_socket_is_reported(
     store: SubprocessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_more() -> None:
@@ -153,7 +153,7 @@ def test_signals_to_the_whole_group_are_left_to_the_agent(
     assert store.pid == first
 
 
-def test_a_stop_gives_up_what_hangs_and_what_comes_after(
+def test_stop_abandons_hanging_and_later_calls(
     store: SubprocessStore, folder: Path, tmp_path: Path
 ) -> None:
     raised = list[BaseException]()

@@ -130,7 +130,7 @@ def test_an_election_ends_the_cursor_and_loses_nothing(
         assert ids(events) + ids(read_on(cursor)[0]) == [1, 2]
 
 
-def test_a_lost_history_is_said(client: Client, replica_set: MongoReplicaSet) -> None:
+def test_lost_history_is_reported(client: Client, replica_set: MongoReplicaSet) -> None:
     with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
         client.shop.a.insert_one({"_id": 1})
         events, _ = read_on(cursor)
@@ -146,7 +146,7 @@ def test_a_lost_history_is_said(client: Client, replica_set: MongoReplicaSet) ->
     assert failed.value.failure is Failure.HISTORY_LOST
 
 
-def test_behind_an_invalidation_a_new_stream_begins(client: Client) -> None:
+def test_new_stream_starts_after_an_invalidation(client: Client) -> None:
     scope = Scope("shop", "a")
     with StreamCursor.open(client, scope, SHOP, Opening(), OPTIONS) as cursor:
         client.shop.a.insert_one({"_id": 1})

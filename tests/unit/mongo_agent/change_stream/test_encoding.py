@@ -127,7 +127,7 @@ def test_time_in_which_the_registry_is_away_does_not_count() -> None:
     assert place.registry.now_s >= back_at_s + HOLD_S - 2 * HANGING_S
 
 
-def test_a_schema_that_nobody_answers_for_does_not_renew_the_hold_of_others() -> None:
+def test_unanswered_schema_does_not_renew_the_block_of_others() -> None:
     """A registry that has too many questions, or fails at one subject."""
     place = Place(refuses)
 
@@ -145,7 +145,7 @@ def test_a_schema_that_nobody_answers_for_does_not_renew_the_hold_of_others() ->
     assert place.ids.get(unanswered) is not None
 
 
-def test_nobody_is_asked_behind_a_question_that_is_not_answered() -> None:
+def test_no_request_follows_an_unanswered_one() -> None:
     place = Place(refuses, hold_max_s=0.0)
     schemas = place.schemas("abc")
     assert place.registration.wait(schemas, place.closed)

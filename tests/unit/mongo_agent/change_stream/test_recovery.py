@@ -34,7 +34,7 @@ def test_a_lost_server_is_waited_for(failure: Failure) -> None:
     assert "16 attempts" in str(step.final_error(16))
 
 
-def test_behind_an_invalidation_it_goes_on_at_once() -> None:
+def test_stream_resumes_at_once_after_an_invalidation() -> None:
     step = of(None)
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause) == (BEHIND, False)
@@ -49,7 +49,7 @@ def test_behind_an_invalidation_it_goes_on_at_once() -> None:
         (Failure.INVALID_TOKEN, HistoryLostError, "`skip`"),
     ],
 )
-def test_what_only_the_operator_can_mend_ends_the_agent(
+def test_errors_for_the_operator_end_the_agent(
     failure: Failure, error: type[Exception], remedy: str
 ) -> None:
     step = of(failure)
@@ -91,7 +91,9 @@ def test_filters_that_leave_out_the_event_of_the_token_open_by_time_once() -> No
         (RecoveryPolicy(history_lost="skip"), False),
     ],
 )
-def test_lost_history_is_told_where_it_is_allowed(rules: RecoveryPolicy, is_copied: bool) -> None:
+def test_lost_history_is_reported_where_it_is_allowed(
+    rules: RecoveryPolicy, is_copied: bool
+) -> None:
     step = of(Failure.HISTORY_LOST, rules=rules)
     assert isinstance(step, Reopen)
     assert step.opening == Opening()

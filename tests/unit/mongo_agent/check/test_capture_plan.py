@@ -80,7 +80,7 @@ def test_the_pattern_that_decides_is_named(
 @pytest.mark.parametrize(
     "kind", [CollectionKind.VIEW, CollectionKind.TIME_SERIES, CollectionKind.SYSTEM]
 )
-def test_what_has_no_events_is_not_captured(tmp_path: Path, kind: CollectionKind) -> None:
+def test_collections_without_events_are_not_captured(tmp_path: Path, kind: CollectionKind) -> None:
     found = plan_of(CollectionInfo("shop", "v", kind), load(tmp_path))
     assert not found.is_captured
     assert not found.is_in_snapshot
@@ -101,7 +101,7 @@ LISTS = st.one_of(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(lists=LISTS, database=NAMES, name=NAMES)
-def test_the_plan_says_what_the_agent_does(
+def test_plan_matches_the_agent(
     tmp_path: Path, lists: Namespaces, database: str, name: str
 ) -> None:
     def text(patterns: tuple[str, ...]) -> str:

@@ -33,7 +33,7 @@ def test_a_present_release_has_everything(tmp_path: Path) -> None:
         ((4, 4, 0), {}, Level.WARNING, "does not support reads at a cluster time"),
     ],
 )
-def test_what_an_older_release_lacks(
+def test_check_reports_features_missing_in_older_releases(
     tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
 ) -> None:
     assert part in texts(check_features(load(tmp_path, changes), version), level)

@@ -38,7 +38,7 @@ def test_how_far_the_oplog_reaches(
     assert level is None or part in texts(found, level)
 
 
-def test_durations_as_people_say_them() -> None:
+def test_durations_are_readable() -> None:
     assert [duration_text(s) for s in (0, 59, 60, 3_720, 93_780)] == [
         "0 s",
         "59 s",

@@ -98,7 +98,7 @@ def test_a_mongos_has_no_oplog() -> None:
 
 
 @pytest.mark.parametrize("scope", [Scope(), Scope("shop"), Scope("shop", "orders")])
-def test_what_the_commands_grant_is_all_that_was_missing(scope: Scope) -> None:
+def test_suggested_commands_grant_all_missing_privileges(scope: Scope) -> None:
     wanted = list(required_privileges([scope], version=(8, 0, 0), is_sharded=False, is_shard=True))
     commands = grant_commands(missing_privileges(wanted, []), "cdc", "users")
     text = commands.partition("createRole(")[2]

@@ -114,7 +114,7 @@ def test_the_last_record_of_a_document_counts() -> None:
     ]
 
 
-def test_what_is_missing_and_what_is_only_in_the_topic() -> None:
+def test_compare_finds_documents_missing_on_either_side() -> None:
     records = topic(
         (b"1", DocumentState("a", b"x")),
         (b"2", DocumentState("a", ABSENT)),
@@ -127,7 +127,7 @@ def test_what_is_missing_and_what_is_only_in_the_topic() -> None:
     assert many.messages() == ["a: 10 documents are not in the topic: A, B, C, D, E, …"]
 
 
-def test_what_was_changed_while_it_was_read_is_only_counted() -> None:
+def test_documents_changed_during_compare_are_only_counted() -> None:
     late = ClusterTime(100, 2)
     records = topic(
         (b"1", DocumentState("a", b"old", SINCE)),

@@ -130,7 +130,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ),
     ],
 )
-def test_one_sentence_names_the_property_and_what_to_do(
+def test_error_names_the_property_and_the_remedy(
     tmp_path: Path, settings: Settings, part: str
 ) -> None:
     (problem,) = problems(tmp_path, settings)
@@ -244,8 +244,6 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
         ({"incremental.snapshot.watermarking.strategy": "insert_delete"}, "never writes"),
     ],
 )
-def test_what_may_be_meant_otherwise_is_a_warning(
-    tmp_path: Path, settings: Settings, part: str
-) -> None:
+def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part: str) -> None:
     (warning,) = load(tmp_path, settings).warnings
     assert part in warning

@@ -24,7 +24,9 @@ REGISTRY: Settings = {"value.converter.schema.registry.url": "http://h:1"}
         ({"value.converter": "Avro", **REGISTRY}, "avro"),
     ],
 )
-def test_what_values_are(tmp_path: Path, settings: Settings, encoding: str) -> None:
+def test_converter_selects_the_value_encoding(
+    tmp_path: Path, settings: Settings, encoding: str
+) -> None:
     properties = load(tmp_path, settings).properties
     assert properties.value_encoding == encoding
     assert properties.key_encoding == "json"
@@ -48,7 +50,7 @@ def test_names_of_schemas(tmp_path: Path, settings: Settings, names: str) -> Non
     assert load(tmp_path, settings).properties.schema_names == names
 
 
-def test_settings_that_change_nothing_are_told(tmp_path: Path) -> None:
+def test_settings_without_effect_are_reported(tmp_path: Path) -> None:
     names = ("schemas.cache.size", "decimal.format", "replace.null.with.default")
     values = ("10", "NUMERIC", "false")
     settings = {f"value.converter.{name}": value for name, value in zip(names, values, strict=True)}

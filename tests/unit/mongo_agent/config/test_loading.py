@@ -94,7 +94,7 @@ def test_hosts_become_seeds_and_the_name_of_the_set(tmp_path: Path) -> None:
     assert options["connectTimeoutMS"] == 10_000
 
 
-def test_a_connection_string_keeps_what_no_property_says(tmp_path: Path) -> None:
+def test_connection_string_keeps_options_without_property(tmp_path: Path) -> None:
     uri = "mongodb://u:p@h/?replicaSet=rs0&connectTimeoutMS=1"
     config = load(
         tmp_path,
@@ -112,7 +112,7 @@ def test_a_connection_string_keeps_what_no_property_says(tmp_path: Path) -> None
     assert config.client.address == "h"
 
 
-def test_an_address_behind_a_proxy_is_the_only_one(tmp_path: Path) -> None:
+def test_proxied_address_is_the_only_one(tmp_path: Path) -> None:
     options = load(tmp_path, {"mongodb.members.auto.discover": "false"}).client.options
     assert options["directConnection"] is True
 
@@ -209,7 +209,7 @@ def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
         ({"snapshot.mode": "always", "history.lost.policy": "skip"}, "skip"),
     ],
 )
-def test_what_a_lost_position_leads_to(
+def test_snapshot_mode_selects_the_history_lost_policy(
     tmp_path: Path, settings: dict[str, str], policy: str
 ) -> None:
     assert load(tmp_path, settings).history_lost_policy == policy

@@ -56,7 +56,7 @@ def test_types_that_drivers_do_not_write_any_more() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_bytes_that_are_no_document_are_said(noise: bytes) -> None:
+def test_malformed_documents_are_reported(noise: bytes) -> None:
     try:
         found = id_document(noise)
     except ValueError:
@@ -64,6 +64,6 @@ def test_bytes_that_are_no_document_are_said(noise: bytes) -> None:
     assert found[4:-1] in noise
 
 
-def test_a_document_without_id_is_said() -> None:
+def test_document_without_id_is_reported() -> None:
     with pytest.raises(ValueError, match="no _id"):
         id_document(bson.encode({"a": 1}))

@@ -16,7 +16,7 @@ from tests.support.mongo_encodings import AT_NS, LAYOUTS, LSID, TOPICS, encoder,
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(max_examples=60, deadline=None)
 @given(given=events(), source=st.sampled_from(["v1", "v2"]))
-def test_avro_means_what_the_json_says(layout: str, given: list[bytes], source: str) -> None:
+def test_avro_values_equal_the_json_values(layout: str, given: list[bytes], source: str) -> None:
     choices: dict[str, Any] = {**TOPICS}
     if layout == "debezium-1.x":
         choices["source_version"] = source
@@ -67,7 +67,7 @@ def test_json_with_a_schema_has_the_same_payload(layout: str, given: list[bytes]
             assert value.endswith(b',"payload":' + value_2 + b"}")
 
 
-def test_what_is_no_text_is_replaced_as_in_json() -> None:
+def test_invalid_text_is_replaced_as_in_json() -> None:
     raw = event("insert", fullDocument={"_id": 7, "n": "XYZ"}, lsid=LSID, txnNumber=Int64(1))
     broken = raw.replace(b"XYZ", b"\xff\xfeZ")
     ids = Ids()

@@ -120,7 +120,7 @@ def test_the_bytes_are_those_of_the_driver_for_java() -> None:
 
 
 @pytest.mark.servers
-def test_types_that_nobody_writes_any_more() -> None:
+def test_deprecated_types_are_encoded() -> None:
     """pymongo reads them as other types, so here are their bytes."""
     text = struct.pack("<i", 7) + "größ".encode() + b"\0"
     members = (

@@ -79,7 +79,7 @@ def test_however_an_event_is_split_it_is_the_same(document: Json, sizes: list[in
     assert one == other
 
 
-def test_what_is_not_one_event_is_refused() -> None:
+def test_mismatched_fragments_are_rejected() -> None:
     first, second = parts_of(event("insert"), [3])
     with pytest.raises(ValueError, match="found fragment 2 of 2; expected fragment 1 of 1"):
         join([second])

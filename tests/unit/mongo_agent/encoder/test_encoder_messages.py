@@ -197,7 +197,7 @@ def test_other_inputs_are_refused() -> None:
         )
 
 
-def test_what_gives_no_message() -> None:
+def test_events_without_message_are_skipped_or_reported() -> None:
     drop = encoded({"operationType": "drop", "ns": {"db": "shop", "coll": "cust"}})
     batch = encoder().encode([b"\x05\0\0\0\1", drop, event("insert"), event("delete")[:-1]])
     assert batch.skipped == {"drop": 1}

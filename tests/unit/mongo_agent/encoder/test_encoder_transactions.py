@@ -72,7 +72,7 @@ def part(transaction: int, total: int, of_collection: int) -> Json:
     }
 
 
-def test_a_transaction_is_told_of_from_its_begin_to_its_end() -> None:
+def test_transaction_has_begin_and_end_messages() -> None:
     batch = encoder().encode(
         [
             in_transaction(1, "a", 4),
@@ -111,7 +111,7 @@ def test_names_of_collections_have_the_replica_set_in_front_in_the_old_layout() 
     assert end["data_collections"] == [{"data_collection": "rs0.shop.a", "event_count": 1}]
 
 
-def test_without_a_topic_nothing_is_told() -> None:
+def test_no_transaction_messages_without_a_topic() -> None:
     silent = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
     state = encoder().encode([in_transaction(1, "a")]).transaction_after(1)
     batch = silent.encode([in_transaction(1, "a"), in_transaction(None, "a")], transaction=state)
@@ -119,7 +119,7 @@ def test_without_a_topic_nothing_is_told() -> None:
     assert batch.transaction_after(1) is None
 
 
-def test_numbers_go_on_behind_a_restart() -> None:
+def test_numbering_continues_after_a_restart() -> None:
     events = [in_transaction(1, "a"), in_transaction(1, "b"), in_transaction(1, "a")]
     first = encoder().encode(events)
     stored = first.transaction_after(2)

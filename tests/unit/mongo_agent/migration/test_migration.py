@@ -91,7 +91,7 @@ def test_the_token_of_a_heartbeat_has_the_time() -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"resume_token": token_2x(Binary(b"abc"))}])
-def test_without_a_token_that_says_something_the_time_is_taken(values: dict[str, str]) -> None:
+def test_unusable_token_falls_back_to_the_time(values: dict[str, str]) -> None:
     taken = imported_position([offset(sec=9, ord=2, **values)], "shop", "rs0")
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
     assert "Events of this time are repeated" in taken.messages[0]
@@ -110,7 +110,7 @@ def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
     assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.messages[0]
 
 
-def test_what_is_not_taken_over_is_said() -> None:
+def test_state_that_is_not_migrated_is_reported() -> None:
     values = {
         "transaction_id": "7:1",
         "incremental_snapshot_collections": "[]",
@@ -132,6 +132,8 @@ def test_what_is_not_taken_over_is_said() -> None:
         ([offset(resume_token="AA==")], "The resume token of shop-connector cannot be read"),
     ],
 )
-def test_what_cannot_be_taken_is_refused(offsets: list[ConnectOffset], words: str) -> None:
+def test_state_that_cannot_be_migrated_is_rejected(
+    offsets: list[ConnectOffset], words: str
+) -> None:
     with pytest.raises(ConfigError, match=words):
         imported_position(offsets, "shop", "rs0")

@@ -49,7 +49,7 @@ def test_offsets_of_something_else_are_refused() -> None:
         stored_position({"CommitLog-7-1.log": "5"}, "rs0")
 
 
-def test_it_is_opened_behind_its_token() -> None:
+def test_stream_opens_after_its_token() -> None:
     assert opening(None, "f1") == Opening()
     assert opening(AT, "f1") == Opening(start_after=EVENT)
 
@@ -81,7 +81,9 @@ def test_a_token_of_no_event_passes_every_filter() -> None:
         (Opening(), Failure.INVALID_TOKEN, None),
     ],
 )
-def test_what_a_failure_leads_to(last: Opening, failure: Failure, again: Opening | None) -> None:
+def test_reopening_depends_on_the_failure(
+    last: Opening, failure: Failure, again: Opening | None
+) -> None:
     assert reopening(last, AT, failure) == again
 
 

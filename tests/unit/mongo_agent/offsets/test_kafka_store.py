@@ -73,7 +73,7 @@ def test_streams_that_are_read_no_more_stay_away() -> None:
         (Deployment("shard1", "shard1", (7, 0, 0), is_shard=True), "p.shard1"),
     ],
 )
-def test_agents_beside_shards_have_positions_of_their_own(
+def test_agents_of_shards_have_separate_positions(
     tmp_path: Path, deployment: Deployment, name: str
 ) -> None:
     properties = {

@@ -29,16 +29,16 @@ def read(token: int, *events: int) -> StreamBatch:
     return replace(blank, events=raw, first_time=at(events[0]), last_time=at(events[-1]))
 
 
-def test_behind_a_token_that_no_event_has() -> None:
+def test_snapshot_point_follows_a_token_without_event() -> None:
     assert exact_point(StreamWatermark(at(3), at(9)), None) == at(8)
 
 
-def test_not_behind_an_event_that_may_have_others_of_its_time() -> None:
+def test_no_snapshot_point_after_an_event_with_possible_siblings() -> None:
     assert exact_point(StreamWatermark(at(3), at(3)), None) is None
     assert exact_point(StreamWatermark(at(3), at(3)), read(3, 3)) is None
 
 
-def test_behind_an_event_that_nothing_followed() -> None:
+def test_snapshot_point_follows_the_last_event() -> None:
     """An entry of the oplog is never told in part with nothing behind it; but of several shards
     another one may have an event of the same time."""
     placed = StreamWatermark(at(0), at(0)).after(read(3, 3))
@@ -49,7 +49,7 @@ def test_behind_an_event_that_nothing_followed() -> None:
     assert exact_point(merged, None) is None
 
 
-def test_in_front_of_a_later_event() -> None:
+def test_snapshot_point_precedes_a_later_event() -> None:
     assert exact_point(StreamWatermark(at(3), at(3)), read(7, 5, 7)) == at(4)
 
 

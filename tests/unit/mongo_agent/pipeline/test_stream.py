@@ -67,7 +67,7 @@ def snapshotter() -> Iterator[Snapshotter]:
     client.close()
 
 
-def test_a_signal_is_in_the_position_behind_its_event(
+def test_position_after_its_event_contains_the_signal(
     snapshotter: Snapshotter, tmp_path: Path
 ) -> None:
     """Else a kill behind the event and in front of the next one would lose it. In front of it, it

@@ -83,7 +83,7 @@ def test_the_members_are_found_by_an_arbiter(tmp_path: Path, mixed: MongoReplica
 
 
 @pytest.mark.parametrize("number", [1, 3], ids=["secondary", "hidden"])
-def test_an_agent_beside_a_secondary_reads_from_it_alone(
+def test_agent_of_a_secondary_reads_from_it_alone(
     tmp_path: Path, mixed: MongoReplicaSet, number: int
 ) -> None:
     """A direct connection, as that of a sidecar in the pod of one member."""
@@ -114,7 +114,7 @@ def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
             agent.wait_until_streaming()
 
 
-def test_a_standalone_says_how_it_becomes_a_replica_set(tmp_path: Path) -> None:
+def test_standalone_error_explains_how_to_make_a_replica_set(tmp_path: Path) -> None:
     with MongoReplicaSet(is_standalone=True) as standalone:
         for string in (standalone.connection_string, alone(standalone.members[0])):
             sentence = sentence_of_start(tmp_path, string)
@@ -170,7 +170,7 @@ def test_a_release_that_lacks_what_is_asked_for_is_refused(
         assert part in sentence_of_start(tmp_path, replica_set.connection_string, **properties)
 
 
-def test_what_keeps_the_identity_from_being_read_is_not_taken_for_another_cluster() -> None:
+def test_unreadable_cluster_identity_is_retried() -> None:
     """A router without its config servers does not know which cluster it is of: waited for."""
     with (
         MongoShardedCluster() as cluster,

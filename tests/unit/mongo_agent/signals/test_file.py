@@ -92,9 +92,7 @@ def test_what_was_not_answered_is_taken_by_the_next_agent(tmp_path: Path) -> Non
     assert agent.asked == ["a"]
 
 
-def test_a_directory_that_cannot_be_written_is_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unwritable_directory_is_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, agent = tmp_path / "signals.txt", Agent()
     path.mkdir()
     with watched(path, agent):

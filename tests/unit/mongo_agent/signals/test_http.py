@@ -66,7 +66,7 @@ def test_bodies_that_are_no_signal(
     assert agent.progress == SnapshotProgress()
 
 
-def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent) -> None:
+def test_agent_without_answer_is_reported(pages: FlaskClient, agent: Agent) -> None:
     agent.is_silent = True
     reply = pages.post("/signals", json=EXECUTE)
     assert reply.status_code == 503
@@ -81,6 +81,6 @@ def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:
     assert client.snapshots()[""]["is_paused"] is True
 
 
-def test_nobody_there_is_one_sentence() -> None:
+def test_client_reports_a_missing_agent() -> None:
     with pytest.raises(UnavailableError, match=r"No agent answers at http://127\.0\.0\.1:1:"):
         SignalClient.at("0.0.0.0", 1).snapshots()

@@ -176,7 +176,7 @@ progresses = st.builds(
 
 
 @given(progresses)
-def test_what_is_stored_comes_back(progress: SnapshotProgress) -> None:
+def test_progress_round_trips(progress: SnapshotProgress) -> None:
     assert SnapshotProgress.from_json(progress.to_json()) == progress
 
 
@@ -196,7 +196,7 @@ def test_progress_of_another_form_is_refused(text: str, said: str) -> None:
         SnapshotProgress.from_json(text)
 
 
-def test_what_is_done_is_kept_in_bounds() -> None:
+def test_finished_snapshots_are_bounded() -> None:
     progress = SnapshotProgress()
     for _ in range(3):
         selected = [SelectedCollection("shop", f"v{each}", skipped="a view") for each in range(150)]

@@ -44,7 +44,7 @@ def test_no_data_copies_nothing_and_never_makes_up_for_it() -> None:
 
 
 @pytest.mark.parametrize("mode", COPYING)
-def test_a_copy_that_was_interrupted_goes_on(mode: SnapshotMode) -> None:
+def test_interrupted_snapshot_resumes(mode: SnapshotMode) -> None:
     assert progress_at_start(begun(), mode, ALL) == begun()
 
 

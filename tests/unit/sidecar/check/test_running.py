@@ -69,7 +69,7 @@ def test_servers_are_asked_at_the_same_time_and_each_finding_comes_at_once() -> 
     assert found[3:] == ["last"]
 
 
-def test_what_is_waited_for_is_said_at_once() -> None:
+def test_check_reports_pending_answers_at_once() -> None:
     said: list[Waiting] = []
     released = threading.Event()
 

@@ -41,7 +41,7 @@ def silent_servers(agent_dir: AgentDir) -> Iterator[Path]:
         )
 
 
-def test_a_pipe_gets_each_finding_at_once_and_stderr_what_is_waited_for(tmp_path: Path) -> None:
+def test_pipe_receives_findings_at_once_and_stderr_the_pending_ones(tmp_path: Path) -> None:
     """The first lines can be read while the servers have not answered."""
     with silent_servers(AgentDir(tmp_path)) as path:
         command = [str(AGENT), "check", "--config", str(path)]

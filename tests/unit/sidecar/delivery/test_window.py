@@ -206,7 +206,7 @@ def test_empty_batches_take_no_memory_while_events_wait() -> None:
     assert window.progress() == [Progress("a", 99_990)]
 
 
-def test_a_following_window_goes_on_with_the_numbers() -> None:
+def test_next_window_continues_the_numbering() -> None:
     window: Window[str, int] = Window(100, 1000, first_number=50)
     assert window.add("a", ListBatch(0, (2,))).first == 50
     window.acknowledge([one(3), range(50, 52)])

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_can_be_read_refuses_nothing(tmp_path: Path) -> None:
+def test_readable_file_has_no_access_denial(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.touch()
     assert access_denial(file) is None

@@ -78,7 +78,7 @@ def _descriptors() -> int:
 
 
 @pytest.mark.parametrize("misuse", [_silent, _half_header, _slow_body, _unread_answers])
-def test_probes_are_answered_beside_clients_that_hold_connections(
+def test_probes_are_answered_while_clients_hold_connections(
     misuse: Callable[[socket.socket], None],
 ) -> None:
     with _running() as server, ExitStack() as clients:

@@ -132,7 +132,7 @@ def test_one_request_by_post_without_a_type_of_its_body(client: FlaskClient) -> 
         ("/jolokia/dance", 400, "IllegalArgumentException"),
     ],
 )
-def test_what_cannot_be_answered_says_so_inside(
+def test_unanswerable_jolokia_requests_return_an_error_inside(
     client: FlaskClient, path: str, status: int, error: str
 ) -> None:
     found = get(client, path)

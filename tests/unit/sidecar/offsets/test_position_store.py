@@ -33,7 +33,7 @@ def properties(directory: Path, *assignments: str) -> SidecarProperties:
 
 
 @given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.text())))
-def test_positions_come_back(positions: dict[str, dict[str, str]]) -> None:
+def test_positions_round_trip(positions: dict[str, dict[str, str]]) -> None:
     assert read_positions(position_bytes(positions)) == positions
 
 
@@ -65,7 +65,7 @@ def test_the_store_of_a_sink_gives_what_the_sink_has_and_saves_nothing() -> None
     assert store.load().values == {"position": "7"}
 
 
-def test_a_file_beside_any_sink(tmp_path: Path) -> None:
+def test_file_store_works_with_any_sink(tmp_path: Path) -> None:
     sink, store = create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", None)
     assert isinstance(sink, StdoutSink)
     assert isinstance(store, PropertiesStore)

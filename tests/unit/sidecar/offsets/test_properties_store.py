@@ -38,7 +38,7 @@ def test_nothing_stored_is_no_progress(store: PropertiesStore) -> None:
     assert (stored.values, stored.recovered_from_previous) == ({}, None)
 
 
-def test_what_is_saved_is_loaded(twice_saved: PropertiesStore) -> None:
+def test_saved_properties_are_loaded(twice_saved: PropertiesStore) -> None:
     stored = reopened(twice_saved).load()
     assert (stored.values, stored.recovered_from_previous) == (SECOND, None)
     assert decode(twice_saved.previous_path.read_bytes()) == FIRST
@@ -51,7 +51,7 @@ def test_people_can_read_it(store: PropertiesStore) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text()))
-def test_any_text_comes_back(values: dict[str, str]) -> None:
+def test_any_text_round_trips(values: dict[str, str]) -> None:
     text = encode(values)
     assert decode(text) == values
     assert javaproperties.loads(text.decode("ascii")) == values
@@ -94,7 +94,7 @@ def test_a_file_that_is_gone_leads_to_the_previous_copy(twice_saved: PropertiesS
     assert "it is missing" in (stored.recovered_from_previous or "")
 
 
-def test_both_bad_says_what_to_do(twice_saved: PropertiesStore) -> None:
+def test_two_bad_files_name_the_remedy(twice_saved: PropertiesStore) -> None:
     twice_saved.path.write_bytes(b"")
     twice_saved.previous_path.write_bytes(b"#sha256=0\nx=1\n")
     with pytest.raises(OffsetStoreError) as caught:

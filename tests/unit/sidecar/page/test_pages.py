@@ -111,7 +111,7 @@ def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
     assert client.post("/").status_code == client.post("/page.json").status_code == 405
 
 
-def test_it_is_told_all_that_it_shows(client: FlaskClient) -> None:
+def test_page_json_has_every_value_that_the_script_shows(client: FlaskClient) -> None:
     told = client.get("/page.json").json
     assert set(re.findall(r"\bvalues\.(\w+)", script())) <= set(told or {})
     assert (told or {})["service_name"] == "agent"
@@ -126,7 +126,7 @@ def test_its_script_shows_it(summary: Summary) -> None:
     javascript(DOM).eval(f"show({told}); show({told});")
 
 
-def test_the_last_warnings_and_errors_are_told() -> None:
+def test_page_lists_the_last_warnings_and_errors() -> None:
     logger = logging.getLogger("test.page")
     with RecentWarnings(limit=2) as trouble:
         for number in range(3):
@@ -157,7 +157,7 @@ CONTEXT = javascript()
 
 
 @given(st.floats(0, 1e15))
-def test_script_and_sentences_say_sizes_and_durations_alike(value: float) -> None:
+def test_script_and_messages_format_sizes_and_durations_alike(value: float) -> None:
     figure = re.compile(r"[\d.]+")
 
     def as_number(text: str) -> tuple[float, str]:

@@ -82,7 +82,7 @@ def test_a_secret_is_known_by_its_look(value: str, shown: str) -> None:
     assert "hidden" not in shown_value("some.setting", value)
 
 
-def test_a_secret_beside_a_reference_is_not_shown(tmp_path: Path) -> None:
+def test_secret_next_to_a_reference_is_hidden(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(
         "topic.prefix=shop\npassword=hidden${env:TAIL}\n"
@@ -147,7 +147,7 @@ def text(tmp_path: Path) -> str:
         "bad key MIIEvQIBADANBgkqhkiG",
     ],
 )
-def test_secrets_are_taken_out_of_what_others_say(text: str, tmp_path: Path, said: str) -> None:
+def test_secrets_are_removed_from_foreign_messages(text: str, tmp_path: Path, said: str) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(text, encoding="utf-8")
     hidden = hiding(load(ShopProperties, [path]))(said)

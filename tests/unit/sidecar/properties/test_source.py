@@ -53,7 +53,7 @@ def test_a_bad_escape_names_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("escape", [b"\\ud800", b"\\udfff"])
-def test_what_no_text_holds_is_refused(tmp_path: Path, escape: bytes) -> None:
+def test_unpaired_surrogate_escapes_are_rejected(tmp_path: Path, escape: bytes) -> None:
     with pytest.raises(
         ConfigError, match=r"cdc\.properties:2: \\u[0-9A-F]{4} is not a character\.$"
     ):

@@ -87,7 +87,7 @@ def test_both_engines_find_the_same_groups(expression: str, text: str) -> None:
         "((a?){20}){20}b",
     ],
 )
-def test_what_takes_pythons_engine_for_ever_ends(expression: str) -> None:
+def test_patterns_that_backtrack_forever_in_python_terminate(expression: str) -> None:
     """The test's own time-out would end it."""
     found = compile_bounded(expression, re.IGNORECASE)
     assert found.program is not None
@@ -109,7 +109,7 @@ def test_what_takes_pythons_engine_for_ever_ends(expression: str) -> None:
         ("(" * 30_000 + ")" * 30_000, "Simplify"),
     ],
 )
-def test_what_cannot_be_bounded_is_refused_with_a_reason(expression: str, part: str) -> None:
+def test_unbounded_patterns_are_rejected_with_a_reason(expression: str, part: str) -> None:
     with pytest.raises(ExpressionError, match=part):
         compile_bounded(expression)
 

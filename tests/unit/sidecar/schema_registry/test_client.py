@@ -128,7 +128,7 @@ def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> No
         closing.join()
 
 
-def test_what_is_no_registry_is_away(registry: FakeRegistry) -> None:
+def test_answer_without_schema_id_counts_as_unavailable(registry: FakeRegistry) -> None:
     registry.mood = lambda method, subject: (200, {"hello": "world"})
     with pytest.raises(UnavailableError, match="returns no 32-bit id"):
         client(registry).schema_id("s", SCHEMA)
@@ -156,7 +156,9 @@ def test_the_next_address_is_asked(registry: FakeRegistry) -> None:
         ),
     ],
 )
-def test_who_we_are_is_said(registry: FakeRegistry, settings: dict[str, str], header: str) -> None:
+def test_client_sends_its_credentials(
+    registry: FakeRegistry, settings: dict[str, str], header: str
+) -> None:
     client(registry, **settings).schema_id("s", SCHEMA)
     assert registry.requests[0][2]["authorization"] == header
 

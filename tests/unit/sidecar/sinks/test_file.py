@@ -56,7 +56,7 @@ def test_nothing_is_acknowledged_before_it_is_synced(
     assert len(synced) == 1
 
 
-def test_close_acknowledges_the_rest_and_open_goes_on(path: Path) -> None:
+def test_close_acknowledges_the_rest_and_open_appends(path: Path) -> None:
     sink = FileSink(path)
     for first in (0, 2):
         sink.open()

@@ -48,7 +48,7 @@ def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
         ),
     ],
 )
-def test_what_a_sink_needs_is_checked_with_the_properties(
+def test_required_sink_properties_are_checked_with_the_others(
     assignments: list[str], problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=problem):

@@ -98,7 +98,7 @@ def test_the_end_names_what_still_exists_the_worst_last(
     assert log.fields()["event"] == "the agent stops and a condition still exists"
 
 
-def test_the_watch_logs_and_goes_on_after_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+def test_watch_logs_a_fault_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     answers: list[Status | Exception] = [RuntimeError("once"), status_of((AWAY,))]
 
     def ask() -> Status:

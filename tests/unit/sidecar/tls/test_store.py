@@ -61,7 +61,7 @@ def test_a_trusted_certificate_is_the_same_in_every_form(
         assert read_store(path, PASSWORD) == wanted
 
 
-def test_what_cannot_be_read_is_said(tmp_path: Path, authority: Authority) -> None:
+def test_unreadable_stores_are_reported(tmp_path: Path, authority: Authority) -> None:
     store = authority.signed().pkcs12(tmp_path / "key.p12", PASSWORD)
     for path in (store, converted(store, "JKS")):
         with pytest.raises(UnreadableStoreError, match="password is wrong"):

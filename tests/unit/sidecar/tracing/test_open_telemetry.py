@@ -97,7 +97,7 @@ def test_a_batch_without_events_is_no_span(harness: TracingHarness) -> None:
     assert harness.ended() == []
 
 
-def test_what_is_sent_again_is_another_span(harness: TracingHarness) -> None:
+def test_retried_delivery_gets_its_own_span(harness: TracingHarness) -> None:
     harness.add(0, 2)
     harness.delivery.close(0)
     harness.delivery.forget()
@@ -106,7 +106,7 @@ def test_what_is_sent_again_is_another_span(harness: TracingHarness) -> None:
     assert span.status.description == "the batch is read and sent again"
 
 
-def test_a_stop_ends_what_is_open(harness: TracingHarness) -> None:
+def test_stop_ends_open_spans(harness: TracingHarness) -> None:
     harness.add(0, 1)
     harness.tracing.close(1)
     assert harness.ended() == ["segment"]

@@ -63,13 +63,11 @@ def test_batches_are_as_they_were_when_it_was_the_clock() -> None:
     ("error", "words"),
     [(INVALID, "this machine (message.timestamp.after.max.ms)"), (LARGE, "max.message.bytes.")],
 )
-def test_a_batch_that_is_refused_is_told_with_what_may_be_the_cause(
-    error: KafkaError, words: str
-) -> None:
+def test_refused_batch_is_reported_with_its_likely_cause(error: KafkaError, words: str) -> None:
     assert words in str(batches_of(1600).shrink(SENT, error))
 
 
-def test_only_what_is_too_large_is_told_with_its_size() -> None:
+def test_only_oversized_events_are_reported_with_their_size() -> None:
     sizes = batches_of(1)
     assert "its 300 bytes" in sizes.reason_alone(SENT, LARGE)
     assert "bytes" not in sizes.reason_alone(SENT, INVALID)

@@ -74,9 +74,7 @@ def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock:
     )
 
 
-def test_silence_while_events_wait_is_asked_about_and_then_said(
-    liveness: BrokerLiveness, clock: Clock
-) -> None:
+def test_silent_broker_is_probed_and_then_reported(liveness: BrokerLiveness, clock: Clock) -> None:
     liveness.events_sent()
     clock.now_s += 2
     assert not liveness.is_probe_due()
@@ -115,7 +113,7 @@ def test_events_that_were_taken_back_leave_no_silence(
     assert (liveness.is_probe_due(), liveness.error()) == (False, None)
 
 
-def test_a_broker_that_answered_once_is_not_said_to_have_no_connection(
+def test_broker_that_answered_once_is_not_reported_unconnected(
     liveness: BrokerLiveness, clock: Clock
 ) -> None:
     liveness.connection_failed("a:1: connection refused")

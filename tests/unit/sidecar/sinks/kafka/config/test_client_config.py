@@ -157,7 +157,9 @@ def test_mistakes_are_all_named() -> None:
         ({"interceptor.classes": "com.example.I"}, "Java classes are not supported"),
     ],
 )
-def test_what_cannot_be_translated(settings: Mapping[str, str], problem: str) -> None:
+def test_untranslatable_java_properties_are_reported(
+    settings: Mapping[str, str], problem: str
+) -> None:
     (found,) = problems(settings)
     assert problem in found
     assert "hidden" not in found

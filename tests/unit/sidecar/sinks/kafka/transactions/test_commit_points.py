@@ -28,7 +28,7 @@ def test_boundaries_are_the_ends_of_mutations(sizes: list[int], events: int) -> 
 
 
 @pytest.mark.parametrize("events", range(5))
-def test_what_is_done_together_is_never_parted(events: int) -> None:
+def test_commit_points_never_split_a_batch_delivered_together(events: int) -> None:
     """A copied chunk: reading starts again before it or behind it."""
     batch = ListBatch(0, (4,))
     assert next_commit_point(batch, events) == (4 if events else 0)

@@ -59,7 +59,7 @@ def test_final_errors(
     assert words.lower() in str(found).lower()
 
 
-def test_an_error_of_the_client_is_found_behind_pythons() -> None:
+def test_client_error_is_found_as_the_cause_of_a_python_error() -> None:
     cause = KafkaException(KafkaError(KafkaError._FENCED, "fenced", fatal=True))
     error = SystemError("a callback returned a result with an exception set")
     error.__cause__ = cause

@@ -237,7 +237,7 @@ class EventBatch:
     def gaps(self) -> list[Gap]: ...
     @property
     def lost(self) -> list[LostRecords]:
-        """Records skipped by `given_up`. Events of other tables in them are in the batch."""
+        """Records skipped by `abandoned`. Events of other tables in them are in the batch."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
         """Schema changes in the last record, if the read stopped after it (`schema`)."""
@@ -359,7 +359,7 @@ class SegmentReader:
         completed_at: int = 0,
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
-        given_up: Sequence[tuple[str, str | None]] = ...,
+        abandoned: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
         """Read the next events.
@@ -369,7 +369,7 @@ class SegmentReader:
         - `expected_end`: a position that an index of the node names; a log that ends earlier has
           a gap.
         - `completed_at`: the number beside COMPLETED in the index.
-        - `given_up`: (table id, column) that the schema lacks and the reader does not wait for."""
+        - `abandoned`: (table id, column) that the schema lacks and the reader does not wait for."""
     def dump(
         self,
         schema: Schema,

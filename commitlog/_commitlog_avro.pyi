@@ -29,5 +29,5 @@ class SchemaIds:
     def get(self, schema: Unregistered) -> int | None: ...
     def set(self, schema: Unregistered, id: int) -> None:
         """Set the id for all later records. Raise OverflowError beyond 32 bits."""
-    def give_up(self, schema: Unregistered) -> None:
+    def abandon(self, schema: Unregistered) -> None:
         """Reject MongoDB events with this schema until it has an id. An existing id stays."""

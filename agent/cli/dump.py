@@ -245,7 +245,7 @@ def _write_events(
     output: BinaryIO,
     findings: Findings,
 ) -> Schema:
-    given_up: list[tuple[str, str | None]] = []
+    abandoned: list[tuple[str, str | None]] = []
     while True:
         batch = reader.read(
             schema,
@@ -255,7 +255,7 @@ def _write_events(
             max_events=_BATCH_EVENTS,
             max_bytes=_BATCH_BYTES,
             counters=findings.counters,
-            given_up=given_up,
+            abandoned=abandoned,
         )
         output.write(batch.ndjson(0, len(batch)))
         findings.skipped += Counter(batch.skipped)
@@ -269,7 +269,7 @@ def _write_events(
         if batch.schema_changes is not None:
             schema = schema.with_changes(batch.schema_changes)
         if batch.blocked is not None:
-            given_up.append((batch.blocked.table_id, batch.blocked.column))
+            abandoned.append((batch.blocked.table_id, batch.blocked.column))
         elif batch.stop == "end":
             return schema
 

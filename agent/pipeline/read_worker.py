@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
-from agent.pipeline.reader import Batch, GivenUp, OpenReader, Reader
+from agent.pipeline.reader import Batch, Abandoned, OpenReader, Reader
 from agent.segments import ReadRequest
 from commitlog import Schema, SegmentKeyError
 
@@ -58,9 +58,9 @@ class ReadWorker:
         schema: Schema,
         max_events: int,
         max_bytes: int,
-        given_up: GivenUp = (),
+        abandoned: Abandoned = (),
     ) -> None:
-        """Begins a read, which skips abandoned tables and columns (`given_up`)."""
+        """Begins a read, which skips abandoned tables and columns."""
         readers, open_reader = self._readers, self._open_reader
         path = self._directory / order.name.log
 
@@ -78,7 +78,7 @@ class ReadWorker:
                     completed_at=order.completed_at,
                     max_events=max_events,
                     max_bytes=max_bytes,
-                    given_up=given_up,
+                    abandoned=abandoned,
                 )
             except BaseException as error:
                 if isinstance(error, SegmentKeyError):

@@ -57,7 +57,7 @@ class Lost(Protocol):
     def reason(self) -> str: ...
 
 
-GivenUp = Sequence[tuple[str, str | None]]
+Abandoned = Sequence[tuple[str, str | None]]
 """Ids of abandoned tables, and columns."""
 
 
@@ -103,7 +103,7 @@ class Reader(Protocol):
         completed_at: int = 0,
         max_events: int,
         max_bytes: int,
-        given_up: GivenUp = (),
+        abandoned: Abandoned = (),
     ) -> Batch:
         """The next events. Raises OSError; damage is a gap in the batch."""
 
@@ -176,7 +176,7 @@ class _FormattedReader:
         completed_at: int = 0,
         max_events: int,
         max_bytes: int,
-        given_up: GivenUp = (),
+        abandoned: Abandoned = (),
     ) -> Batch:
         with with_key_advice(self._keystore):
             return self._reader.read(
@@ -189,5 +189,5 @@ class _FormattedReader:
                 max_events=max_events,
                 max_bytes=max_bytes,
                 counters=self._counters,
-                given_up=given_up,
+                abandoned=abandoned,
             )

@@ -33,7 +33,7 @@ _RECONSIDERED_S = 60.0
 
 
 class AbandonedSchemas(Protocol[SchemaOf_contra]):
-    def give_up(self, schema: SchemaOf_contra, /) -> None:
+    def abandon(self, schema: SchemaOf_contra, /) -> None:
         """Events of this schema become dead letters until it has an id."""
 
 
@@ -128,7 +128,7 @@ class SchemaRegistration(Generic[SchemaOf]):
         return answer
 
     def _abandon(self, schema: SchemaOf, reason: str) -> None:
-        self._ids.give_up(schema)
+        self._ids.abandon(schema)
         with self._lock:
             if schema not in self._abandoned:
                 self._abandoned.append(schema)

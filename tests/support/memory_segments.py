@@ -30,13 +30,13 @@ try:
         mutations = reader.scan(schema).mutations
     else:
         stop = "full"
-        given_up = []
+        abandoned = []
         while stop != "end":
-            batch = reader.read(schema, event_format, complete=True, given_up=given_up)
+            batch = reader.read(schema, event_format, complete=True, abandoned=abandoned)
             mutations += batch.mutations
             stop = batch.stop
             if batch.blocked is not None:
-                given_up.append((batch.blocked.table_id, batch.blocked.column))
+                abandoned.append((batch.blocked.table_id, batch.blocked.column))
 except commitlog.SegmentKeyError:
     # A damaged chunk cannot be told from a wrong key where there is no other.
     pass

@@ -182,7 +182,7 @@ class FakeReader:
         completed_at: int = 0,
         max_events: int,
         max_bytes: int,
-        given_up: Sequence[tuple[str, str | None]] = (),
+        abandoned: Sequence[tuple[str, str | None]] = (),
     ) -> FakeBatch:
         self._log.reads += 1
         self._raw.orders.append((self._log.name.id, self.position, limit, complete))
@@ -202,7 +202,7 @@ class FakeReader:
                 break
             if record.table not in self._raw.tables_of(schema):
                 reason = f"{record.table} is not known"
-                if (record.table, None) not in given_up:
+                if (record.table, None) not in abandoned:
                     stop, blocked = "blocked", FakeBlocked(record.end, record.table, None, reason)
                     break
                 start_lost = record.start

@@ -37,7 +37,7 @@ def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Me
     them, each with the schema at its place; and the schema with what the segment says."""
     reader = open_with(FORMAT)(path, name, 0)
     found: list[Message] = []
-    given_up: list[tuple[str, str | None]] = []
+    abandoned: list[tuple[str, str | None]] = []
     while True:
         batch = reader.read(
             schema,
@@ -45,11 +45,11 @@ def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Me
             complete=True,
             max_events=1 << 20,
             max_bytes=1 << 30,
-            given_up=given_up,
+            abandoned=abandoned,
         )
         found += batch.messages(0, len(batch))
         if batch.blocked is not None:
-            given_up.append((batch.blocked.table_id, batch.blocked.column))
+            abandoned.append((batch.blocked.table_id, batch.blocked.column))
         elif batch.schema_changes is not None:
             schema = schema.with_changes(batch.schema_changes)
         elif batch.stop == "end":

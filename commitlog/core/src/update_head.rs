@@ -38,10 +38,6 @@ impl UpdateHead<'_> {
         self.flags & update_flag::IS_EMPTY != 0
     }
 
-    pub fn has_partition_deletion(&self) -> bool {
-        self.flags & update_flag::HAS_PARTITION_DELETION != 0
-    }
-
     pub fn has_static_row(&self) -> bool {
         self.flags & update_flag::HAS_STATIC_ROW != 0
     }

@@ -148,7 +148,7 @@ fn events(
     let mut segment = open(segment)?;
     let mut reader = EventReader::new(Arc::clone(schema), Arc::clone(format));
     let request = ReadRequest {
-        given_up: Vec::new(),
+        abandoned: Vec::new(),
         limit: None,
         complete: true,
         expected_end: 0,

@@ -25,6 +25,9 @@ pub struct EventWriter<'b> {
     room: &'b mut [u8],
 }
 
+/// A writer that an encoder passes on by value.
+pub(crate) type Out<'b> = EventWriter<'b>;
+
 #[allow(
     clippy::inline_always,
     reason = "a call would put the text into memory"

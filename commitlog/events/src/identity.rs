@@ -17,7 +17,7 @@ use blake3::BLOCK_LEN;
 use crate::batch::{EventBatch, USUAL_ROOM};
 use crate::canonical_form::{write_bytes, write_count};
 use crate::event::{Content, Kind};
-use crate::event_writer::{EventWriter, more_room};
+use crate::event_writer::{EventWriter, Out, more_room};
 use crate::plan::TablePlan;
 use crate::row_cells::simple_cells;
 use event_encoding::blake3_batch::Blake3Batch;
@@ -85,12 +85,12 @@ impl Identity {
 /// The canonical form, padded to whole blocks.
 #[inline]
 fn write_event<'b>(
-    mut form: EventWriter<'b>,
+    mut form: Out<'b>,
     plan: &TablePlan,
     key: &[u8],
     content: &Content<'_, '_>,
     order: &mut Vec<u32>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     let whole = form.room();
     form.fragment(&plan.canonical_start);
     write_bytes(&mut form, key);
@@ -133,11 +133,11 @@ fn write_event<'b>(
 
 #[inline]
 fn write_row<'b>(
-    mut form: EventWriter<'b>,
+    mut form: Out<'b>,
     plan: &TablePlan,
     row: &Row<'_>,
     order: &mut Vec<u32>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     write_clustering(&mut form, &row.clustering);
     let ttl_s = row.liveness.and_then(|liveness| ttl_of(liveness.expiry));
     let mut flags = 0;
@@ -171,11 +171,11 @@ fn write_row<'b>(
 /// Cells in the order of column name and path, both as unsigned bytes.
 #[inline]
 fn write_cells<'b>(
-    mut form: EventWriter<'b>,
+    mut form: Out<'b>,
     plan: &TablePlan,
     row: &Row<'_>,
     order: &mut Vec<u32>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     let cells = row.cells.as_slice();
     write_count(&mut form, cells.len());
     let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);

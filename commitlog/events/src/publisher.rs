@@ -20,7 +20,7 @@ use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::refusal::Refusal;
 use crate::static_fragment::StaticFragment;
-use crate::value::ValueError;
+use crate::value::Result;
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::SchemaIds;
 
@@ -389,7 +389,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         &mut self,
         content: &Content<'_, 'p>,
         timestamp_us: i64,
-    ) -> Result<Option<(usize, usize)>, ValueError> {
+    ) -> Result<Option<(usize, usize)>> {
         let walk = Walk {
             context: self.context,
             partition: self.partition,

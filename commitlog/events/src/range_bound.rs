@@ -4,12 +4,12 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Table, marshal_name};
 
 use crate::event::Bound;
-use crate::value::ValueError;
+use crate::value::Result;
 use crate::value::json::write_string;
 use crate::value::text::write_json_text;
 
 /// Appends name, value and type of one column of a bound.
-pub fn write_bound_value(out: &mut Vec<u8>, value: &BoundValue<'_>) -> Result<(), ValueError> {
+pub fn write_bound_value(out: &mut Vec<u8>, value: &BoundValue<'_>) -> Result<()> {
     out.extend_from_slice(b"{\"name\":");
     write_string(out, value.name.as_bytes());
     out.extend_from_slice(b",\"value\":");

@@ -40,7 +40,7 @@ pub struct ReadRequest {
     pub max_bytes: usize,
     /// What is not waited for: records that need it are passed over, and what can be read of them
     /// is delivered.
-    pub given_up: Vec<MissingSchema>,
+    pub abandoned: Vec<MissingSchema>,
     /// Wall clock, in milliseconds.
     pub now_ms: i64,
 }
@@ -184,7 +184,7 @@ impl EventReader {
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let blocked = refusal.blocked(start, record.end, table);
-        if !request.given_up.contains(&blocked.missing()) {
+        if !request.abandoned.contains(&blocked.missing()) {
             return Err(blocked);
         }
         if let Some(Some(resync)) = resync {
@@ -215,7 +215,7 @@ impl EventReader {
                     self.publisher.take_back(batch, events);
                     batch.skipped = skipped;
                     let other = refusal.blocked(start, record.end, table);
-                    if !request.given_up.contains(&other.missing()) {
+                    if !request.abandoned.contains(&other.missing()) {
                         return Err(other);
                     }
                 }

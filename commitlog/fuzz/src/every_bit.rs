@@ -210,7 +210,7 @@ const REQUEST: ReadRequest = ReadRequest {
     completed_at: 0,
     max_events: 5000,
     max_bytes: 1 << 20,
-    given_up: Vec::new(),
+    abandoned: Vec::new(),
     now_ms: 0,
 };
 

@@ -78,7 +78,7 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         completed_at: 0,
         max_events: 1000,
         max_bytes: 1 << 20,
-        given_up: Vec::new(),
+        abandoned: Vec::new(),
         now_ms: 0,
     };
     let mut reader = EventReader::new(Arc::clone(schema), Arc::new(format));
@@ -94,10 +94,10 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         }
         match (batch.stop, &batch.blocked) {
             (Stop::End, _) => return,
-            (Stop::Blocked, Some(blocked)) if request.given_up.contains(&blocked.missing()) => {
+            (Stop::Blocked, Some(blocked)) if request.abandoned.contains(&blocked.missing()) => {
                 return;
             }
-            (Stop::Blocked, Some(blocked)) => request.given_up.push(blocked.missing()),
+            (Stop::Blocked, Some(blocked)) => request.abandoned.push(blocked.missing()),
             _ => {}
         }
     }

@@ -52,7 +52,7 @@ impl SchemaIds {
         self.0.set(schema.0.clone(), id);
     }
 
-    fn give_up(&self, schema: &Unregistered) {
+    fn abandon(&self, schema: &Unregistered) {
         self.0.abandon(schema.0.clone());
     }
 }

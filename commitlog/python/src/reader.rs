@@ -254,7 +254,7 @@ impl SegmentReader {
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
         expected_end = 0, completed_at = 0, max_events = 5000, max_bytes = 1 << 20,
-        given_up = Vec::new(), counters = None))]
+        abandoned = Vec::new(), counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -267,7 +267,7 @@ impl SegmentReader {
         completed_at: u64,
         max_events: usize,
         max_bytes: usize,
-        given_up: Vec<(String, Option<String>)>,
+        abandoned: Vec<(String, Option<String>)>,
         counters: Option<&CounterHistory>,
     ) -> PyResult<EventBatch> {
         let request = ReadRequest {
@@ -277,7 +277,7 @@ impl SegmentReader {
             completed_at,
             max_events,
             max_bytes,
-            given_up: given_up
+            abandoned: abandoned
                 .into_iter()
                 .map(|(table_id, column)| batch::MissingSchema { table_id, column })
                 .collect(),

@@ -3,7 +3,7 @@
 //! No tree is built. Strings are not checked, because servers store invalid UTF-8 too
 //! (<https://bsonspec.org/spec.html>).
 
-use crate::error::{BsonError, Problem};
+use crate::error::{BsonError, Problem, Result};
 
 /// Limit of nested documents; servers accept 100.
 pub const MAX_DEPTH: usize = 200;
@@ -75,7 +75,7 @@ pub struct Timestamp {
 
 impl<'b> Document<'b> {
     /// Parses a document that fills the bytes.
-    pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
+    pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let mut cursor = Cursor {
             bytes,
             at: 0,
@@ -116,7 +116,7 @@ pub struct Elements<'b> {
 
 impl<'b> Elements<'b> {
     #[inline]
-    pub fn read(&mut self) -> Result<Option<Element<'b>>, BsonError> {
+    pub fn read(&mut self) -> Result<Option<Element<'b>>> {
         if self.cursor.left() == 0 {
             return Ok(None);
         }
@@ -149,7 +149,7 @@ impl<'b> Cursor<'b> {
     }
 
     #[inline]
-    fn take(&mut self, count: usize) -> Result<&'b [u8], BsonError> {
+    fn take(&mut self, count: usize) -> Result<&'b [u8]> {
         match self.rest().get(..count) {
             Some(taken) => {
                 self.at = self.at.saturating_add(count);
@@ -177,18 +177,18 @@ impl<'b> Cursor<'b> {
     }
 
     #[inline]
-    fn read_i32(&mut self) -> Result<i32, BsonError> {
+    fn read_i32(&mut self) -> Result<i32> {
         Ok(i32::from_le_bytes(*self.take_array()?))
     }
 
     #[inline]
-    fn read_i64(&mut self) -> Result<i64, BsonError> {
+    fn read_i64(&mut self) -> Result<i64> {
         Ok(i64::from_le_bytes(*self.take_array()?))
     }
 
     /// Reads up to a zero; the result excludes it.
     #[inline]
-    fn read_name(&mut self) -> Result<&'b [u8], BsonError> {
+    fn read_name(&mut self) -> Result<&'b [u8]> {
         let rest = self.rest();
         match rest.iter().position(|byte| *byte == 0) {
             Some(length) => {
@@ -200,7 +200,7 @@ impl<'b> Cursor<'b> {
     }
 
     #[inline]
-    fn read_text(&mut self) -> Result<&'b [u8], BsonError> {
+    fn read_text(&mut self) -> Result<&'b [u8]> {
         let start = self.offset();
         let length = self.read_i32()?;
         let whole = usize::try_from(length).ok().filter(|whole| {
@@ -217,7 +217,7 @@ impl<'b> Cursor<'b> {
     }
 
     #[inline]
-    fn read_document(&mut self) -> Result<Document<'b>, BsonError> {
+    fn read_document(&mut self) -> Result<Document<'b>> {
         let offset = self.offset();
         let rest = self.rest();
         let Some(length) = rest.first_chunk::<4>() else {
@@ -235,7 +235,7 @@ impl<'b> Cursor<'b> {
         Ok(Document { bytes, offset })
     }
 
-    fn read_binary(&mut self) -> Result<Value<'b>, BsonError> {
+    fn read_binary(&mut self) -> Result<Value<'b>> {
         const OLD: u8 = 2;
         let start = self.offset();
         let length = self.read_i32()?;
@@ -259,7 +259,7 @@ impl<'b> Cursor<'b> {
         }
     }
 
-    fn read_code_with_scope(&mut self) -> Result<Value<'b>, BsonError> {
+    fn read_code_with_scope(&mut self) -> Result<Value<'b>> {
         let (start, from) = (self.offset(), self.at);
         let length = self.read_i32()?;
         let code = self.read_text()?;
@@ -272,7 +272,7 @@ impl<'b> Cursor<'b> {
     }
 
     #[inline]
-    fn read_element(&mut self) -> Result<Element<'b>, BsonError> {
+    fn read_element(&mut self) -> Result<Element<'b>> {
         let tag_offset = self.offset();
         let [tag] = *self.take_array()?;
         let name = self.read_name()?;

@@ -1,7 +1,7 @@
 //! Writes BSON: joined fragments and documents that field rules changed.
 
 use crate::bson::Element;
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 
 /// Begins a document; [`close`] ends it.
 pub(crate) fn open(out: &mut Vec<u8>) -> usize {
@@ -10,7 +10,7 @@ pub(crate) fn open(out: &mut Vec<u8>) -> usize {
     start
 }
 
-pub(crate) fn close(out: &mut Vec<u8>, start: usize) -> Result<(), BsonError> {
+pub(crate) fn close(out: &mut Vec<u8>, start: usize) -> Result<()> {
     out.push(0);
     let length = out.len().saturating_sub(start);
     let size = i32::try_from(length).map_err(|_| Problem::Size { length }.at(0))?;

@@ -2,7 +2,7 @@
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::element::{array, document, integer, text, wrong};
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 use crate::json::{self, Flavour, Spacing};
 use crate::resume_token;
 
@@ -49,7 +49,7 @@ pub struct Transaction<'b> {
 
 impl Transaction<'_> {
     /// Appends the id that messages have: `lsid` as strict JSON, a colon, the number.
-    pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<(), BsonError> {
+    pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<()> {
         json::write_document(out, self.lsid, Flavour::Strict, Spacing::Compact)?;
         out.push(b':');
         out.extend_from_slice(itoa::Buffer::new().format(self.number).as_bytes());
@@ -191,7 +191,7 @@ struct Members<'b> {
 
 impl<'b> Event<'b> {
     /// Parses an event as the server sends it.
-    pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
+    pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let event = Document::parse(bytes)?;
         let members = Members::read(event)?;
         let missing = |member| Problem::Missing { member }.at(0);
@@ -233,7 +233,7 @@ impl<'b> Event<'b> {
 
 impl<'b> Change<'b> {
     /// A document of a snapshot.
-    pub fn of_snapshot(bytes: &'b [u8], source: &SnapshotSource<'b>) -> Result<Self, BsonError> {
+    pub fn of_snapshot(bytes: &'b [u8], source: &SnapshotSource<'b>) -> Result<Self> {
         let document = Document::parse(bytes)?;
         let id = id_of(document)?;
         Ok(Self {
@@ -256,7 +256,7 @@ impl<'b> Change<'b> {
     }
 }
 
-fn id_of(document: Document<'_>) -> Result<Element<'_>, BsonError> {
+fn id_of(document: Document<'_>) -> Result<Element<'_>> {
     let mut elements = document.elements();
     while let Some(element) = elements.read()? {
         if element.name == b"_id" {
@@ -267,7 +267,7 @@ fn id_of(document: Document<'_>) -> Result<Element<'_>, BsonError> {
 }
 
 impl<'b> Members<'b> {
-    fn read(event: Document<'b>) -> Result<Self, BsonError> {
+    fn read(event: Document<'b>) -> Result<Self> {
         let mut members = Self::default();
         let mut elements = event.elements();
         while let Some(element) = elements.read()? {
@@ -299,7 +299,7 @@ impl<'b> Members<'b> {
         }
     }
 
-    fn take(&mut self, element: &Element<'b>) -> Result<(), BsonError> {
+    fn take(&mut self, element: &Element<'b>) -> Result<()> {
         match element.name {
             b"_id" => {
                 if let Value::Document(token) = element.value
@@ -348,7 +348,7 @@ impl<'b> Members<'b> {
 /// Database and collection.
 type Names<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
 
-fn namespace<'b>(element: &Element<'b>, member: &'static str) -> Result<Names<'b>, BsonError> {
+fn namespace<'b>(element: &Element<'b>, member: &'static str) -> Result<Names<'b>> {
     let (mut database, mut collection) = (None, None);
     if let Some(namespace) = document(element, member)? {
         let mut parts = namespace.elements();
@@ -364,7 +364,7 @@ fn namespace<'b>(element: &Element<'b>, member: &'static str) -> Result<Names<'b
 }
 
 impl<'b> UpdateDescription<'b> {
-    fn read(description: Document<'b>) -> Result<Self, BsonError> {
+    fn read(description: Document<'b>) -> Result<Self> {
         let mut update = Self::default();
         let mut elements = description.elements();
         while let Some(element) = elements.read()? {

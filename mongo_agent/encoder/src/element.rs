@@ -1,7 +1,7 @@
 //! Elements of an expected type.
 
 use crate::bson::{Document, Element, Value};
-use crate::error::{BsonError, Problem};
+use crate::error::{BsonError, Problem, Result};
 
 /// An element of an unexpected type.
 #[cold]
@@ -9,14 +9,14 @@ pub(crate) fn wrong(element: &Element<'_>, member: &'static str) -> BsonError {
     Problem::Member { member }.at(element.offset)
 }
 
-pub(crate) fn text<'b>(element: &Element<'b>, member: &'static str) -> Result<&'b [u8], BsonError> {
+pub(crate) fn text<'b>(element: &Element<'b>, member: &'static str) -> Result<&'b [u8]> {
     match element.value {
         Value::String(text) => Ok(text),
         _ => Err(wrong(element, member)),
     }
 }
 
-pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64, BsonError> {
+pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64> {
     match element.value {
         Value::Int32(number) => Ok(i64::from(number)),
         Value::Int64(number) => Ok(number),
@@ -28,7 +28,7 @@ pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64
 pub(crate) fn document<'b>(
     element: &Element<'b>,
     member: &'static str,
-) -> Result<Option<Document<'b>>, BsonError> {
+) -> Result<Option<Document<'b>>> {
     match element.value {
         Value::Document(document) => Ok(Some(document)),
         Value::Null => Ok(None),
@@ -39,7 +39,7 @@ pub(crate) fn document<'b>(
 pub(crate) fn array<'b>(
     element: &Element<'b>,
     member: &'static str,
-) -> Result<Option<Document<'b>>, BsonError> {
+) -> Result<Option<Document<'b>>> {
     match element.value {
         Value::Array(array) => Ok(Some(array)),
         Value::Null => Ok(None),

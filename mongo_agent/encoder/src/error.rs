@@ -10,6 +10,8 @@ pub struct BsonError {
     pub problem: Problem,
 }
 
+pub type Result<T, E = BsonError> = std::result::Result<T, E>;
+
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {

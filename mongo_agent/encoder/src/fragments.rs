@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::bson_writer::{close, open, write_element};
 use crate::element::integer;
-use crate::error::BsonError;
+use crate::error::{BsonError, Result};
 use crate::resume_token;
 
 /// Why fragments cannot be joined.
@@ -167,7 +167,7 @@ struct Part<'b> {
 }
 
 impl<'b> Part<'b> {
-    fn read(bytes: &'b [u8]) -> Result<Self, BsonError> {
+    fn read(bytes: &'b [u8]) -> Result<Self> {
         let mut part = Self {
             token: None,
             place: (None, None),
@@ -194,7 +194,7 @@ impl<'b> Part<'b> {
 }
 
 /// `None` if a number is missing.
-fn read_split(element: &Element<'_>) -> Result<Option<Split>, BsonError> {
+fn read_split(element: &Element<'_>) -> Result<Option<Split>> {
     let Value::Document(split) = element.value else {
         return Ok(None);
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bson::Document;
 use crate::change::{Change, Event, Operation};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::Encoding;
 use crate::json::{Flavour, Spacing};
@@ -18,8 +18,8 @@ pub(crate) fn write_key(
     wire_format: &WireFormat,
     change: &Change<'_>,
     encoding: Encoding,
-) -> Result<(), BsonError> {
-    fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<(), BsonError> {
+) -> Result<()> {
+    fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<()> {
         writer.literal(br#"{"id":"#);
         writer.element(&change.id, Flavour::Relaxed, Spacing::Compact)?;
         writer.literal(b"}");
@@ -40,7 +40,7 @@ pub(crate) fn write_value_of(
     wire_format: &WireFormat,
     change: &Change<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     out.extend_from_slice(&wire_format.start);
     match context.format.value {
         Encoding::Avro => write_value(&mut AvroWriter::new(out), change, context)?,
@@ -58,7 +58,7 @@ pub(crate) fn write_value_with_rules(
     change: &Change<'_>,
     rules: &[Arc<Rule>],
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let written = if change.operation == Operation::Read {
         rewrite_document(rules, change.raw).and_then(|bytes| {
             let document = Document::parse(&bytes)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::element::{integer, text};
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 
 /// A reply of a cursor. Ranges are places in its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Reply {
 }
 
 /// Reads `{cursor: {firstBatch or nextBatch: […], id, ns, …}, operationTime, …}`.
-pub fn parse_reply(bytes: &[u8]) -> Result<Reply, BsonError> {
+pub fn parse_reply(bytes: &[u8]) -> Result<Reply> {
     let mut reply = None;
     let mut operation_time = None;
     let mut members = Document::parse(bytes)?.elements();
@@ -42,7 +42,7 @@ pub fn parse_reply(bytes: &[u8]) -> Result<Reply, BsonError> {
     }
 }
 
-fn parse_cursor(cursor: Document<'_>) -> Result<Reply, BsonError> {
+fn parse_cursor(cursor: Document<'_>) -> Result<Reply> {
     let (mut events, mut cursor_id, mut namespace, mut token) = (None, None, None, None);
     let mut members = cursor.elements();
     while let Some(member) = members.read()? {
@@ -67,7 +67,7 @@ fn parse_cursor(cursor: Document<'_>) -> Result<Reply, BsonError> {
     })
 }
 
-fn parse_batch(batch: Document<'_>) -> Result<Vec<Range<usize>>, BsonError> {
+fn parse_batch(batch: Document<'_>) -> Result<Vec<Range<usize>>> {
     let mut events = Vec::new();
     let mut elements = batch.elements();
     while let Some(element) = elements.read()? {

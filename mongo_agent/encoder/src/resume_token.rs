@@ -6,14 +6,14 @@
 //! have other tokens, which are opaque here.
 
 use crate::bson::{Document, Timestamp, Value};
-use crate::error::BsonError;
+use crate::error::Result;
 
 const TIMESTAMP: u64 = 0x82;
 /// Digits of a cluster time and its tag.
 const TIME_DIGITS: usize = 18;
 
 /// The text of a token.
-pub(crate) fn hex_of(token: Document<'_>) -> Result<Option<&[u8]>, BsonError> {
+pub(crate) fn hex_of(token: Document<'_>) -> Result<Option<&[u8]>> {
     let mut elements = token.elements();
     while let Some(element) = elements.read()? {
         if let (b"_data", Value::String(hex)) = (element.name, element.value) {

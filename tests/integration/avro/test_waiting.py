@@ -77,7 +77,7 @@ class Place:
         rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
         write_segment(self.harness.raw.directory, number, [rows])
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """The registry refuses one of the tables for longer than it is waited for."""
         self.registry.mood = refuse_other
         self.write()
@@ -212,7 +212,7 @@ def test_a_schema_that_is_taken_after_all(place: Place) -> None:
 
 def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
     """An operator changes the compatibility of the subject, and restarts nothing."""
-    place.give_up()
+    place.abandon()
     asked = place.registry.asked
     place.registry.mood = taking
     place.write(2)
@@ -231,7 +231,7 @@ def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
 
 
 def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Place) -> None:
-    place.give_up()
+    place.abandon()
     place.registry.mood = taking
     place.retry(1)
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
@@ -239,7 +239,7 @@ def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Pla
 
 
 def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
-    place.give_up()
+    place.abandon()
     asked = place.registry.asked
     place.harness.pass_time(ASK_AGAIN_S)
     place.write(2)
@@ -251,7 +251,7 @@ def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
 
 
 def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None:
-    place.give_up()
+    place.abandon()
     place.harness.pass_time(ASK_AGAIN_S)
     place.registry.mood = away
     place.write(2)

@@ -121,12 +121,12 @@ def payload(seed: Seed, rng: random.Random, folder: Path) -> None:
     path = folder / f"CommitLog-{version}-1.log"
     overwrite(path, data)
     reader = commitlog.SegmentReader(str(path))
-    given_up: list[tuple[str, str | None]] = []
+    abandoned: list[tuple[str, str | None]] = []
     while (
-        batch := reader.read(seed.schema, FORMAT, complete=True, given_up=given_up)
+        batch := reader.read(seed.schema, FORMAT, complete=True, abandoned=abandoned)
     ).stop != "end":
         if batch.blocked is not None:
-            given_up.append((batch.blocked.table_id, batch.blocked.column))
+            abandoned.append((batch.blocked.table_id, batch.blocked.column))
         batch.ndjson(0, len(batch))
         batch.messages(0, len(batch))
 

@@ -1,11 +1,7 @@
-use std::sync::Arc;
-
-use arrow_array::ArrayRef;
 use arrow_array::builder::{ArrayBuilder, BinaryBuilder, StringBuilder};
-use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
 
-use super::{Column, Element, check_room, has_empty, not_multi_cell};
+use super::{Column, check_room, has_empty, one_cell};
 use crate::Misfit;
 
 /// `ascii` and `text`. The server accepts only valid text, so other bytes are rejected here.
@@ -52,17 +48,7 @@ impl Column for Text {
         }
     }
 
-    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
-        Err(not_multi_cell(&self.cql_type))
-    }
-
-    fn rows(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(self.builder.finish()))
-    }
+    one_cell!();
 }
 
 /// Bytes that stay bytes. Nothing but null is a value of the type without values.
@@ -92,15 +78,5 @@ impl Column for Binary {
         Ok(())
     }
 
-    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
-        Err(not_multi_cell(&self.cql_type))
-    }
-
-    fn rows(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(self.builder.finish()))
-    }
+    one_cell!();
 }

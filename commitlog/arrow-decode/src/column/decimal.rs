@@ -1,13 +1,10 @@
-use std::sync::Arc;
-
-use arrow_array::ArrayRef;
 use arrow_array::builder::{ArrayBuilder, Decimal128Builder};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::DataType;
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::decimal::{Decimal, Integer};
 use commitlog_events::value::text;
 
-use super::{Column, Element, not_multi_cell};
+use super::{Column, one_cell};
 use crate::Misfit;
 
 /// `decimal` and `varint` at one scale; values that do not fit exactly are rejected.
@@ -67,17 +64,7 @@ impl Column for Decimals {
         Ok(())
     }
 
-    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
-        Err(not_multi_cell(&self.cql_type))
-    }
-
-    fn rows(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(self.builder.finish()))
-    }
+    one_cell!();
 }
 
 /// The unscaled number at another scale, if that is exact and has no more digits than allowed.

@@ -1,11 +1,8 @@
-use std::sync::Arc;
-
+use arrow_array::ArrowPrimitiveType;
 use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
-use arrow_array::{ArrayRef, ArrowPrimitiveType};
-use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
 
-use super::{Column, Element, not_multi_cell};
+use super::{Column, one_cell};
 use crate::{Misfit, Rendering, arrow_type};
 
 type Read<T> = fn(&[u8]) -> Result<<T as ArrowPrimitiveType>::Native, Misfit>;
@@ -35,15 +32,5 @@ impl<T: ArrowPrimitiveType> Column for Fixed<T> {
         Ok(())
     }
 
-    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
-        Err(not_multi_cell(&self.cql_type))
-    }
-
-    fn rows(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(self.builder.finish()))
-    }
+    one_cell!();
 }

@@ -34,6 +34,24 @@ pub struct Element<'a> {
     pub value: Option<&'a [u8]>,
 }
 
+/// Completes a [`Column`] whose values are one cell each: `self.builder` is the array.
+macro_rules! one_cell {
+    () => {
+        fn append_elements(&mut self, _: &mut [$crate::column::Element<'_>]) -> Result<(), Misfit> {
+            Err($crate::column::not_multi_cell(&self.cql_type))
+        }
+
+        fn rows(&self) -> usize {
+            self.builder.len()
+        }
+
+        fn finish(&mut self) -> Result<arrow_array::ArrayRef, arrow_schema::ArrowError> {
+            Ok(std::sync::Arc::new(self.builder.finish()))
+        }
+    };
+}
+use one_cell;
+
 /// A typed array to which values are appended one after the other.
 ///
 /// After an error the array is of no use any more.

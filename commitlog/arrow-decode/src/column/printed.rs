@@ -1,14 +1,11 @@
 use std::io::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_array::builder::{ArrayBuilder, StringBuilder};
-use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{ValueError, text};
 
-use super::{Column, Element, check_room, not_multi_cell};
+use super::{Column, check_room, one_cell};
 use crate::Misfit;
 
 /// Values that are shown as text.
@@ -50,17 +47,7 @@ impl Column for Printed {
         Ok(())
     }
 
-    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
-        Err(not_multi_cell(&self.cql_type))
-    }
-
-    fn rows(&self) -> usize {
-        self.builder.len()
-    }
-
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(self.builder.finish()))
-    }
+    one_cell!();
 }
 
 /// The short form (RFC 5952), in which an IPv4 address that is mapped into IPv6 stays one.

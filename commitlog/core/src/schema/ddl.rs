@@ -12,7 +12,7 @@ use super::token_cursor::TokenCursor;
 use super::type_expression::TypeExpression;
 use super::type_name::{UserTypeDeclaration, UserTypes};
 use super::type_versions::TypeVersions;
-use super::{Schema, SchemaError, Table};
+use super::{Result, Schema, Table};
 use declaration::{TableDeclaration, ViewDeclaration};
 
 /// Reads what `DESCRIBE KEYSPACE … WITH INTERNALS` and `DESCRIBE SCHEMA WITH INTERNALS` print, or
@@ -30,7 +30,7 @@ use declaration::{TableDeclaration, ViewDeclaration};
 /// # Errors
 /// [`SchemaError::Syntax`] with the line, for a text that is not understood, a type that is not
 /// declared, or a table or view without its id.
-pub fn parse_cql(text: &str) -> Result<Schema, SchemaError> {
+pub fn parse_cql(text: &str) -> Result<Schema> {
     let tokens = tokens(text)?;
     let mut rest = TokenCursor::new(&tokens);
     let mut reader = DdlReader::default();
@@ -51,7 +51,7 @@ struct DdlReader {
 }
 
 impl DdlReader {
-    fn statement(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    fn statement(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         if tokens.take_words(&["create", "table"]) {
             self.create_table(tokens)
         } else if tokens.take_words(&["create", "type"]) {
@@ -73,11 +73,7 @@ impl DdlReader {
     }
 
     /// `[IF NOT EXISTS] [keyspace.]name`.
-    fn qualified_name(
-        &self,
-        tokens: &mut TokenCursor<'_>,
-        what: &str,
-    ) -> Result<(String, String), SchemaError> {
+    fn qualified_name(&self, tokens: &mut TokenCursor<'_>, what: &str) -> Result<(String, String)> {
         tokens.take_words(&["if", "not", "exists"]);
         tokens.take_words(&["if", "exists"]);
         let first = tokens.expect_name(what)?;
@@ -90,7 +86,7 @@ impl DdlReader {
         }
     }
 
-    fn create_type(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    fn create_type(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let (keyspace, name) = self.qualified_name(tokens, "the name of a type")?;
         let mut fields = Vec::new();
         tokens.expect_symbol('(')?;
@@ -110,7 +106,7 @@ impl DdlReader {
         Ok(())
     }
 
-    fn finish(self) -> Result<Schema, SchemaError> {
+    fn finish(self) -> Result<Schema> {
         let versions = TypeVersions::of(&self.types, 0);
         let types = UserTypes::resolve_all(self.types).map_err(|failure| failure.error)?;
         let tables = self

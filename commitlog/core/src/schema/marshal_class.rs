@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::SchemaError;
+use super::{Result, SchemaError};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
 /// Types that are nested deeper are rejected, so that no text can exhaust the stack.
@@ -16,7 +16,7 @@ pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
 ///
 /// A class that has no CQL type becomes [`CqlType::Custom`] with its full text. `DateType`, an
 /// old form of timestamp, becomes one; `LexicalUUIDType` becomes a uuid: their bytes are the same.
-pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool), SchemaError> {
+pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool)> {
     let mut reader = ClassReader {
         text,
         rest: text,
@@ -42,7 +42,7 @@ struct ClassReader<'a> {
 }
 
 impl<'a> ClassReader<'a> {
-    fn class(&mut self, depth: usize) -> Result<(CqlType, bool), SchemaError> {
+    fn class(&mut self, depth: usize) -> Result<(CqlType, bool)> {
         if depth > NESTING_LIMIT {
             return Err(self.expected("at most 64 levels of nested types"));
         }
@@ -95,7 +95,7 @@ impl<'a> ClassReader<'a> {
     }
 
     /// `(type)`.
-    fn only(&mut self, depth: usize) -> Result<(CqlType, bool), SchemaError> {
+    fn only(&mut self, depth: usize) -> Result<(CqlType, bool)> {
         self.expect('(')?;
         let parsed = self.class(depth + 1)?;
         self.expect(')')?;
@@ -103,7 +103,7 @@ impl<'a> ClassReader<'a> {
     }
 
     /// `(keyspace,hex of the name,hex of a field:type,…)`.
-    fn user_type(&mut self, depth: usize) -> Result<UserType, SchemaError> {
+    fn user_type(&mut self, depth: usize) -> Result<UserType> {
         self.expect('(')?;
         let keyspace = self.identifier("a keyspace")?.to_owned();
         self.expect(',')?;
@@ -123,7 +123,7 @@ impl<'a> ClassReader<'a> {
         })
     }
 
-    fn hex_name(&mut self) -> Result<String, SchemaError> {
+    fn hex_name(&mut self) -> Result<String> {
         let wanted = "a name as hexadecimal UTF-8";
         self.skip_blank();
         let before = self.rest;
@@ -136,7 +136,7 @@ impl<'a> ClassReader<'a> {
             })
     }
 
-    fn dimension(&mut self) -> Result<u32, SchemaError> {
+    fn dimension(&mut self) -> Result<u32> {
         let wanted = "the dimension of the vector";
         self.skip_blank();
         let before = self.rest;
@@ -148,7 +148,7 @@ impl<'a> ClassReader<'a> {
     }
 
     /// Leaves out the balanced parameters of a class that is not looked into.
-    fn skip_parameters(&mut self) -> Result<(), SchemaError> {
+    fn skip_parameters(&mut self) -> Result<()> {
         if !self.rest.trim_start().starts_with('(') {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl<'a> ClassReader<'a> {
     }
 
     /// `TypeParser` counts letters, digits and `-+._&` as parts of an identifier.
-    fn identifier(&mut self, what: &str) -> Result<&'a str, SchemaError> {
+    fn identifier(&mut self, what: &str) -> Result<&'a str> {
         self.skip_blank();
         let rest = self.rest;
         let end = rest
@@ -190,7 +190,7 @@ impl<'a> ClassReader<'a> {
         after.is_some()
     }
 
-    fn expect(&mut self, symbol: char) -> Result<(), SchemaError> {
+    fn expect(&mut self, symbol: char) -> Result<()> {
         if self.take(symbol) {
             Ok(())
         } else {

@@ -55,6 +55,8 @@ pub enum SchemaError {
     },
 }
 
+pub type Result<T, E = SchemaError> = std::result::Result<T, E>;
+
 /// The role of a column in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {

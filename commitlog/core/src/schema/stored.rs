@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::type_name::expression;
 use super::type_versions::TypeVersion;
 use super::{
-    Column, ColumnHistory, ColumnKind, Observed, Schema, SchemaError, Table, TableId, TableKind,
-    UserTypes, marshal_name, parse_type,
+    Column, ColumnHistory, ColumnKind, Observed, Result, Schema, SchemaError, Table, TableId,
+    TableKind, UserTypes, marshal_name, parse_type,
 };
 
 const REVERSED: &str = "org.apache.cassandra.db.marshal.ReversedType(";
@@ -95,7 +95,7 @@ impl Schema {
     ///
     /// # Errors
     /// [`SchemaError::Syntax`] for anything else.
-    pub fn from_stored(json: &[u8]) -> Result<Self, SchemaError> {
+    pub fn from_stored(json: &[u8]) -> Result<Self> {
         let stored: StoredSchema =
             serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
                 line: error.line(),
@@ -110,7 +110,7 @@ impl Schema {
             let version = TypeVersion {
                 first_us: stored.first_us,
                 last_us: stored.last_us,
-                fields: fields.collect::<Result<_, SchemaError>>()?,
+                fields: fields.collect::<Result<_>>()?,
             };
             schema.types.add(&stored.keyspace, &stored.name, version);
         }
@@ -144,7 +144,7 @@ impl StoredTable {
         }
     }
 
-    fn table(&self) -> Result<Table, SchemaError> {
+    fn table(&self) -> Result<Table> {
         let columns = |columns: &[StoredColumn], kind| {
             let columns = columns.iter().map(|column| column.column(kind));
             columns.collect::<Result<Vec<_>, _>>()
@@ -191,7 +191,7 @@ impl StoredColumn {
         }
     }
 
-    fn column(&self, kind: ColumnKind) -> Result<Column, SchemaError> {
+    fn column(&self, kind: ColumnKind) -> Result<Column> {
         let (cql_type, multi_cell) = parse_type(&self.class, "", &UserTypes::default())?;
         Ok(Column {
             name: self.name.clone(),

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::column_history::{ColumnHistory, fold};
 use super::type_name::{UserTypeDeclaration, UserTypes, expression};
 use super::type_versions::TypeVersions;
-use super::{Column, Observed, Schema, SchemaError, Table, TableId, TableKind};
+use super::{Column, Observed, Result, Schema, SchemaError, Table, TableId, TableKind};
 use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 
 /// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
@@ -41,7 +41,7 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 /// [`SchemaError::Syntax`] for a text that is not this JSON; [`SchemaError::Table`] for a table or
 /// user type whose rows do not fit together (such as a table without partition key, which can be
 /// read when it is dropped at that moment: read again then).
-pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
+pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
     // Without this a JSON array would be read as well: as the lists in the order of the struct.
     if json.trim_ascii_start().first() != Some(&b'{') {
         return Err(SchemaError::Syntax {
@@ -92,7 +92,7 @@ fn by_table<T>(rows: Vec<T>, key: impl Fn(&T) -> (&String, &String)) -> ByTable<
     tables
 }
 
-fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>, SchemaError> {
+fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>> {
     let mut declarations = Vec::with_capacity(rows.len());
     for row in rows {
         let error = |what: String| table_error(&row.keyspace_name, &row.type_name, &what);
@@ -129,7 +129,7 @@ pub(super) fn column(
     kind: Kind,
     types: &UserTypes,
     keyspace: &str,
-) -> Result<Column, SchemaError> {
+) -> Result<Column> {
     let (cql_type, multi_cell) = types.resolve(&expression(type_name)?, keyspace)?;
     let is_key = matches!(kind, Kind::PartitionKey | Kind::Clustering);
     Ok(Column {
@@ -160,9 +160,9 @@ pub(super) fn table(
     columns: Vec<ColumnRow>,
     dropped: Vec<DroppedColumnRow>,
     types: &UserTypes,
-) -> Result<Table, SchemaError> {
+) -> Result<Table> {
     let error = |what: &str| table_error(&row.keyspace_name, &row.name, what);
-    let column = |name: String, type_name: &str, kind: Kind| -> Result<Column, SchemaError> {
+    let column = |name: String, type_name: &str, kind: Kind| -> Result<Column> {
         column(name.clone(), type_name, kind, types, &row.keyspace_name).map_err(|reason| {
             error(&format!(
                 "column {name}: type {type_name}: {}",

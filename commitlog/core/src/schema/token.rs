@@ -1,6 +1,6 @@
 //! CQL text as tokens, each with its line.
 
-use super::SchemaError;
+use super::{Result, SchemaError};
 
 /// `DESCRIBE` puts a table made through the legacy API (all COMPACT STORAGE tables among them)
 /// into a comment, after this line. Its updates are in the commit log like all others, so the
@@ -47,7 +47,7 @@ impl std::fmt::Display for TokenKind<'_> {
 /// # Errors
 /// [`SchemaError::Syntax`] for a string, a quoted name or a comment without an end, with the
 /// line it begins on.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SchemaError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>> {
     let mut lexer = Lexer {
         rest: text,
         line: 1,
@@ -68,7 +68,7 @@ struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     /// The next token, or `None` at the end of the text.
-    fn token(&mut self) -> Result<Option<Token<'a>>, SchemaError> {
+    fn token(&mut self) -> Result<Option<Token<'a>>> {
         while self.skip_blank_or_comment()? {}
         let line = self.line;
         let Some(first) = self.rest.chars().next() else {
@@ -88,7 +88,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Skips one stretch of white space or one comment; false when there is neither.
-    fn skip_blank_or_comment(&mut self) -> Result<bool, SchemaError> {
+    fn skip_blank_or_comment(&mut self) -> Result<bool> {
         let blank = self.rest.len() - self.rest.trim_start().len();
         if blank > 0 {
             self.advance(blank);
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The text between two quotes; a doubled quote inside is one quote.
-    fn quoted(&mut self, quote: char, what: &str) -> Result<String, SchemaError> {
+    fn quoted(&mut self, quote: char, what: &str) -> Result<String> {
         let mut unescaped = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();
         while let Some((position, c)) = chars.next() {
@@ -134,7 +134,7 @@ impl<'a> Lexer<'a> {
         Err(self.unterminated(what))
     }
 
-    fn between_dollars(&mut self) -> Result<String, SchemaError> {
+    fn between_dollars(&mut self) -> Result<String> {
         let body = self.rest.get(2..).unwrap_or_default();
         let Some(length) = body.find("$$") else {
             return Err(self.unterminated("string between $$"));

@@ -1,7 +1,7 @@
 //! A place in a list of tokens, and what a statement reader asks of it.
 
-use super::SchemaError;
 use super::token::{Token, TokenKind};
+use super::{Result, SchemaError};
 
 /// Walks over tokens; every `expect_…` error names the expected and the actual token.
 pub(super) struct TokenCursor<'a> {
@@ -107,7 +107,7 @@ impl<'a> TokenCursor<'a> {
         found
     }
 
-    pub fn expect_word(&mut self, word: &str) -> Result<(), SchemaError> {
+    pub fn expect_word(&mut self, word: &str) -> Result<()> {
         if self.take_word(word) {
             Ok(())
         } else {
@@ -115,7 +115,7 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
-    pub fn expect_symbol(&mut self, symbol: char) -> Result<(), SchemaError> {
+    pub fn expect_symbol(&mut self, symbol: char) -> Result<()> {
         if self.take_symbol(symbol) {
             Ok(())
         } else {
@@ -124,7 +124,7 @@ impl<'a> TokenCursor<'a> {
     }
 
     /// A name: bare words are folded to lower case, quoted names stay as they are.
-    pub fn expect_name(&mut self, what: &str) -> Result<String, SchemaError> {
+    pub fn expect_name(&mut self, what: &str) -> Result<String> {
         let name = match self.peek() {
             Some(TokenKind::Word(word)) => word.to_lowercase(),
             Some(TokenKind::QuotedName(name)) => name.clone(),

@@ -4,7 +4,7 @@ use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
 use super::token::TokenKind;
 use super::token_cursor::TokenCursor;
-use super::{SchemaError, marshal_class};
+use super::{Result, marshal_class};
 use crate::cql_type::CqlType;
 
 /// A type as written; names are resolved by [`super::UserTypes`].
@@ -31,7 +31,7 @@ pub(super) enum TypeExpression {
 
 impl TypeExpression {
     /// Reads a type from tokens; the cursor is after it then.
-    pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self, SchemaError> {
+    pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self> {
         Self::parse_nested(tokens, 0)
     }
 
@@ -51,7 +51,7 @@ impl TypeExpression {
         }
     }
 
-    fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self, SchemaError> {
+    fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self> {
         if depth > NESTING_LIMIT {
             return Err(tokens.error(format!(
                 "types are nested more than {NESTING_LIMIT} levels deep"
@@ -92,7 +92,7 @@ impl TypeExpression {
     }
 
     /// Reads `word<…>`.
-    fn parse_parametrised(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self, SchemaError> {
+    fn parse_parametrised(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self> {
         const KINDS: [&str; 6] = ["frozen", "list", "set", "map", "tuple", "vector"];
         if !KINDS.iter().any(|kind| tokens.at_word(kind)) {
             return Err(tokens.expected("frozen, list, set, map, tuple or vector before `<`"));
@@ -157,7 +157,7 @@ impl std::fmt::Display for TypeExpression {
     }
 }
 
-fn dimension(tokens: &mut TokenCursor<'_>) -> Result<u32, SchemaError> {
+fn dimension(tokens: &mut TokenCursor<'_>) -> Result<u32> {
     let dimension = match tokens.peek() {
         Some(TokenKind::Word(word)) => word.parse().ok().filter(|n| *n > 0),
         _ => None,

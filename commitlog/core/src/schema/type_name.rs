@@ -8,7 +8,7 @@ use super::marshal_class::NESTING_LIMIT;
 use super::token::tokens;
 use super::token_cursor::TokenCursor;
 use super::type_expression::TypeExpression;
-use super::{SchemaError, marshal_class};
+use super::{Result, SchemaError, marshal_class};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
 /// User types by keyspace and name.
@@ -79,16 +79,12 @@ impl From<Unresolved> for SchemaError {
 /// # Errors
 /// [`SchemaError::Syntax`] (with line 1 for a text of one line) for a text that is no type or that
 /// names a user type that `types` does not have.
-pub fn parse_type(
-    text: &str,
-    keyspace: &str,
-    types: &UserTypes,
-) -> Result<(CqlType, bool), SchemaError> {
+pub fn parse_type(text: &str, keyspace: &str, types: &UserTypes) -> Result<(CqlType, bool)> {
     types.resolve(&expression(text)?, keyspace)
 }
 
 /// Reads a type from a text that holds nothing else.
-pub(super) fn expression(text: &str) -> Result<TypeExpression, SchemaError> {
+pub(super) fn expression(text: &str) -> Result<TypeExpression> {
     if marshal_class::is_class_name(text.trim_start()) {
         let (cql_type, multi_cell) = marshal_class::parse(text, 1)?;
         return Ok(TypeExpression::Known {
@@ -199,7 +195,7 @@ impl UserTypes {
         &self,
         expression: &TypeExpression,
         keyspace: &str,
-    ) -> Result<(CqlType, bool), SchemaError> {
+    ) -> Result<(CqlType, bool)> {
         let cql_type = self.nested(expression, keyspace)?.value;
         let multi_cell = match expression {
             TypeExpression::Frozen(_) => false,

@@ -1,6 +1,6 @@
 //! A write time as Avro, which is written into an event several times.
 
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use event_encoding::avro::varint;
 
 /// A time in microseconds and its bytes.
@@ -20,7 +20,7 @@ impl TimeVarint {
 
     /// Writes a time, which is most often the one before.
     #[inline]
-    pub fn write<'b>(&mut self, mut text: EventWriter<'b>, us: i64) -> EventWriter<'b> {
+    pub fn write<'b>(&mut self, mut text: Out<'b>, us: i64) -> Out<'b> {
         if us != self.us {
             *self = Self::of(us);
         }

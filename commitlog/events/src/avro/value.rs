@@ -2,15 +2,15 @@
 
 use commitlog_core::cql_type::CqlType;
 
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::value::decimal::{Decimal, Integer};
 use crate::value::json::{ElementCell, is_plain_text, is_string};
 use crate::value::{
-    DecimalMode, Duration, DurationMode, Reader, ValueError, ValueModes, VarintMode, fixed,
+    DecimalMode, Duration, DurationMode, Reader, Result, ValueError, ValueModes, VarintMode, fixed,
     write_host_address, write_uuid,
 };
 
-pub type Written<'b> = Result<EventWriter<'b>, ValueError>;
+pub type Written<'b> = Result<Out<'b>>;
 
 /// The branch of `["null", T]` that is null.
 pub const NULL: &[u8; 1] = &[0];
@@ -31,7 +31,7 @@ impl ValueWriter<'_> {
     #[inline]
     pub fn nullable<'b>(
         &mut self,
-        mut text: EventWriter<'b>,
+        mut text: Out<'b>,
         ty: &CqlType,
         bytes: Option<&[u8]>,
     ) -> Written<'b> {
@@ -49,12 +49,7 @@ impl ValueWriter<'_> {
 
     /// A value that is not null.
     #[inline(never)]
-    pub fn value<'b>(
-        &mut self,
-        mut text: EventWriter<'b>,
-        ty: &CqlType,
-        bytes: &[u8],
-    ) -> Written<'b> {
+    pub fn value<'b>(&mut self, mut text: Out<'b>, ty: &CqlType, bytes: &[u8]) -> Written<'b> {
         match ty {
             CqlType::Ascii | CqlType::Text => return Ok(string(text, bytes)),
             CqlType::Blob | CqlType::Custom(_) => text.bytes(bytes),
@@ -143,7 +138,7 @@ impl ValueWriter<'_> {
     /// Elements of a list or set that are cells: those that live.
     pub fn elements<'a, 'b>(
         &mut self,
-        mut text: EventWriter<'b>,
+        mut text: Out<'b>,
         element: &CqlType,
         cells: impl Iterator<Item = ElementCell<'a>> + Clone,
         bytes_of: impl Fn(ElementCell<'a>) -> &'a [u8],
@@ -160,7 +155,7 @@ impl ValueWriter<'_> {
     /// Entries of a map that are cells; a removed key has no value.
     pub fn entries<'a, 'b>(
         &mut self,
-        mut text: EventWriter<'b>,
+        mut text: Out<'b>,
         key: &CqlType,
         value: &CqlType,
         cells: impl Iterator<Item = ElementCell<'a>> + Clone,
@@ -177,7 +172,7 @@ impl ValueWriter<'_> {
     /// An entry of a map: of a map of Avro if the keys are strings, else a record.
     fn entry<'b>(
         &mut self,
-        mut text: EventWriter<'b>,
+        mut text: Out<'b>,
         key: &CqlType,
         value: &CqlType,
         key_bytes: Option<&[u8]>,
@@ -198,7 +193,7 @@ impl ValueWriter<'_> {
     /// Fields that the bytes end before are null: the value is older than they are.
     fn field<'b>(
         &mut self,
-        text: EventWriter<'b>,
+        text: Out<'b>,
         field: &CqlType,
         reader: &mut Reader<'_, '_>,
     ) -> Written<'b> {
@@ -212,7 +207,7 @@ impl ValueWriter<'_> {
 
     fn vector<'b>(
         &mut self,
-        mut text: EventWriter<'b>,
+        mut text: Out<'b>,
         ty: &CqlType,
         element: &CqlType,
         dimension: u32,
@@ -235,7 +230,7 @@ impl ValueWriter<'_> {
         Ok(end_block(text))
     }
 
-    fn varint<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
+    fn varint<'b>(&mut self, mut text: Out<'b>, bytes: &[u8]) -> Written<'b> {
         let integer = Integer::new(bytes);
         match self.modes.varint {
             VarintMode::Long => text.varint(integer.low_i64()),
@@ -250,7 +245,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    fn decimal<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
+    fn decimal<'b>(&mut self, mut text: Out<'b>, bytes: &[u8]) -> Written<'b> {
         let decimal = Decimal::parse(bytes)?;
         match self.modes.decimal {
             DecimalMode::Double => {
@@ -270,7 +265,7 @@ impl ValueWriter<'_> {
         Ok(text)
     }
 
-    fn duration<'b>(&mut self, mut text: EventWriter<'b>, bytes: &[u8]) -> Written<'b> {
+    fn duration<'b>(&mut self, mut text: Out<'b>, bytes: &[u8]) -> Written<'b> {
         let duration = Duration::parse(bytes)?;
         match self.modes.duration {
             DurationMode::Nanos => text.varint(duration.total_nanoseconds()),
@@ -300,7 +295,7 @@ fn has_empty(ty: &CqlType) -> bool {
 
 /// A string; bytes that are no UTF-8 become U+FFFD, as in the JSON.
 #[inline]
-pub fn string<'b>(mut text: EventWriter<'b>, bytes: &[u8]) -> EventWriter<'b> {
+pub fn string<'b>(mut text: Out<'b>, bytes: &[u8]) -> Out<'b> {
     if is_plain_text(bytes) || std::str::from_utf8(bytes).is_ok() {
         text.bytes(bytes);
     } else {
@@ -311,7 +306,7 @@ pub fn string<'b>(mut text: EventWriter<'b>, bytes: &[u8]) -> EventWriter<'b> {
 
 /// The start of an array or a map of so many.
 #[inline]
-pub fn block(mut text: EventWriter<'_>, count: i64) -> EventWriter<'_> {
+pub fn block(mut text: Out<'_>, count: i64) -> Out<'_> {
     if count > 0 {
         text.varint(count);
     }
@@ -320,7 +315,7 @@ pub fn block(mut text: EventWriter<'_>, count: i64) -> EventWriter<'_> {
 
 /// Its end.
 #[inline]
-pub fn end_block(mut text: EventWriter<'_>) -> EventWriter<'_> {
+pub fn end_block(mut text: Out<'_>) -> Out<'_> {
     text.literal(END);
     text
 }

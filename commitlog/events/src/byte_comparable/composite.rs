@@ -1,7 +1,7 @@
 use commitlog_core::cql_type::CqlType;
 
 use super::{END, NULL, write_nullable, write_value};
-use crate::value::{Reader, ValueError};
+use crate::value::{Reader, Result, ValueError};
 
 /// Elements, then the end: element by element, the shorter one first (`ListType`, `SetType`).
 pub(super) fn write_list(
@@ -9,7 +9,7 @@ pub(super) fn write_list(
     ty: &CqlType,
     element: &CqlType,
     bytes: &[u8],
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     for _ in 0..reader.read_count()? {
         write_nullable(out, element, reader.read_element()?)?;
@@ -25,7 +25,7 @@ pub(super) fn write_map(
     key: &CqlType,
     value: &CqlType,
     bytes: &[u8],
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     for _ in 0..reader.read_count()? {
         write_nullable(out, key, reader.read_element()?)?;
@@ -42,7 +42,7 @@ pub(super) fn write_fields<'t>(
     ty: &CqlType,
     fields: impl IntoIterator<Item = &'t CqlType>,
     bytes: &[u8],
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     let mut nulls = 0_usize;
     for field in fields {
@@ -68,7 +68,7 @@ pub(super) fn write_vector(
     element: &CqlType,
     dimension: u32,
     bytes: &[u8],
-) -> Result<(), ValueError> {
+) -> Result<()> {
     if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
         return Err(ValueError::length(ty, &length, bytes.len()));
     }

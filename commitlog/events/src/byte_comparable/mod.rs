@@ -20,7 +20,7 @@ mod scalar;
 
 use commitlog_core::cql_type::CqlType;
 
-use crate::value::ValueError;
+use crate::value::Result;
 
 /// Ends a collection or tuple; below every header.
 const END: u8 = 0x08;
@@ -46,7 +46,7 @@ pub struct Component<'a> {
 pub fn write_clustering<'a>(
     out: &mut Vec<u8>,
     components: impl IntoIterator<Item = Component<'a>>,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let start = out.len();
     for component in components {
         if let Err(error) = write_component(out, component) {
@@ -73,7 +73,7 @@ pub fn write_bound<'a>(
     out: &mut Vec<u8>,
     prefix: impl IntoIterator<Item = Component<'a>>,
     after: bool,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     write_clustering(out, prefix)?;
     if after {
         out.push(AFTER);
@@ -100,7 +100,7 @@ pub fn equals_differ(ty: &CqlType) -> bool {
     }
 }
 
-fn write_component(out: &mut Vec<u8>, component: Component<'_>) -> Result<(), ValueError> {
+fn write_component(out: &mut Vec<u8>, component: Component<'_>) -> Result<()> {
     let start = out.len();
     write_nullable(out, component.ty, component.value)?;
     if component.reversed && component.value.is_some() {
@@ -112,7 +112,7 @@ fn write_component(out: &mut Vec<u8>, component: Component<'_>) -> Result<(), Va
 }
 
 /// Header and bytes of a component, an element of a collection or a field of a tuple.
-fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Result<(), ValueError> {
+fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Result<()> {
     match bytes {
         None => out.push(NULL),
         Some([]) => out.push(EMPTY),
@@ -125,7 +125,7 @@ fn write_nullable(out: &mut Vec<u8>, ty: &CqlType, bytes: Option<&[u8]>) -> Resu
 }
 
 /// The bytes of a value that is not empty, without a header.
-fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
+fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::List(element) | CqlType::Set(element) => {
             composite::write_list(out, ty, element, bytes)

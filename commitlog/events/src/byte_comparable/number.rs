@@ -1,7 +1,7 @@
 use commitlog_core::cql_type::CqlType;
 
-use crate::value::ValueError;
 use crate::value::decimal::{Decimal, Integer};
+use crate::value::{Result, ValueError};
 
 /// Unscaled bytes of a decimal; a clustering value has at most 65,535 bytes.
 const MAX_UNSCALED_BYTES: usize = 65_535;
@@ -31,7 +31,7 @@ pub(super) fn write_varint(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Sign, power of ten of the first digit, digits without trailing zeros: numbers that are equal
 /// at different scales are the same bytes.
-pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let decimal = Decimal::parse(bytes)?;
     if decimal.unscaled.is_zero() {
         out.push(ZERO);

@@ -1,14 +1,10 @@
 use commitlog_core::cql_type::CqlType;
 
 use super::number;
-use crate::value::{ValueError, fixed};
+use crate::value::{Result, ValueError, fixed};
 
 /// The bytes of a value that is not empty, of a type without elements.
-pub(super) fn write_scalar(
-    out: &mut Vec<u8>,
-    ty: &CqlType,
-    bytes: &[u8],
-) -> Result<(), ValueError> {
+pub(super) fn write_scalar(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::Boolean => {
             let [byte] = fixed(ty, bytes)?;

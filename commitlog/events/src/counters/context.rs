@@ -2,7 +2,7 @@
 
 use commitlog_core::cql_type::CqlType;
 
-use crate::value::ValueError;
+use crate::value::{Result, ValueError};
 
 /// Bytes of one shard: counter id, clock, count.
 const SHARD_BYTES: usize = 32;
@@ -29,7 +29,7 @@ pub struct Shard {
 }
 
 /// The shards of a context: one as a leader writes it, several in what a read repair sends.
-pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>, ValueError> {
+pub fn read_shards(context: &[u8]) -> Result<Vec<Shard>> {
     let expected = "2 + 2 for each header entry + 32 for each shard";
     let error = || ValueError::length(&CqlType::Counter, expected, context.len());
     let (entries, rest) = context.split_first_chunk().ok_or_else(error)?;

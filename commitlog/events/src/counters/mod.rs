@@ -10,7 +10,7 @@ use commitlog_core::row::{Cell, CellState, Row};
 
 use crate::event::Content;
 use crate::plan::TablePlan;
-use crate::value::ValueError;
+use crate::value::Result;
 use context::{ShardKind, read_shards};
 use history::{CellPlace, Growth};
 
@@ -33,7 +33,7 @@ pub fn follow(
     key: &[u8],
     content: &Content<'_, '_>,
     news: &mut Vec<(u32, Vec<CounterDelta>)>,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     news.clear();
     let mut history = history;
     let partition = hash(&[&plan.table.id.0, key]);

@@ -11,7 +11,7 @@ use crate::connect::{KeyValueEncoding, PartEncoding, write_text};
 use crate::event_writer::{EventWriter, more_room};
 use crate::plan::TablePlan;
 use crate::static_fragment::StaticFragment;
-use crate::value::{ValueError, ValueModes};
+use crate::value::{Result, ValueModes};
 use event_encoding::connect::JSON_ENVELOPE_END;
 use event_encoding::encoding::Encoding;
 
@@ -36,7 +36,7 @@ pub(crate) struct KeyValueEncoder<'w, 'p> {
     pub walk: Walk<'w, 'p>,
 }
 
-type Length = Result<Option<usize>, ValueError>;
+type Length = Result<Option<usize>>;
 
 impl KeyValueEncoder<'_, '_> {
     /// Writes into room and returns the lengths of key and value; `None` if they need more of it.
@@ -44,7 +44,7 @@ impl KeyValueEncoder<'_, '_> {
         &mut self,
         encoding: &KeyValueEncoding,
         room: &mut [u8],
-    ) -> Result<Option<(usize, usize)>, ValueError> {
+    ) -> Result<Option<(usize, usize)>> {
         let Some(length) = self.key(&encoding.key, room)? else {
             return Ok(None);
         };
@@ -90,7 +90,7 @@ impl KeyValueEncoder<'_, '_> {
     }
 
     /// The key as JSON, for a value that copies its key columns.
-    fn json_key(&mut self, modes: ValueModes) -> Result<Vec<u8>, ValueError> {
+    fn json_key(&mut self, modes: ValueModes) -> Result<Vec<u8>> {
         let walk = self.walk;
         let mut encoder = self.json(modes);
         write_all(|out| walk.key(&mut encoder, out))
@@ -189,7 +189,7 @@ fn length(whole: usize, out: &EventWriter<'_>) -> Option<usize> {
 }
 
 /// The bytes of a part, in as much room as it needs.
-fn write_all(mut write: impl FnMut(EventWriter<'_>) -> Written<'_>) -> Result<Vec<u8>, ValueError> {
+fn write_all(mut write: impl FnMut(EventWriter<'_>) -> Written<'_>) -> Result<Vec<u8>> {
     let mut bytes = vec![0; PART_ROOM];
     loop {
         let whole = bytes.len();

@@ -6,12 +6,12 @@ use commitlog_core::schema::{Column, Table};
 use super::Scratch;
 use crate::counters::CounterDelta;
 use crate::event::{Kind, Op};
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
-use crate::value::ValueError;
+use crate::value::{Result, ValueError};
 
-pub(crate) type Written<'b> = Result<EventWriter<'b>, ValueError>;
+pub(crate) type Written<'b> = Result<Out<'b>>;
 
 /// The side of a range deletion that a bound closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,31 +56,31 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
 
     // The message key.
 
-    fn key_start<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn key_start<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// The `index`th of all key columns; `None` where the event has no value for it.
     fn key_value<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         index: usize,
         field: &Self::Field,
         column: &Column,
         value: Option<&[u8]>,
     ) -> Written<'b>;
-    fn key_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn key_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 
     // The envelope.
 
     /// Everything before `after` and `cells`.
-    fn source<'b>(&mut self, out: EventWriter<'b>, fields: &SourceFields) -> EventWriter<'b>;
-    fn after_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
-    fn value_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn source<'b>(&mut self, out: Out<'b>, fields: &SourceFields) -> Out<'b>;
+    fn after_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
+    fn value_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 
     // `after`.
 
     /// The `index`th of all key columns, with its value.
     fn key_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         index: usize,
         field: &Self::Field,
         column: &Column,
@@ -89,113 +89,101 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
     /// A clustering column without a value, in an event that deletes its partition.
     fn deleted_key_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         timestamp_us: i64,
-    ) -> EventWriter<'b>;
+    ) -> Out<'b>;
     /// A clustering column without a value.
-    fn null_key_column<'b>(&mut self, out: EventWriter<'b>, field: &Self::Field)
-    -> EventWriter<'b>;
+    fn null_key_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
     /// A column that the event does not write.
-    fn null_column<'b>(&mut self, out: EventWriter<'b>, field: &Self::Field) -> EventWriter<'b>;
+    fn null_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
     /// A column that the event cannot have: it was dropped, or another version of it is written.
-    fn no_column<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     fn deleted_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         timestamp_us: i64,
-    ) -> EventWriter<'b>;
+    ) -> Out<'b>;
     fn live_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         column: &Column,
         value: &[u8],
     ) -> Written<'b>;
     fn expiring_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         column: &Column,
         value: &[u8],
         expiry: Expiry,
     ) -> Written<'b>;
     /// A column with a cell tombstone.
-    fn tombstone_column<'b>(
-        &mut self,
-        out: EventWriter<'b>,
-        field: &Self::Field,
-    ) -> EventWriter<'b>;
+    fn tombstone_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
     /// A counter: the shards of its cell, not its value.
     fn counter_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         shards: &[CounterDelta],
-    ) -> EventWriter<'b>;
+    ) -> Out<'b>;
     /// A collection or user type of several cells: the elements that were written or removed.
     fn elements_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Self::Field,
         column: &Column,
         cells: &[Cell<'_>],
     ) -> Written<'b>;
 
-    fn no_range<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn no_range<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// One bound with its number of values.
     fn bound_start<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         side: RangeSide,
         kind: BoundKind,
         values: usize,
-    ) -> EventWriter<'b>;
+    ) -> Out<'b>;
     fn bound_value<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         index: usize,
         value: &BoundValue<'_>,
     ) -> Written<'b>;
-    fn bound_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn bound_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 }
 
 /// The member `cells`: `ck`, `ckv`, `lo`, `hi`, `live`, `del`, `cdel` and `cell`.
 pub(crate) trait CellsVisitor {
-    fn cells_start<'b>(
-        &mut self,
-        out: EventWriter<'b>,
-        kind: Kind,
-        key: &[u8],
-        token: i64,
-    ) -> EventWriter<'b>;
-    fn cells_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn cells_start<'b>(&mut self, out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b>;
+    fn cells_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// The next `members` members of `cells` do not apply.
-    fn absent<'b>(&mut self, out: EventWriter<'b>, members: usize) -> EventWriter<'b>;
+    fn absent<'b>(&mut self, out: Out<'b>, members: usize) -> Out<'b>;
     /// `ck` and `ckv`. [`Scratch::comparable`] holds the byte-comparable form.
-    fn clustering<'b>(&mut self, out: EventWriter<'b>, values: &[Option<&[u8]>])
-    -> EventWriter<'b>;
+    fn clustering<'b>(&mut self, out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b>;
     /// `lo` or `hi`. [`Scratch::comparable`] holds the byte-comparable form.
-    fn range_bound<'b>(&mut self, out: EventWriter<'b>, side: RangeSide) -> EventWriter<'b>;
+    fn range_bound<'b>(&mut self, out: Out<'b>, side: RangeSide) -> Out<'b>;
     /// `live`.
-    fn liveness<'b>(&mut self, out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b>;
+    fn liveness<'b>(&mut self, out: Out<'b>, liveness: Liveness) -> Out<'b>;
     /// `del`.
-    fn deletion<'b>(&mut self, out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b>;
+    fn deletion<'b>(&mut self, out: Out<'b>, deletion: Deletion) -> Out<'b>;
     /// `cdel`, with its number of deletions.
-    fn collection_deletions<'b>(&mut self, out: EventWriter<'b>, count: usize) -> EventWriter<'b>;
+    fn collection_deletions<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
     fn collection_deletion<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         index: usize,
         column: u32,
         deletion: Deletion,
-    ) -> EventWriter<'b>;
+    ) -> Out<'b>;
     /// `cell`, with its number of cells.
-    fn cell_array<'b>(&mut self, out: EventWriter<'b>, count: usize) -> EventWriter<'b>;
+    fn cell_array<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
     /// One cell. An element that does not fit its type is kept for [`Self::element_error`]: a
     /// result for every cell would go through memory.
-    fn cell<'b>(&mut self, out: EventWriter<'b>, index: usize, cell: &Cell<'_>) -> EventWriter<'b>;
-    fn array_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b>;
+    fn cell<'b>(&mut self, out: Out<'b>, index: usize, cell: &Cell<'_>) -> Out<'b>;
+    fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     fn element_error(&mut self) -> Option<ValueError>;
 }

@@ -11,13 +11,13 @@ use crate::byte_comparable::{Component, write_bound, write_clustering};
 use crate::counters::CounterDelta;
 use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::range_bound::bound_values;
 use crate::row_cells::simple_cells;
 use crate::token::token;
-use crate::value::ValueError;
+use crate::value::Result;
 
 /// An event, as a walk reads it.
 #[derive(Clone, Copy)]
@@ -36,11 +36,7 @@ impl Walk<'_, '_> {
     /// The message key: every primary-key column. Clustering columns are null where the event has
     /// none.
     #[inline]
-    pub fn key<'w, 'b, V: EventVisitor<'w>>(
-        &self,
-        visitor: &mut V,
-        out: EventWriter<'b>,
-    ) -> Written<'b> {
+    pub fn key<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let fields = visitor.fields();
         let mut out = visitor.key_start(out);
         let mut index = 0;
@@ -63,11 +59,7 @@ impl Walk<'_, '_> {
 
     /// The message value.
     #[inline]
-    pub fn value<'w, 'b, V: EventVisitor<'w>>(
-        &self,
-        visitor: &mut V,
-        out: EventWriter<'b>,
-    ) -> Written<'b> {
+    pub fn value<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let is_snapshot = self.context.snapshot_us.is_some();
         let source = SourceFields {
             op: self.context.op(self.content),
@@ -92,11 +84,7 @@ impl Walk<'_, '_> {
     }
 
     #[inline]
-    fn after<'w, 'b, V: EventVisitor<'w>>(
-        &self,
-        visitor: &mut V,
-        mut out: EventWriter<'b>,
-    ) -> Written<'b> {
+    fn after<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, mut out: Out<'b>) -> Written<'b> {
         let fields = visitor.fields();
         let mut index = 0;
         let columns = fields.table.partition_key.iter();
@@ -132,7 +120,7 @@ impl Walk<'_, '_> {
     fn columns<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
     ) -> Written<'b> {
         let plan = visitor.plan();
         if let Content::Write(row) = self.content {
@@ -171,7 +159,7 @@ impl Walk<'_, '_> {
     fn simple_columns<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         cells: &[Cell<'_>],
     ) -> Written<'b> {
         let mut cells = cells.iter().peekable();
@@ -191,7 +179,7 @@ impl Walk<'_, '_> {
     fn written_column<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         index: usize,
         field: &V::Field,
         column: &Column,
@@ -221,7 +209,7 @@ impl Walk<'_, '_> {
     fn written_cell<'w, 'b, V: EventVisitor<'w>>(
         &self,
         visitor: &mut V,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &V::Field,
         column: &Column,
         cell: &Cell<'_>,
@@ -242,11 +230,7 @@ impl Walk<'_, '_> {
     }
 
     #[inline]
-    fn cells<'w, 'b, V: EventVisitor<'w>>(
-        &self,
-        visitor: &mut V,
-        out: EventWriter<'b>,
-    ) -> Written<'b> {
+    fn cells<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let key = self.partition.key;
         let mut out = visitor.cells_start(out, self.content.kind(), key, token(key));
         match self.content {
@@ -296,7 +280,7 @@ impl Walk<'_, '_> {
 /// One bound in `after`.
 fn range<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    out: EventWriter<'b>,
+    out: Out<'b>,
     side: RangeSide,
     bound: &Bound<'_, '_>,
 ) -> Written<'b> {
@@ -311,7 +295,7 @@ fn range<'w, 'b, V: EventVisitor<'w>>(
 #[inline]
 fn clustering<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    out: EventWriter<'b>,
+    out: Out<'b>,
     values: &[Option<&[u8]>],
 ) -> Written<'b> {
     let plan = visitor.plan();
@@ -324,7 +308,7 @@ fn clustering<'w, 'b, V: EventVisitor<'w>>(
 /// One bound in `cells`.
 fn range_bound<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    out: EventWriter<'b>,
+    out: Out<'b>,
     side: RangeSide,
     bound: &Bound<'_, '_>,
 ) -> Written<'b> {
@@ -344,9 +328,9 @@ fn range_bound<'w, 'b, V: EventVisitor<'w>>(
 #[inline]
 fn written_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    mut out: EventWriter<'b>,
+    mut out: Out<'b>,
     row: &Row<'_>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     let plan = visitor.plan();
     out = match row.liveness {
         Some(liveness) => visitor.liveness(out, liveness),
@@ -373,9 +357,9 @@ fn written_cells<'w, 'b, V: EventVisitor<'w>>(
 
 fn collection_deletions<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    mut out: EventWriter<'b>,
+    mut out: Out<'b>,
     row: &Row<'_>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     let plan = visitor.plan();
     let deletions = row.complex_deletions.iter();
     let deletions = deletions.filter(|(column, _)| !plan.is_left_out(*column));
@@ -394,9 +378,9 @@ fn collection_deletions<'w, 'b, V: EventVisitor<'w>>(
 #[cold]
 fn shown_cells<'w, 'b, V: EventVisitor<'w>>(
     visitor: &mut V,
-    mut out: EventWriter<'b>,
+    mut out: Out<'b>,
     row: &Row<'_>,
-) -> EventWriter<'b> {
+) -> Out<'b> {
     let plan = visitor.plan();
     let cells = row.cells.iter();
     let cells = cells.filter(|cell| !plan.is_left_out(cell.column));
@@ -431,7 +415,7 @@ pub(crate) fn element_key(
     scratch: &mut Scratch,
     column: u32,
     path: &[u8],
-) -> Option<Result<(), ValueError>> {
+) -> Option<Result<()>> {
     let ty = (plan.column_members.get(column as usize)?.element_type).as_ref()?;
     scratch.comparable.clear();
     let element = Component {

@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::CqlType;
 
-use super::ValueError;
+use super::{Result, ValueError};
 
 /// Size of one shard of a counter context: counter id, clock, count.
 const SHARD_BYTES: usize = 32;
@@ -8,7 +8,7 @@ const SHARD_BYTES: usize = 32;
 /// The sum of the counts of all shards (`CounterContext#total`, format notes §6.4).
 ///
 /// A context is a 16-bit number of header entries, as many 16-bit entries, then the shards.
-pub fn counter_total(bytes: &[u8]) -> Result<i64, ValueError> {
+pub fn counter_total(bytes: &[u8]) -> Result<i64> {
     let expected = "2 + 2 for each header entry + 32 for each shard";
     let error = || ValueError::length(&CqlType::Counter, expected, bytes.len());
     let (entries, rest) = bytes.split_first_chunk().ok_or_else(error)?;

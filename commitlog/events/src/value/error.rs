@@ -12,6 +12,8 @@ use super::cql_name::cql_name;
 #[error(transparent)]
 pub struct ValueError(Box<Problem>);
 
+pub type Result<T, E = ValueError> = std::result::Result<T, E>;
+
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {

@@ -3,11 +3,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use commitlog_core::cql_type::CqlType;
 
-use super::ValueError;
+use super::{Result, ValueError};
 
 /// Java's `InetAddress#getHostAddress`: IPv6 as eight groups without leading zeros, never
 /// shortened with `::`; an IPv4 address mapped into IPv6 as the IPv4 address that it is.
-pub(crate) fn write_host_address(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+pub(crate) fn write_host_address(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
         write_ipv4(out, octets.into());
     } else if let Ok(octets) = <[u8; 16]>::try_from(bytes) {
@@ -43,7 +43,7 @@ fn write_ipv4(out: &mut Vec<u8>, address: Ipv4Addr) {
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> Result<String, ValueError> {
+    fn text(bytes: &[u8]) -> Result<String> {
         let mut out = Vec::new();
         write_host_address(&mut out, bytes)?;
         Ok(String::from_utf8(out).unwrap())

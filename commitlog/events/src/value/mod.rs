@@ -22,7 +22,7 @@ pub mod text;
 pub use counter::counter_total;
 pub use cql_name::cql_name;
 pub use duration::Duration;
-pub use error::{Problem, ValueError};
+pub use error::{Problem, Result, ValueError};
 pub(crate) use hex::write_uuid;
 pub(crate) use inet::write_host_address;
 pub use reader::{Reader, fixed};

@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::CqlType;
 
-use super::ValueError;
+use super::{Result, ValueError};
 
 /// Walks the bytes of a composite value; every read is checked against the end.
 ///
@@ -24,7 +24,7 @@ impl<'t, 'a> Reader<'t, 'a> {
         self.rest.is_empty()
     }
 
-    pub fn read_bytes(&mut self, count: usize) -> Result<&'a [u8], ValueError> {
+    pub fn read_bytes(&mut self, count: usize) -> Result<&'a [u8]> {
         let Some((bytes, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.truncated());
         };
@@ -32,7 +32,7 @@ impl<'t, 'a> Reader<'t, 'a> {
         Ok(bytes)
     }
 
-    pub fn read_i32(&mut self) -> Result<i32, ValueError> {
+    pub fn read_i32(&mut self) -> Result<i32> {
         let Some((bytes, rest)) = self.rest.split_first_chunk() else {
             return Err(self.truncated());
         };
@@ -41,7 +41,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// The number of elements of a collection.
-    pub fn read_count(&mut self) -> Result<i32, ValueError> {
+    pub fn read_count(&mut self) -> Result<i32> {
         let count = self.read_i32()?;
         if count < 0 {
             return Err(ValueError::count(self.ty, count));
@@ -50,7 +50,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// An element or field with its 32-bit length; `None` is a null (a negative length).
-    pub fn read_element(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
+    pub fn read_element(&mut self) -> Result<Option<&'a [u8]>> {
         match usize::try_from(self.read_i32()?) {
             Ok(length) => self.read_bytes(length).map(Some),
             Err(_) => Ok(None),
@@ -58,7 +58,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// An element of a vector of variable-length elements: an unsigned vint length, then bytes.
-    pub fn read_vbytes(&mut self) -> Result<&'a [u8], ValueError> {
+    pub fn read_vbytes(&mut self) -> Result<&'a [u8]> {
         let length = self.read_unsigned_vint()?;
         match usize::try_from(length) {
             Ok(length) => self.read_bytes(length),
@@ -67,7 +67,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// Format notes §5.1: the leading ones of the first byte count the bytes that follow it.
-    pub fn read_unsigned_vint(&mut self) -> Result<u64, ValueError> {
+    pub fn read_unsigned_vint(&mut self) -> Result<u64> {
         let Some((&first, rest)) = self.rest.split_first() else {
             return Err(self.truncated());
         };
@@ -83,13 +83,13 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// Format notes §5.2: zig-zag over 64 bits.
-    pub fn read_signed_vint(&mut self) -> Result<i64, ValueError> {
+    pub fn read_signed_vint(&mut self) -> Result<i64> {
         let number = self.read_unsigned_vint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     /// Nothing may be left.
-    pub fn finish(self) -> Result<(), ValueError> {
+    pub fn finish(self) -> Result<()> {
         if self.rest.is_empty() {
             return Ok(());
         }

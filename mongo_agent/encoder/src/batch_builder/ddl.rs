@@ -4,7 +4,7 @@ use super::{BatchBuilder, Message};
 use crate::batch::Kind;
 use crate::bson::Timestamp;
 use crate::change::DdlEvent;
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 use crate::layout::{ValueContext, ddl};
 use crate::namespaces::Routing;
 use crate::schemas::Record;
@@ -27,7 +27,7 @@ impl BatchBuilder<'_> {
         Ok(is_captured)
     }
 
-    pub(super) fn add_ddl(&mut self, event: &DdlEvent<'_>) -> Result<(), BsonError> {
+    pub(super) fn add_ddl(&mut self, event: &DdlEvent<'_>) -> Result<()> {
         self.end_other_transaction(event.transaction.as_ref())?;
         if event.cluster_time == Timestamp::default() {
             let member = "clusterTime";

@@ -9,7 +9,7 @@ use event_encoding::schema_ids::UnregisteredSchema;
 use crate::batch::{EncodingFailure, Kind, MessageBatch, MessageEntry, NOT_CAPTURED};
 use crate::bson::Timestamp;
 use crate::change::{Change, Event, Operation, Transaction};
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::layout::ValueContext;
@@ -92,7 +92,7 @@ impl<'f> BatchBuilder<'f> {
     /// Fails only if `routing` does.
     pub(crate) fn add<R: Routing>(
         &mut self,
-        event: Result<Event<'_>, BsonError>,
+        event: Result<Event<'_>>,
         routing: &mut R,
     ) -> Result<(), R::Error> {
         let start = (self.batch.bytes.len(), self.batch.entries.len());
@@ -162,13 +162,13 @@ impl<'f> BatchBuilder<'f> {
     }
 
     /// The wire formats of a topic. Schemas without an id are recorded, and the formats are empty.
-    fn formats(&mut self, topic: usize, record: Record) -> Result<TopicFormats, BsonError> {
+    fn formats(&mut self, topic: usize, record: Record) -> Result<TopicFormats> {
         self.prepare(topic, record)?;
         let known = self.formats.get(topic).cloned().flatten();
         Ok(known.unwrap_or_default())
     }
 
-    fn prepare(&mut self, topic: usize, record: Record) -> Result<(), BsonError> {
+    fn prepare(&mut self, topic: usize, record: Record) -> Result<()> {
         if self.formats.get(topic).is_some_and(Option::is_some) {
             return Ok(());
         }
@@ -218,11 +218,7 @@ impl<'f> BatchBuilder<'f> {
         entry
     }
 
-    fn skip(
-        &mut self,
-        reason: &str,
-        transaction: Option<&Transaction<'_>>,
-    ) -> Result<(), BsonError> {
+    fn skip(&mut self, reason: &str, transaction: Option<&Transaction<'_>>) -> Result<()> {
         self.end_other_transaction(transaction)?;
         match self.batch.skipped.get_mut(reason) {
             Some(count) => *count = count.saturating_add(1),
@@ -233,7 +229,7 @@ impl<'f> BatchBuilder<'f> {
         Ok(())
     }
 
-    fn add_change(&mut self, change: &Change<'_>, namespace: usize) -> Result<(), BsonError> {
+    fn add_change(&mut self, change: &Change<'_>, namespace: usize) -> Result<()> {
         let name = (change.database, change.collection);
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);

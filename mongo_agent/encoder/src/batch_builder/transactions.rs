@@ -6,7 +6,7 @@ use super::{BatchBuilder, Message};
 use crate::batch::Kind;
 use crate::bson::Timestamp;
 use crate::change::{Change, Transaction};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::schemas::Record;
 use crate::transaction::{self, Boundary, TransactionOrder};
 
@@ -28,7 +28,7 @@ impl BatchBuilder<'_> {
         &mut self,
         change: &Change<'_>,
         topic: usize,
-    ) -> Result<Option<TransactionOrder>, BsonError> {
+    ) -> Result<Option<TransactionOrder>> {
         self.end_other_transaction(change.transaction.as_ref())?;
         if self.format.transaction_topic.is_none() || change.transaction.is_none() {
             return Ok(None);
@@ -49,7 +49,7 @@ impl BatchBuilder<'_> {
     pub(super) fn end_other_transaction(
         &mut self,
         transaction: Option<&Transaction<'_>>,
-    ) -> Result<(), BsonError> {
+    ) -> Result<()> {
         if self.format.transaction_topic.is_none() {
             return Ok(());
         }

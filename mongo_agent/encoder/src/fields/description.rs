@@ -7,13 +7,10 @@ use super::document::{taken, write_inside};
 use super::path::{Relation, relation, renamed, rewrite as rewrite_path};
 use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head, write_string};
-use crate::error::BsonError;
+use crate::error::Result;
 
 /// `disambiguatedPaths` is left out: it repeats the paths name by name.
-pub(super) fn rewrite(
-    rules: &[Arc<Rule>],
-    description: Document<'_>,
-) -> Result<Vec<u8>, BsonError> {
+pub(super) fn rewrite(rules: &[Arc<Rule>], description: Document<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(description.bytes().len());
     let start = open(&mut out);
     let mut elements = description.elements();
@@ -35,7 +32,7 @@ pub(super) fn rewrite(
     Ok(out)
 }
 
-fn updated_fields(rules: &[Arc<Rule>], fields: Document<'_>) -> Result<Vec<u8>, BsonError> {
+fn updated_fields(rules: &[Arc<Rule>], fields: Document<'_>) -> Result<Vec<u8>> {
     let mut current = fields.bytes().to_vec();
     for rule in rules {
         let mut out = Vec::with_capacity(current.len());
@@ -45,7 +42,7 @@ fn updated_fields(rules: &[Arc<Rule>], fields: Document<'_>) -> Result<Vec<u8>, 
     Ok(current)
 }
 
-fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result<(), BsonError> {
+fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result<()> {
     let start = open(out);
     let new_name = rule.new_name.as_deref();
     let mut kept: Vec<&[u8]> = Vec::new();
@@ -77,7 +74,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
 }
 
 /// Paths, or documents whose `field` is a path.
-fn write_list(out: &mut Vec<u8>, rules: &[Arc<Rule>], list: Document<'_>) -> Result<(), BsonError> {
+fn write_list(out: &mut Vec<u8>, rules: &[Arc<Rule>], list: Document<'_>) -> Result<()> {
     let start = open(out);
     let mut items = list.elements();
     while let Some(item) = items.read()? {
@@ -99,7 +96,7 @@ fn write_truncated(
     rules: &[Arc<Rule>],
     item: &Element<'_>,
     truncated: Document<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let before = out.len();
     write_head(out, item.tag, item.name);
     let start = open(out);

@@ -3,13 +3,13 @@
 use super::Rule;
 use crate::bson::{Document, Element, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
-use crate::error::{BsonError, Problem};
+use crate::error::{BsonError, Problem, Result};
 
 /// Applies rules in order. A rule costs a scan of the names if its outermost field is absent.
 pub(super) fn rewrite<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     document: Document<'_>,
-) -> Result<Vec<u8>, BsonError> {
+) -> Result<Vec<u8>> {
     let mut current = document.bytes().to_vec();
     for rule in rules {
         let before = Document::parse(&current)?;
@@ -25,7 +25,7 @@ pub(super) fn rewrite<'r>(
     Ok(current)
 }
 
-fn has(document: Document<'_>, name: &[u8]) -> Result<bool, BsonError> {
+fn has(document: Document<'_>, name: &[u8]) -> Result<bool> {
     let mut elements = document.elements();
     while let Some(element) = elements.read()? {
         if element.name == name {
@@ -42,7 +42,7 @@ fn write_value_with_rules(
     document: Document<'_>,
     path: &[Box<[u8]>],
     new_name: Option<&[u8]>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let Some((name, deeper)) = path.split_first() else {
         out.extend_from_slice(document.bytes());
         return Ok(());
@@ -71,7 +71,7 @@ pub(super) fn write_inside(
     name: &[u8],
     path: &[Box<[u8]>],
     new_name: Option<&[u8]>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     write_head(out, element.tag, name);
     match element.value {
         Value::Document(inner) => write_value_with_rules(out, inner, path, new_name),
@@ -120,7 +120,7 @@ impl<'b> Moved<'b> {
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), BsonError> {
+    fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         for (name, element) in &self.elements {
             if self.is_taken {
                 return Err(taken(element, name));

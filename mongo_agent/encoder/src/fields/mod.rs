@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::bson::{Document, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
-use crate::error::BsonError;
+use crate::error::Result;
 
 /// Why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -138,20 +138,14 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 /// Applies rules to a document.
-pub(crate) fn rewrite_document(
-    rules: &[Arc<Rule>],
-    document: Document<'_>,
-) -> Result<Vec<u8>, BsonError> {
+pub(crate) fn rewrite_document(rules: &[Arc<Rule>], document: Document<'_>) -> Result<Vec<u8>> {
     let rules = rules.iter().map(AsRef::as_ref);
     document::rewrite(rules, document)
 }
 
 /// Applies rules to a raw event: to its images and its update description. `_id` of the document
 /// key always stays.
-pub(crate) fn rewrite_event(
-    rules: &[Arc<Rule>],
-    event: Document<'_>,
-) -> Result<Vec<u8>, BsonError> {
+pub(crate) fn rewrite_event(rules: &[Arc<Rule>], event: Document<'_>) -> Result<Vec<u8>> {
     let is_of_others = |rule: &&Rule| rule.path.first().is_none_or(|name| &**name != b"_id");
     let all = || rules.iter().map(AsRef::as_ref);
     let mut out = Vec::with_capacity(event.bytes().len());

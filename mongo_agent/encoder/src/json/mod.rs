@@ -8,7 +8,7 @@ mod number;
 mod text;
 
 use crate::bson::{Document, Element, MAX_DEPTH, Value};
-use crate::error::{BsonError, Problem};
+use crate::error::{Problem, Result};
 
 /// How JSON represents types that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn write_document(
     document: Document<'_>,
     flavour: Flavour,
     spacing: Spacing,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     Writer::<false>::new(out, flavour, spacing).write_document(document, 1)
 }
 
@@ -47,7 +47,7 @@ pub fn write_document_in_string(
     document: Document<'_>,
     flavour: Flavour,
     spacing: Spacing,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     Writer::<true>::new(out, flavour, spacing).write_document(document, 1)
 }
 
@@ -57,7 +57,7 @@ pub fn write_value(
     element: &Element<'_>,
     flavour: Flavour,
     spacing: Spacing,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     Writer::<false>::new(out, flavour, spacing).write_value(element, 0)
 }
 
@@ -67,7 +67,7 @@ pub fn write_value_in_string(
     element: &Element<'_>,
     flavour: Flavour,
     spacing: Spacing,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     Writer::<true>::new(out, flavour, spacing).write_value(element, 0)
 }
 
@@ -94,7 +94,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
     }
 
     /// `depth` includes the document.
-    fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<(), BsonError> {
+    fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<()> {
         check_depth(document, depth)?;
         self.out.push(b'{');
         let mut elements = document.elements();
@@ -109,7 +109,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         Ok(())
     }
 
-    fn write_array(&mut self, array: Document<'_>, depth: usize) -> Result<(), BsonError> {
+    fn write_array(&mut self, array: Document<'_>, depth: usize) -> Result<()> {
         check_depth(array, depth)?;
         self.out.push(b'[');
         let mut elements = array.elements();
@@ -124,7 +124,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
     }
 
     #[inline]
-    fn write_value(&mut self, element: &Element<'_>, depth: usize) -> Result<(), BsonError> {
+    fn write_value(&mut self, element: &Element<'_>, depth: usize) -> Result<()> {
         match element.value {
             Value::Document(document) => self.write_document(document, depth.saturating_add(1))?,
             Value::Array(array) => self.write_array(array, depth.saturating_add(1))?,
@@ -369,7 +369,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
     }
 }
 
-fn check_depth(document: Document<'_>, depth: usize) -> Result<(), BsonError> {
+fn check_depth(document: Document<'_>, depth: usize) -> Result<()> {
     if depth > MAX_DEPTH {
         return Err(Problem::Depth { limit: MAX_DEPTH }.at(document.offset()));
     }

@@ -3,7 +3,7 @@
 use super::source::Source;
 use super::{ValueContext, write_source};
 use crate::change::DdlEvent;
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::Layout;
 use crate::json::{Flavour, Spacing, write_document};
 use crate::value_writer::ValueWriter;
@@ -21,7 +21,7 @@ pub(crate) fn write_value(
     writer: &mut dyn ValueWriter,
     event: &DdlEvent<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let format = context.format;
     if format.layout == Layout::Native {
         let (flavour, spacing) = format.document_json.of_documents();

@@ -9,7 +9,7 @@ use crate::bson::{Document, Value};
 use crate::bson_writer::{close, open, write_element, write_head};
 use crate::change::{Change, Operation, SnapshotMarker, Transaction, UpdateDescription};
 use crate::element::{integer, text};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
@@ -18,7 +18,7 @@ pub(super) fn write_value<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let format = context.format;
     let is_update = matches!(change.operation, Operation::Update | Operation::Replace);
     writer.literal(br#"{"after":"#);
@@ -92,7 +92,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     if format.is_first_source {
         write_first_source(writer, source, format);
         return Ok(());
@@ -121,7 +121,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
 }
 
 /// `UUID of the session:number`
-fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>, BsonError> {
+fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>> {
     let mut session = Vec::new();
     let mut members = transaction.lsid.elements();
     while let Some(member) = members.read()? {
@@ -142,7 +142,7 @@ fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>, BsonErr
 /// An update description as the update operators of the oplog:
 /// `{$v: 1, $set: …, $unset: …, $push: …}`. Truncated arrays are cut with `$push` and `$slice`, so
 /// applying the update twice changes nothing.
-fn patch(update: UpdateDescription<'_>) -> Result<Vec<u8>, BsonError> {
+fn patch(update: UpdateDescription<'_>) -> Result<Vec<u8>> {
     const DOCUMENT: u8 = 3;
     const ARRAY: u8 = 4;
     const BOOLEAN: u8 = 8;
@@ -199,7 +199,7 @@ fn write_number(out: &mut Vec<u8>, name: &[u8], number: i32) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 
-fn truncated<'b>(value: &Value<'b>) -> Result<(&'b [u8], i32), BsonError> {
+fn truncated<'b>(value: &Value<'b>) -> Result<(&'b [u8], i32)> {
     let mut field: &[u8] = b"";
     let mut new_size = 0;
     if let Value::Document(truncated) = value {

@@ -6,7 +6,7 @@ use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_update};
 use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
@@ -15,7 +15,7 @@ pub(super) fn write_value<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let format = context.format;
     writer.literal(b"{");
     write_images(writer, change, format)?;
@@ -38,7 +38,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     write_start(writer, source, format);
     writer.literal(br#","rs":"#);
     writer.text(format.replica_set.as_bytes());

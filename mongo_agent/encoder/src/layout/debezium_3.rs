@@ -4,7 +4,7 @@ use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_optional, write_update};
 use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::transaction::write_order;
 use crate::value_writer::ValueWriter;
@@ -13,7 +13,7 @@ pub(super) fn write_value<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let (format, at_ns) = (context.format, context.at_ns);
     writer.literal(b"{");
     write_images(writer, change, format)?;
@@ -36,7 +36,7 @@ pub(super) fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     write_start(writer, source, format);
     let source_us = source.ts_ms.saturating_mul(1000);
     writer.literal(br#","ts_us":"#);

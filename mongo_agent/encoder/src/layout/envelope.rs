@@ -3,7 +3,7 @@
 use crate::bson::{Document, Element, Value};
 use crate::change::{Change, Operation, UpdateDescription};
 use crate::element::{integer, text};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::value_writer::ValueWriter;
 
@@ -22,7 +22,7 @@ pub(super) fn write_images<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     writer.literal(br#""before":"#);
     write_document(writer, change.before, format)?;
     writer.literal(br#","after":"#);
@@ -43,7 +43,7 @@ pub(super) fn write_document<F: ValueWriter>(
     writer: &mut F,
     document: Option<Document<'_>>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     let Some(document) = document else {
         writer.null();
         return Ok(());
@@ -58,7 +58,7 @@ pub(super) fn write_update<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     writer.literal(br#""updateDescription":"#);
     if let Some(update) = &change.update {
         return write_description(writer, update, format);
@@ -71,7 +71,7 @@ fn write_description<F: ValueWriter>(
     writer: &mut F,
     update: &UpdateDescription<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     writer.some();
     writer.literal(br#"{"removedFields":"#);
     write_list(writer, update.removed_fields, |writer, element| {
@@ -99,8 +99,8 @@ fn write_description<F: ValueWriter>(
 fn write_list<F: ValueWriter>(
     writer: &mut F,
     list: Option<Document<'_>>,
-    write: impl Fn(&mut F, &Element<'_>) -> Result<(), BsonError>,
-) -> Result<(), BsonError> {
+    write: impl Fn(&mut F, &Element<'_>) -> Result<()>,
+) -> Result<()> {
     let mut is_empty = true;
     if let Some(list) = list {
         let mut elements = list.elements();
@@ -122,7 +122,7 @@ fn write_list<F: ValueWriter>(
     Ok(())
 }
 
-fn write_truncated<F: ValueWriter>(writer: &mut F, element: &Element<'_>) -> Result<(), BsonError> {
+fn write_truncated<F: ValueWriter>(writer: &mut F, element: &Element<'_>) -> Result<()> {
     let mut field: &[u8] = b"";
     let mut new_size = 0;
     if let Value::Document(truncated) = element.value {

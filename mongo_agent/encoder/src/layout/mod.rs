@@ -9,7 +9,7 @@ mod native;
 mod source;
 
 use crate::change::Change;
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::{EventFormat, Layout};
 use crate::transaction::TransactionOrder;
 use crate::value_writer::ValueWriter;
@@ -30,7 +30,7 @@ pub(crate) fn write_value<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     context: &ValueContext<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     match context.format.layout {
         Layout::Debezium3 => debezium_3::write_value(writer, change, context),
         Layout::Debezium1 => debezium_1::write_value(writer, change, context),
@@ -44,7 +44,7 @@ fn write_source<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     match format.layout {
         Layout::Debezium1 => debezium_1::write_source(writer, source, format),
         Layout::Debezium21 => debezium_21::write_source(writer, source, format),

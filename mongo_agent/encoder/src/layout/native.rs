@@ -3,7 +3,7 @@
 //! insert whose `_id` marks it as copied. With a schema the event is a string.
 
 use crate::change::{Change, Operation};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::json::{write_document, write_text, write_value as write_json};
 use crate::value_writer::ValueWriter;
@@ -12,15 +12,11 @@ pub(super) fn write_value<F: ValueWriter>(
     writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     writer.nested(&mut |out| write_event(out, change, format))
 }
 
-fn write_event(
-    out: &mut Vec<u8>,
-    change: &Change<'_>,
-    format: &EventFormat,
-) -> Result<(), BsonError> {
+fn write_event(out: &mut Vec<u8>, change: &Change<'_>, format: &EventFormat) -> Result<()> {
     let (flavour, spacing) = format.document_json.of_documents();
     if change.operation != Operation::Read {
         return write_document(out, change.raw, flavour, spacing);

@@ -3,7 +3,7 @@
 use super::envelope::write_optional;
 use crate::bson::Timestamp;
 use crate::change::{Change, DdlEvent, SnapshotMarker, Transaction};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::EventFormat;
 use crate::json::{Flavour, Spacing};
 use crate::value_writer::ValueWriter;
@@ -87,7 +87,7 @@ pub(super) fn write_place<F: ValueWriter + ?Sized>(writer: &mut F, source: &Sour
 pub(super) fn write_session<F: ValueWriter + ?Sized>(
     writer: &mut F,
     source: &Source<'_>,
-) -> Result<(), BsonError> {
+) -> Result<()> {
     writer.literal(br#","lsid":"#);
     match &source.transaction {
         Some(transaction) => {

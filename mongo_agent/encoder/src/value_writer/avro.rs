@@ -4,7 +4,7 @@ use event_encoding::avro::varint;
 
 use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::json::{Flavour, Spacing, write_document, write_value};
 
 /// The second branch of a union: 1.
@@ -38,10 +38,7 @@ impl<'o> AvroWriter<'o> {
 
     /// Writes the length of what `write` appends, then the appended bytes.
     #[inline]
-    fn measured(
-        &mut self,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), BsonError>,
-    ) -> Result<(), BsonError> {
+    fn measured(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let start = self.out.len();
         self.out.extend_from_slice(&[0; USUAL_LENGTH_BYTES]);
         let text_start = self.out.len();
@@ -115,21 +112,16 @@ impl ValueWriter for AvroWriter<'_> {
         document: Document<'_>,
         flavour: Flavour,
         spacing: Spacing,
-    ) -> Result<(), BsonError> {
+    ) -> Result<()> {
         self.measured(|out| write_document(out, document, flavour, spacing))
     }
 
     #[inline]
-    fn element(
-        &mut self,
-        element: &Element<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<(), BsonError> {
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()> {
         self.measured(|out| write_value(out, element, flavour, spacing))
     }
 
-    fn nested(&mut self, write: Write<'_>) -> Result<(), BsonError> {
+    fn nested(&mut self, write: Write<'_>) -> Result<()> {
         self.measured(write)
     }
 

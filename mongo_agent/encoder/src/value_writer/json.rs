@@ -2,7 +2,7 @@
 
 use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::Encoding;
 use crate::json::{Flavour, Spacing, write_document_in_string, write_text, write_value_in_string};
 
@@ -70,7 +70,7 @@ impl ValueWriter for JsonWriter<'_> {
         document: Document<'_>,
         flavour: Flavour,
         spacing: Spacing,
-    ) -> Result<(), BsonError> {
+    ) -> Result<()> {
         self.out.push(b'"');
         write_document_in_string(self.out, document, flavour, spacing)?;
         self.out.push(b'"');
@@ -78,19 +78,14 @@ impl ValueWriter for JsonWriter<'_> {
     }
 
     #[inline]
-    fn element(
-        &mut self,
-        element: &Element<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<(), BsonError> {
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()> {
         self.out.push(b'"');
         write_value_in_string(self.out, element, flavour, spacing)?;
         self.out.push(b'"');
         Ok(())
     }
 
-    fn nested(&mut self, write: Write<'_>) -> Result<(), BsonError> {
+    fn nested(&mut self, write: Write<'_>) -> Result<()> {
         if !self.has_schema {
             return write(self.out);
         }

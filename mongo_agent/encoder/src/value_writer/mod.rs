@@ -10,12 +10,12 @@ pub(crate) use avro::AvroWriter;
 pub(crate) use json::JsonWriter;
 
 use crate::bson::{Document, Element};
-use crate::error::BsonError;
+use crate::error::Result;
 use crate::format::Encoding;
 use crate::json::{Flavour, Spacing};
 
 /// Appends bytes, or fails.
-pub(crate) type Write<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), BsonError>;
+pub(crate) type Write<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<()>;
 
 /// Writes one key or value.
 pub(crate) trait ValueWriter {
@@ -49,18 +49,13 @@ pub(crate) trait ValueWriter {
         document: Document<'_>,
         flavour: Flavour,
         spacing: Spacing,
-    ) -> Result<(), BsonError>;
+    ) -> Result<()>;
 
     /// A value as a string.
-    fn element(
-        &mut self,
-        element: &Element<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<(), BsonError>;
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()>;
 
     /// JSON that is nested without a schema, and a string with one.
-    fn nested(&mut self, write: Write<'_>) -> Result<(), BsonError>;
+    fn nested(&mut self, write: Write<'_>) -> Result<()>;
 
     /// A string that the schema requires.
     fn text_or_null(&mut self, text: Option<&[u8]>);

@@ -127,9 +127,9 @@ def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
         batch = reader.read(SCHEMA, FORMAT, complete=True)
         if batch.blocked is not None:
             assert batch.blocked.reason
-            given_up = [(batch.blocked.table_id, batch.blocked.column)]
+            abandoned = [(batch.blocked.table_id, batch.blocked.column)]
             end = batch.blocked.position
-            batch = reader.read(SCHEMA, FORMAT, complete=True, given_up=given_up)
+            batch = reader.read(SCHEMA, FORMAT, complete=True, abandoned=abandoned)
             assert [(lost.start, lost.end) for lost in batch.lost] == [(28, end)]
         assert batch.stop == "end"
         assert b"value-1" in batch.ndjson(0, len(batch))

@@ -265,8 +265,8 @@ def test_a_blocked_record_can_be_given_up(tmp_path: Path) -> None:
     reader = commitlog.SegmentReader(str(path))
     blocked = reader.read(SCHEMA, FORMAT, complete=True).blocked
     assert blocked is not None
-    given_up = [(blocked.table_id, blocked.column)]
-    batch = reader.read(SCHEMA, FORMAT, complete=True, given_up=given_up)
+    abandoned = [(blocked.table_id, blocked.column)]
+    batch = reader.read(SCHEMA, FORMAT, complete=True, abandoned=abandoned)
     assert [(lost.end, lost.records) for lost in batch.lost] == [(blocked.position, 1)]
     assert clusterings([batch]) == [2]
 

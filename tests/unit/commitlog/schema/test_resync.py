@@ -39,7 +39,7 @@ def payload(updates: Sequence[Written]) -> bytes:
 
 
 def read(
-    payloads: Sequence[bytes], schema: Schema, folder: Path, given_up: set[int] | None = None
+    payloads: Sequence[bytes], schema: Schema, folder: Path, abandoned: set[int] | None = None
 ) -> tuple[list[tuple[int, int, str]], dict[str, int], Blocked | None, list[tuple[int, int]]]:
     """Events as (record, table, value), what was skipped, what blocks, and the ranges lost."""
     segment = write_segment([list(payloads)])
@@ -50,7 +50,7 @@ def read(
         schema,
         FORMAT,
         complete=True,
-        given_up=[(str(IDS[number]), None) for number in given_up or set()],
+        abandoned=[(str(IDS[number]), None) for number in abandoned or set()],
     )
     found = []
     for line in batch.ndjson(0, len(batch)).splitlines():

@@ -131,7 +131,7 @@ def test_what_is_given_up_is_refused_and_the_others_go_on() -> None:
         event("insert", 2, ns={"db": "shop", "coll": "other"}, fullDocument={"_id": 2}),
     ]
     for schema in making.unregistered("shop", "cust"):
-        ids.ids.give_up(schema)
+        ids.ids.abandon(schema)
     batch = registered(making, ids, given)
     (refused,) = batch.failures
     assert refused.event == 0

@@ -3,16 +3,16 @@
 use super::DdlReader;
 use super::create_table::{column, names};
 use super::declaration::{ColumnDeclaration, TableDeclaration};
-use crate::schema::SchemaError;
 use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
+use crate::schema::{Result, SchemaError};
 
 /// The drop time of a column dropped without USING TIMESTAMP: unknown, so that no cell is older.
 const UNKNOWN_DROP_TIME_US: i64 = i64::MIN;
 
 impl DdlReader {
     /// Reads `name ADD …`, `name DROP …` or `name WITH …`; the table is the latest one of that name.
-    pub(super) fn alter_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    pub(super) fn alter_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
         let mut tables = self.tables.iter_mut().rev();
         let Some(table) = tables.find(|table| table.keyspace == keyspace && table.name == name)
@@ -53,7 +53,7 @@ impl DdlReader {
 }
 
 /// `column type, …`, in brackets or without.
-fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>, SchemaError> {
+fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>> {
     let in_brackets = tokens.take_symbol('(');
     let mut columns = Vec::new();
     loop {
@@ -69,7 +69,7 @@ fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>,
 }
 
 /// `[USING TIMESTAMP microseconds]`.
-fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64, SchemaError> {
+fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64> {
     if !tokens.take_words(&["using", "timestamp"]) {
         return Ok(UNKNOWN_DROP_TIME_US);
     }
@@ -84,7 +84,7 @@ fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64, SchemaError> {
 }
 
 impl TableDeclaration {
-    fn add(&mut self, column: ColumnDeclaration) -> Result<(), SchemaError> {
+    fn add(&mut self, column: ColumnDeclaration) -> Result<()> {
         if self.live_column(&column.name).is_some() {
             return Err(self.alter_error(column.line, &column.name, "exists already"));
         }
@@ -92,7 +92,7 @@ impl TableDeclaration {
         Ok(())
     }
 
-    fn drop(&mut self, name: &str, dropped_at_us: i64, line: usize) -> Result<(), SchemaError> {
+    fn drop(&mut self, name: &str, dropped_at_us: i64, line: usize) -> Result<()> {
         let place = self.live_column(name);
         match place.and_then(|place| self.columns.get_mut(place)) {
             Some(column) => {

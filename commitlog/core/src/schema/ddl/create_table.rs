@@ -3,13 +3,13 @@
 use super::DdlReader;
 use super::declaration::{ColumnDeclaration, Keys, TableDeclaration};
 use super::options::Options;
-use crate::schema::SchemaError;
 use crate::schema::token_cursor::TokenCursor;
 use crate::schema::type_expression::TypeExpression;
+use crate::schema::{Result, SchemaError};
 
 impl DdlReader {
     /// Reads `name (columns…) WITH …`.
-    pub(super) fn create_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    pub(super) fn create_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let line = tokens.line();
         let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
         let named = |what: &str| SchemaError::Syntax {
@@ -50,9 +50,7 @@ impl DdlReader {
 }
 
 /// `(column type …, …, PRIMARY KEY (…))`.
-fn column_list(
-    tokens: &mut TokenCursor<'_>,
-) -> Result<(Vec<ColumnDeclaration>, Keys), SchemaError> {
+fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDeclaration>, Keys)> {
     let mut columns = Vec::new();
     let mut keys = Keys::default();
     tokens.expect_symbol('(')?;
@@ -76,9 +74,7 @@ fn column_list(
 
 /// `name type [STATIC] [PRIMARY KEY]`; true if PRIMARY KEY is present. Other attributes, such
 /// as masks, are left out.
-pub(super) fn column(
-    tokens: &mut TokenCursor<'_>,
-) -> Result<(ColumnDeclaration, bool), SchemaError> {
+pub(super) fn column(tokens: &mut TokenCursor<'_>) -> Result<(ColumnDeclaration, bool)> {
     let line = tokens.line();
     let name = tokens.expect_name("the name of a column")?;
     let expression = TypeExpression::parse(tokens)?;
@@ -104,7 +100,7 @@ pub(super) fn column(
 }
 
 /// `(partition key, clustering…)` or `((partition key, …), clustering…)`.
-pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys, SchemaError> {
+pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys> {
     let mut keys = Keys::default();
     tokens.expect_symbol('(')?;
     if tokens.take_symbol('(') {
@@ -122,7 +118,7 @@ pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys, SchemaEr
 }
 
 /// `name, name, …`.
-pub(super) fn names(tokens: &mut TokenCursor<'_>) -> Result<Vec<String>, SchemaError> {
+pub(super) fn names(tokens: &mut TokenCursor<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     loop {
         names.push(tokens.expect_name("the name of a column")?);

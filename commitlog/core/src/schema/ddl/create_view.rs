@@ -4,12 +4,12 @@ use super::DdlReader;
 use super::create_table::{names, primary_key};
 use super::declaration::ViewDeclaration;
 use super::options::Options;
-use crate::schema::SchemaError;
 use crate::schema::token_cursor::TokenCursor;
+use crate::schema::{Result, SchemaError};
 
 impl DdlReader {
     /// Reads `name AS SELECT … FROM … WHERE … PRIMARY KEY (…) WITH …`.
-    pub(super) fn create_view(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    pub(super) fn create_view(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         let line = tokens.line();
         let (keyspace, name) = self.qualified_name(tokens, "the name of a view")?;
         tokens.expect_word("as")?;

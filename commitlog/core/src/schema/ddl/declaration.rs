@@ -6,7 +6,7 @@ use crate::cql_type::CqlType;
 use crate::schema::column_history::{ColumnHistory, fold};
 use crate::schema::type_expression::TypeExpression;
 use crate::schema::type_name::UserTypes;
-use crate::schema::{Column, ColumnKind, Observed, SchemaError, Table, TableId, TableKind};
+use crate::schema::{Column, ColumnKind, Observed, Result, SchemaError, Table, TableId, TableKind};
 
 /// A table after its CREATE and ALTER statements, the types of its columns not yet resolved.
 pub(super) struct TableDeclaration {
@@ -57,8 +57,8 @@ impl TableDeclaration {
         columns.position(|column| column.dropped_at_us.is_none() && column.name == name)
     }
 
-    pub fn resolve(&self, types: &UserTypes) -> Result<Table, SchemaError> {
-        let key = |name: &String, kind| -> Result<Column, SchemaError> {
+    pub fn resolve(&self, types: &UserTypes) -> Result<Table> {
+        let key = |name: &String, kind| -> Result<Column> {
             let place = self.live_column(name);
             let Some(column) = place.and_then(|place| self.columns.get(place)) else {
                 return Err(self.error(&format!("PRIMARY KEY names {name}, which is no column")));
@@ -113,7 +113,7 @@ impl TableDeclaration {
     }
 
     /// The columns outside of the primary key, dropped ones too.
-    fn resolve_columns(&self, types: &UserTypes) -> Result<Vec<Column>, SchemaError> {
+    fn resolve_columns(&self, types: &UserTypes) -> Result<Vec<Column>> {
         let is_key = |column: &ColumnDeclaration| {
             let keys = self.keys.partition.iter().chain(&self.keys.clustering);
             column.dropped_at_us.is_none() && keys.into_iter().any(|name| *name == column.name)
@@ -136,7 +136,7 @@ impl TableDeclaration {
         column: &ColumnDeclaration,
         kind: ColumnKind,
         types: &UserTypes,
-    ) -> Result<Column, SchemaError> {
+    ) -> Result<Column> {
         let (cql_type, multi_cell) = types.resolve(&column.expression, &self.keyspace)?;
         Ok(Column {
             name: column.name.clone(),
@@ -159,11 +159,7 @@ impl TableDeclaration {
 
 impl ViewDeclaration {
     /// The view with the types of its base table: `tables[i]` belongs to `declarations[i]`.
-    pub fn resolve(
-        &self,
-        declarations: &[TableDeclaration],
-        tables: &[Table],
-    ) -> Result<Table, SchemaError> {
+    pub fn resolve(&self, declarations: &[TableDeclaration], tables: &[Table]) -> Result<Table> {
         let is_base = |table: &TableDeclaration| {
             (&table.keyspace, &table.name) == (&self.base.0, &self.base.1)
         };
@@ -210,7 +206,7 @@ impl ViewDeclaration {
         Ok(view)
     }
 
-    fn column(&self, base: &Table, name: &str, kind: ColumnKind) -> Result<Column, SchemaError> {
+    fn column(&self, base: &Table, name: &str, kind: ColumnKind) -> Result<Column> {
         let Some(column) = live_columns(base).find(|column| column.name == name) else {
             return Err(self.error(&format!(
                 "its base table {}.{} has no column {name}",

@@ -2,7 +2,7 @@
 
 use crate::schema::token::TokenKind;
 use crate::schema::token_cursor::TokenCursor;
-use crate::schema::{SchemaError, TableId};
+use crate::schema::{Result, TableId};
 
 /// The options of a WITH clause that change the bytes.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Options {
     }
 
     /// Reads `WITH option AND option …` up to the end of the statement, if it is there.
-    pub fn parse(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    pub fn parse(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         if tokens.at_end() {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl Options {
         }
     }
 
-    fn option(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    fn option(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         if tokens.take_words(&["compact", "storage"]) {
             self.compact_storage = true;
         } else if tokens.take_words(&["clustering", "order", "by"]) {
@@ -64,7 +64,7 @@ impl Options {
     }
 
     /// `(column [ASC | DESC], …)`.
-    fn clustering_order(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+    fn clustering_order(&mut self, tokens: &mut TokenCursor<'_>) -> Result<()> {
         tokens.expect_symbol('(')?;
         loop {
             let column = tokens.expect_name("a clustering column")?;
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-fn table_id(tokens: &mut TokenCursor<'_>) -> Result<TableId, SchemaError> {
+fn table_id(tokens: &mut TokenCursor<'_>) -> Result<TableId> {
     let id = match tokens.peek() {
         Some(TokenKind::Uuid(text)) => TableId::parse(text),
         Some(TokenKind::Literal(text)) => TableId::parse(text),
@@ -93,7 +93,7 @@ fn table_id(tokens: &mut TokenCursor<'_>) -> Result<TableId, SchemaError> {
     Ok(id)
 }
 
-fn boolean(tokens: &mut TokenCursor<'_>) -> Result<bool, SchemaError> {
+fn boolean(tokens: &mut TokenCursor<'_>) -> Result<bool> {
     let text = match tokens.peek() {
         Some(TokenKind::Word(text)) => text.to_lowercase(),
         Some(TokenKind::Literal(text)) => text.to_lowercase(),

@@ -7,16 +7,12 @@ use crate::avro::value::{END, NULL, THERE, block};
 use crate::encoder::visitor::{CellsVisitor, RangeSide};
 use crate::encoder::walk::element_key;
 use crate::event::Kind;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::value::ValueError;
 
 impl AvroEncoder<'_> {
     #[inline]
-    fn local_deletion_time<'b>(
-        &self,
-        mut out: EventWriter<'b>,
-        time: LocalDeletionTime,
-    ) -> EventWriter<'b> {
+    fn local_deletion_time<'b>(&self, mut out: Out<'b>, time: LocalDeletionTime) -> Out<'b> {
         if time.is_none(self.context.version) {
             out.literal(NULL);
         } else {
@@ -27,7 +23,7 @@ impl AvroEncoder<'_> {
     }
 
     #[inline]
-    fn expiry<'b>(&self, mut out: EventWriter<'b>, expiry: Option<Expiry>) -> EventWriter<'b> {
+    fn expiry<'b>(&self, mut out: Out<'b>, expiry: Option<Expiry>) -> Out<'b> {
         let Some(expiry) = expiry else {
             out.literal(&[0; 2]);
             return out;
@@ -38,7 +34,7 @@ impl AvroEncoder<'_> {
     }
 
     #[inline]
-    fn column_name<'b>(&self, mut out: EventWriter<'b>, column: u32) -> EventWriter<'b> {
+    fn column_name<'b>(&self, mut out: Out<'b>, column: u32) -> Out<'b> {
         if let Some(name) = self.avro.names.get(column as usize) {
             out.fragment(name);
         }
@@ -47,12 +43,7 @@ impl AvroEncoder<'_> {
 
     /// The common form of elements that are equal to Cassandra and differ in their bytes.
     #[inline(never)]
-    fn element<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        column: u32,
-        path: &[u8],
-    ) -> EventWriter<'b> {
+    fn element<'b>(&mut self, mut out: Out<'b>, column: u32, path: &[u8]) -> Out<'b> {
         let Some(key) = element_key(self.plan, self.scratch, column, path) else {
             out.literal(NULL);
             return out;
@@ -68,13 +59,7 @@ impl AvroEncoder<'_> {
 
 impl CellsVisitor for AvroEncoder<'_> {
     #[inline]
-    fn cells_start<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        kind: Kind,
-        key: &[u8],
-        token: i64,
-    ) -> EventWriter<'b> {
+    fn cells_start<'b>(&mut self, mut out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b> {
         out.literal(THERE);
         out.bytes(kind.name().as_bytes());
         out.fragment(&self.avro.table_id);
@@ -84,22 +69,18 @@ impl CellsVisitor for AvroEncoder<'_> {
     }
 
     #[inline]
-    fn cells_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn cells_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
     #[inline]
-    fn absent<'b>(&mut self, mut out: EventWriter<'b>, members: usize) -> EventWriter<'b> {
+    fn absent<'b>(&mut self, mut out: Out<'b>, members: usize) -> Out<'b> {
         out.padded(&[0; 8], members);
         out
     }
 
     #[inline]
-    fn clustering<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        values: &[Option<&[u8]>],
-    ) -> EventWriter<'b> {
+    fn clustering<'b>(&mut self, mut out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b> {
         out.literal(THERE);
         out.bytes(&self.scratch.comparable);
         out.literal(THERE);
@@ -117,31 +98,27 @@ impl CellsVisitor for AvroEncoder<'_> {
         out
     }
 
-    fn range_bound<'b>(&mut self, mut out: EventWriter<'b>, _: RangeSide) -> EventWriter<'b> {
+    fn range_bound<'b>(&mut self, mut out: Out<'b>, _: RangeSide) -> Out<'b> {
         out.literal(THERE);
         out.bytes(&self.scratch.comparable);
         out
     }
 
     #[inline]
-    fn liveness<'b>(&mut self, mut out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b> {
+    fn liveness<'b>(&mut self, mut out: Out<'b>, liveness: Liveness) -> Out<'b> {
         out.literal(THERE);
         out = self.time.write(out, liveness.timestamp_us);
         self.expiry(out, liveness.expiry)
     }
 
-    fn deletion<'b>(&mut self, mut out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b> {
+    fn deletion<'b>(&mut self, mut out: Out<'b>, deletion: Deletion) -> Out<'b> {
         out.literal(THERE);
         out = self.time.write(out, deletion.timestamp_us);
         self.local_deletion_time(out, deletion.local_deletion_time)
     }
 
     #[inline]
-    fn collection_deletions<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        count: usize,
-    ) -> EventWriter<'b> {
+    fn collection_deletions<'b>(&mut self, mut out: Out<'b>, count: usize) -> Out<'b> {
         out.literal(THERE);
         block(out, count as i64)
     }
@@ -149,24 +126,24 @@ impl CellsVisitor for AvroEncoder<'_> {
     #[inline]
     fn collection_deletion<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         _: usize,
         column: u32,
         deletion: Deletion,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         out = self.column_name(out, column);
         out = self.time.write(out, deletion.timestamp_us);
         self.local_deletion_time(out, deletion.local_deletion_time)
     }
 
     #[inline]
-    fn cell_array<'b>(&mut self, mut out: EventWriter<'b>, count: usize) -> EventWriter<'b> {
+    fn cell_array<'b>(&mut self, mut out: Out<'b>, count: usize) -> Out<'b> {
         out.literal(THERE);
         block(out, count as i64)
     }
 
     #[inline]
-    fn cell<'b>(&mut self, mut out: EventWriter<'b>, _: usize, cell: &Cell<'_>) -> EventWriter<'b> {
+    fn cell<'b>(&mut self, mut out: Out<'b>, _: usize, cell: &Cell<'_>) -> Out<'b> {
         out = self.column_name(out, cell.column);
         match cell.path {
             Some(path) => {
@@ -193,7 +170,7 @@ impl CellsVisitor for AvroEncoder<'_> {
     }
 
     #[inline]
-    fn array_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn array_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(END);
         out
     }

@@ -5,9 +5,9 @@ use commitlog_core::row::Cell;
 
 use crate::avro::value::{END, NULL, THERE, ValueWriter, block};
 use crate::encoder::visitor::Written;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::value::json::ElementCell;
-use crate::value::{ValueError, fixed};
+use crate::value::{Result, ValueError, fixed};
 
 /// `deletion_ts` null and `set` true: the end of a live value.
 pub(super) const END_LIVE: &[u8; 2] = &[0, 1];
@@ -17,7 +17,7 @@ pub(super) const END_LIVE: &[u8; 2] = &[0, 1];
 #[inline(never)]
 pub(super) fn write_elements<'b>(
     values: &mut ValueWriter<'_>,
-    mut out: EventWriter<'b>,
+    mut out: Out<'b>,
     ty: &CqlType,
     cells: &[Cell<'_>],
 ) -> Written<'b> {
@@ -88,7 +88,7 @@ pub(super) fn write_elements<'b>(
     Ok(out)
 }
 
-fn field_index(cell: &ElementCell<'_>) -> Result<usize, ValueError> {
+fn field_index(cell: &ElementCell<'_>) -> Result<usize> {
     let index = fixed(&CqlType::SmallInt, cell.path)?;
     Ok(usize::from(u16::from_be_bytes(index)))
 }

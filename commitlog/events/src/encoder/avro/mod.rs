@@ -14,7 +14,7 @@ use crate::avro::value::{END, NULL, THERE, ValueWriter, block, string};
 use crate::avro::{AfterField, AvroPlan, ConfluentHeaders};
 use crate::counters::{CounterDelta, kind_name};
 use crate::event_context::EventContext;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
 use crate::static_fragment::StaticFragment;
@@ -72,14 +72,14 @@ impl<'w> AvroEncoder<'w> {
     }
 
     #[inline]
-    fn live<'b>(&mut self, mut out: EventWriter<'b>, ty: &CqlType, value: &[u8]) -> Written<'b> {
+    fn live<'b>(&mut self, mut out: Out<'b>, ty: &CqlType, value: &[u8]) -> Written<'b> {
         out.literal(THERE);
         out = self.values().nullable(out, ty, Some(value))?;
         out.literal(END_LIVE);
         Ok(out)
     }
 
-    fn shard<'b>(&mut self, mut out: EventWriter<'b>, delta: &CounterDelta) -> EventWriter<'b> {
+    fn shard<'b>(&mut self, mut out: Out<'b>, delta: &CounterDelta) -> Out<'b> {
         let CounterDelta { shard, growth } = delta;
         let id = &mut self.scratch.value;
         id.clear();
@@ -138,7 +138,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         self.scratch
     }
 
-    fn key_start<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn key_start<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(&self.headers.key);
         out
     }
@@ -146,7 +146,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     #[inline]
     fn key_value<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         _: usize,
         _: &AfterField,
         column: &Column,
@@ -155,12 +155,12 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         self.values().nullable(out, &column.cql_type, value)
     }
 
-    fn key_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn key_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
     #[inline]
-    fn source<'b>(&mut self, mut out: EventWriter<'b>, fields: &SourceFields) -> EventWriter<'b> {
+    fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
         self.time = TimeVarint::of(fields.timestamp_us);
         out.literal(&self.headers.value);
         out.fragment(self.context.avro.start(fields.op));
@@ -185,19 +185,19 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     }
 
     #[inline]
-    fn after_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn after_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
     #[inline]
-    fn value_end<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn value_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
     #[inline]
     fn key_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         _: usize,
         _: &AfterField,
         column: &Column,
@@ -209,27 +209,27 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     #[inline]
     fn deleted_key_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         _: &AfterField,
         timestamp_us: i64,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         deleted(out, timestamp_us)
     }
 
     #[inline]
-    fn null_key_column<'b>(&mut self, mut out: EventWriter<'b>, _: &AfterField) -> EventWriter<'b> {
+    fn null_key_column<'b>(&mut self, mut out: Out<'b>, _: &AfterField) -> Out<'b> {
         out.literal(NULL);
         out
     }
 
     #[inline]
-    fn null_column<'b>(&mut self, mut out: EventWriter<'b>, _: &AfterField) -> EventWriter<'b> {
+    fn null_column<'b>(&mut self, mut out: Out<'b>, _: &AfterField) -> Out<'b> {
         out.literal(NULL);
         out
     }
 
     #[inline]
-    fn no_column<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn no_column<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(NULL);
         out
     }
@@ -237,17 +237,17 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     #[inline]
     fn deleted_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &AfterField,
         timestamp_us: i64,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         without_more(deleted(out, timestamp_us), field)
     }
 
     #[inline]
     fn live_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &AfterField,
         column: &Column,
         value: &[u8],
@@ -261,7 +261,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     #[inline]
     fn expiring_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         field: &AfterField,
         column: &Column,
         value: &[u8],
@@ -276,21 +276,17 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     }
 
     #[inline]
-    fn tombstone_column<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        field: &AfterField,
-    ) -> EventWriter<'b> {
+    fn tombstone_column<'b>(&mut self, mut out: Out<'b>, field: &AfterField) -> Out<'b> {
         out.literal(TOMBSTONE);
         without_more(out, field)
     }
 
     fn counter_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         _: &AfterField,
         shards: &[CounterDelta],
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         out.literal(TOMBSTONE);
         out.literal(THERE);
         out = block(out, shards.len() as i64);
@@ -304,7 +300,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     #[inline]
     fn elements_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         _: &AfterField,
         column: &Column,
         cells: &[Cell<'_>],
@@ -313,18 +309,18 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     }
 
     #[inline]
-    fn no_range<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn no_range<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(&[0, 0]);
         out
     }
 
     fn bound_start<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         _: RangeSide,
         kind: BoundKind,
         values: usize,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         out.literal(THERE);
         out.bytes(kind.name().as_bytes());
         block(out, values as i64)
@@ -332,7 +328,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
 
     fn bound_value<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         _: usize,
         value: &BoundValue<'_>,
     ) -> Written<'b> {
@@ -351,7 +347,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         Ok(out)
     }
 
-    fn bound_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn bound_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(END);
         out
     }
@@ -359,7 +355,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
 
 /// A column that a deletion reaches, up to `removed`.
 #[inline(never)]
-fn deleted(mut out: EventWriter<'_>, timestamp_us: i64) -> EventWriter<'_> {
+fn deleted(mut out: Out<'_>, timestamp_us: i64) -> Out<'_> {
     out.literal(&[2, 0, 2]);
     out.varint(timestamp_us);
     out.literal(&[1]);
@@ -368,7 +364,7 @@ fn deleted(mut out: EventWriter<'_>, timestamp_us: i64) -> EventWriter<'_> {
 
 /// `removed` or `shards` of a column without any.
 #[inline]
-fn without_more<'b>(mut out: EventWriter<'b>, field: &AfterField) -> EventWriter<'b> {
+fn without_more<'b>(mut out: Out<'b>, field: &AfterField) -> Out<'b> {
     if field.has_more {
         out.literal(NULL);
     }

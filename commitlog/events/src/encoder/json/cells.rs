@@ -6,13 +6,13 @@ use super::JsonEncoder;
 use crate::encoder::visitor::{CellsVisitor, RangeSide};
 use crate::encoder::walk::element_key;
 use crate::event::Kind;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::time_text::TimeText;
 use crate::value::ValueError;
 
 impl JsonEncoder<'_> {
     #[inline]
-    fn time<'b>(&mut self, mut out: EventWriter<'b>, us: i64) -> EventWriter<'b> {
+    fn time<'b>(&mut self, mut out: Out<'b>, us: i64) -> Out<'b> {
         if us != self.time.us() {
             self.time = TimeText::of(us);
         }
@@ -21,11 +21,7 @@ impl JsonEncoder<'_> {
     }
 
     #[inline]
-    fn local_deletion_time<'b>(
-        &self,
-        mut out: EventWriter<'b>,
-        time: LocalDeletionTime,
-    ) -> EventWriter<'b> {
+    fn local_deletion_time<'b>(&self, mut out: Out<'b>, time: LocalDeletionTime) -> Out<'b> {
         if !time.is_none(self.context.version) {
             out.literal(b",\"ldt\":");
             out.number(time.0);
@@ -34,7 +30,7 @@ impl JsonEncoder<'_> {
     }
 
     #[inline]
-    fn expiry<'b>(&self, mut out: EventWriter<'b>, expiry: Expiry) -> EventWriter<'b> {
+    fn expiry<'b>(&self, mut out: Out<'b>, expiry: Expiry) -> Out<'b> {
         out.literal(b",\"ttl\":");
         out.number(i64::from(expiry.ttl_s));
         self.local_deletion_time(out, expiry.local_deletion_time)
@@ -42,12 +38,7 @@ impl JsonEncoder<'_> {
 
     /// The start of an object about a column, the `index`th one in its array, up to the time.
     #[inline]
-    fn cell_column<'b>(
-        &self,
-        mut out: EventWriter<'b>,
-        index: usize,
-        column: u32,
-    ) -> EventWriter<'b> {
+    fn cell_column<'b>(&self, mut out: Out<'b>, index: usize, column: u32) -> Out<'b> {
         if index > 0 {
             out.literal(b",");
         }
@@ -59,12 +50,7 @@ impl JsonEncoder<'_> {
 
     /// The common form of elements that are equal to Cassandra and differ in their bytes.
     #[inline(never)]
-    fn element<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        column: u32,
-        path: &[u8],
-    ) -> EventWriter<'b> {
+    fn element<'b>(&mut self, mut out: Out<'b>, column: u32, path: &[u8]) -> Out<'b> {
         let Some(key) = element_key(self.plan, self.scratch, column, path) else {
             return out;
         };
@@ -79,13 +65,7 @@ impl JsonEncoder<'_> {
 
 impl CellsVisitor for JsonEncoder<'_> {
     #[inline]
-    fn cells_start<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        kind: Kind,
-        key: &[u8],
-        token: i64,
-    ) -> EventWriter<'b> {
+    fn cells_start<'b>(&mut self, mut out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b> {
         out.literal(b",\"cells\":{\"kind\":\"");
         out.slice(kind.name().as_bytes());
         out.fragment(&self.plan.cells_table);
@@ -96,22 +76,18 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn cells_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn cells_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"}");
         out
     }
 
     #[inline]
-    fn absent<'b>(&mut self, out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+    fn absent<'b>(&mut self, out: Out<'b>, _: usize) -> Out<'b> {
         out
     }
 
     #[inline]
-    fn clustering<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        values: &[Option<&[u8]>],
-    ) -> EventWriter<'b> {
+    fn clustering<'b>(&mut self, mut out: Out<'b>, values: &[Option<&[u8]>]) -> Out<'b> {
         out.literal(b",\"ck\":");
         out.base64(&self.scratch.comparable);
         out.literal(b",\"ckv\":[");
@@ -128,7 +104,7 @@ impl CellsVisitor for JsonEncoder<'_> {
         out
     }
 
-    fn range_bound<'b>(&mut self, mut out: EventWriter<'b>, side: RangeSide) -> EventWriter<'b> {
+    fn range_bound<'b>(&mut self, mut out: Out<'b>, side: RangeSide) -> Out<'b> {
         out.literal(match side {
             RangeSide::Start => b",\"lo\":",
             RangeSide::End => b",\"hi\":",
@@ -138,7 +114,7 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn liveness<'b>(&mut self, mut out: EventWriter<'b>, liveness: Liveness) -> EventWriter<'b> {
+    fn liveness<'b>(&mut self, mut out: Out<'b>, liveness: Liveness) -> Out<'b> {
         out.literal(b",\"live\":{\"ts\":");
         out = self.time(out, liveness.timestamp_us);
         if let Some(expiry) = liveness.expiry {
@@ -148,7 +124,7 @@ impl CellsVisitor for JsonEncoder<'_> {
         out
     }
 
-    fn deletion<'b>(&mut self, mut out: EventWriter<'b>, deletion: Deletion) -> EventWriter<'b> {
+    fn deletion<'b>(&mut self, mut out: Out<'b>, deletion: Deletion) -> Out<'b> {
         out.literal(b",\"del\":{\"ts\":");
         out = self.time(out, deletion.timestamp_us);
         out = self.local_deletion_time(out, deletion.local_deletion_time);
@@ -157,7 +133,7 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn collection_deletions<'b>(&mut self, mut out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+    fn collection_deletions<'b>(&mut self, mut out: Out<'b>, _: usize) -> Out<'b> {
         out.literal(b",\"cdel\":[");
         out
     }
@@ -165,11 +141,11 @@ impl CellsVisitor for JsonEncoder<'_> {
     #[inline]
     fn collection_deletion<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         index: usize,
         column: u32,
         deletion: Deletion,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         out = self.cell_column(out, index, column);
         out = self.time(out, deletion.timestamp_us);
         out = self.local_deletion_time(out, deletion.local_deletion_time);
@@ -178,18 +154,13 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn cell_array<'b>(&mut self, mut out: EventWriter<'b>, _: usize) -> EventWriter<'b> {
+    fn cell_array<'b>(&mut self, mut out: Out<'b>, _: usize) -> Out<'b> {
         out.literal(b",\"cell\":[");
         out
     }
 
     #[inline]
-    fn cell<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        index: usize,
-        cell: &Cell<'_>,
-    ) -> EventWriter<'b> {
+    fn cell<'b>(&mut self, mut out: Out<'b>, index: usize, cell: &Cell<'_>) -> Out<'b> {
         out = self.cell_column(out, index, cell.column);
         out = self.time(out, cell.timestamp_us);
         if let Some(path) = cell.path {
@@ -213,7 +184,7 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn array_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn array_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"]");
         out
     }

@@ -11,13 +11,13 @@ use super::Scratch;
 use super::visitor::{EventVisitor, Fields, RangeSide, SourceFields, Written};
 use crate::counters::{CounterDelta, write_shards};
 use crate::event_context::EventContext;
-use crate::event_writer::EventWriter;
+use crate::event_writer::Out;
 use crate::plan::{Member, TablePlan};
 use crate::range_bound::{BoundValue, write_bound_value};
 use crate::static_fragment::StaticFragment;
 use crate::time_text::TimeText;
 use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
-use crate::value::{ValueError, ValueModes};
+use crate::value::{Result, ValueError, ValueModes};
 
 /// The end of a live value.
 const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
@@ -67,12 +67,7 @@ impl<'w> JsonEncoder<'w> {
     }
 
     #[inline(never)]
-    fn json<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        cql_type: &CqlType,
-        bytes: &[u8],
-    ) -> Written<'b> {
+    fn json<'b>(&mut self, mut out: Out<'b>, cql_type: &CqlType, bytes: &[u8]) -> Written<'b> {
         let number = match cql_type {
             CqlType::Int => bytes.try_into().ok().map(i32::from_be_bytes).map(i64::from),
             CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
@@ -122,7 +117,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn key_start<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn key_start<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         self.scratch.key_values.clear();
         self.whole = out.room();
         out
@@ -131,7 +126,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn key_value<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         index: usize,
         field: &Member,
         column: &Column,
@@ -150,13 +145,13 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn key_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn key_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"}");
         out
     }
 
     #[inline]
-    fn source<'b>(&mut self, mut out: EventWriter<'b>, fields: &SourceFields) -> EventWriter<'b> {
+    fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
         let time = TimeText::of(fields.timestamp_us);
         out.fragment(self.context.start(fields.op));
         out.time_ms(&time);
@@ -176,13 +171,13 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn after_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn after_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"}");
         out
     }
 
     #[inline]
-    fn value_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn value_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"}");
         out
     }
@@ -191,7 +186,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn key_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         index: usize,
         field: &Member,
         _: &Column,
@@ -208,44 +203,39 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn deleted_key_column<'b>(
         &mut self,
-        out: EventWriter<'b>,
+        out: Out<'b>,
         field: &Member,
         timestamp_us: i64,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         deleted_column(out, &field.name, timestamp_us)
     }
 
     #[inline]
-    fn null_key_column<'b>(&mut self, mut out: EventWriter<'b>, field: &Member) -> EventWriter<'b> {
+    fn null_key_column<'b>(&mut self, mut out: Out<'b>, field: &Member) -> Out<'b> {
         out.fragment(&field.null);
         out
     }
 
     #[inline]
-    fn null_column<'b>(&mut self, mut out: EventWriter<'b>, field: &Member) -> EventWriter<'b> {
+    fn null_column<'b>(&mut self, mut out: Out<'b>, field: &Member) -> Out<'b> {
         out.fragment(&field.null);
         out
     }
 
     #[inline]
-    fn no_column<'b>(&mut self, out: EventWriter<'b>) -> EventWriter<'b> {
+    fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
     #[inline]
-    fn deleted_column<'b>(
-        &mut self,
-        out: EventWriter<'b>,
-        field: &Member,
-        timestamp_us: i64,
-    ) -> EventWriter<'b> {
+    fn deleted_column<'b>(&mut self, out: Out<'b>, field: &Member, timestamp_us: i64) -> Out<'b> {
         deleted_column(out, &field.name, timestamp_us)
     }
 
     #[inline]
     fn live_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         field: &Member,
         column: &Column,
         value: &[u8],
@@ -259,7 +249,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn expiring_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         field: &Member,
         column: &Column,
         value: &[u8],
@@ -275,11 +265,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn tombstone_column<'b>(
-        &mut self,
-        mut out: EventWriter<'b>,
-        field: &Member,
-    ) -> EventWriter<'b> {
+    fn tombstone_column<'b>(&mut self, mut out: Out<'b>, field: &Member) -> Out<'b> {
         out.fragment(&field.value);
         out.literal(b"null");
         out.literal(END_LIVE);
@@ -289,10 +275,10 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn counter_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         field: &Member,
         shards: &[CounterDelta],
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         let value = &mut self.scratch.value;
         value.clear();
         write_shards(value, shards);
@@ -305,7 +291,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     #[inline]
     fn elements_column<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         field: &Member,
         column: &Column,
         cells: &[Cell<'_>],
@@ -319,18 +305,18 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn no_range<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn no_range<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"\"_range_start\":null,\"_range_end\":null");
         out
     }
 
     fn bound_start<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         side: RangeSide,
         kind: BoundKind,
         _: usize,
-    ) -> EventWriter<'b> {
+    ) -> Out<'b> {
         out.slice(match side {
             RangeSide::Start => b"\"_range_start\":{\"method\":\"",
             RangeSide::End => b",\"_range_end\":{\"method\":\"",
@@ -342,7 +328,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
 
     fn bound_value<'b>(
         &mut self,
-        mut out: EventWriter<'b>,
+        mut out: Out<'b>,
         index: usize,
         value: &BoundValue<'_>,
     ) -> Written<'b> {
@@ -356,7 +342,7 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         Ok(out)
     }
 
-    fn bound_end<'b>(&mut self, mut out: EventWriter<'b>) -> EventWriter<'b> {
+    fn bound_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
         out.literal(b"]}");
         out
     }
@@ -370,7 +356,7 @@ fn write_elements(
     cql_type: &CqlType,
     cells: &[Cell<'_>],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let elements = || cells.iter().map(ElementCell::of);
     // A user type that is deleted whole has no fields left.
     let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
@@ -389,11 +375,7 @@ fn write_elements(
 }
 
 #[inline(never)]
-fn deleted_column<'b>(
-    mut out: EventWriter<'b>,
-    name: &StaticFragment,
-    timestamp_us: i64,
-) -> EventWriter<'b> {
+fn deleted_column<'b>(mut out: Out<'b>, name: &StaticFragment, timestamp_us: i64) -> Out<'b> {
     out.fragment(name);
     out.literal(b"{\"value\":null,\"deletion_ts\":");
     out.number(timestamp_us);

@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::CqlType;
 
-use super::super::{MAX_DIGITS, ValueError};
+use super::super::{MAX_DIGITS, Result, ValueError};
 
 /// An integer as shortest big-endian two's complement; at least one byte.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl<'a> Integer<'a> {
     }
 
     /// Refuses what would take more than [`MAX_DIGITS`] digits to print.
-    pub fn check_digits(self, ty: &CqlType) -> Result<(), ValueError> {
+    pub fn check_digits(self, ty: &CqlType) -> Result<()> {
         // A lower bound, at most 3 below: log10(2) is a little above 30,102/100,000, and the
         // first byte may have one bit only.
         let bits = (self.0.len() as u64).saturating_sub(1).saturating_mul(8);

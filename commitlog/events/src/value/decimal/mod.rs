@@ -5,7 +5,7 @@ mod integer;
 
 use commitlog_core::cql_type::CqlType;
 
-use super::{MAX_DIGITS, ValueError};
+use super::{MAX_DIGITS, Result, ValueError};
 
 pub use integer::Integer;
 
@@ -27,7 +27,7 @@ pub struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, ValueError> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         match bytes.split_first_chunk() {
             Some((scale, unscaled)) if !unscaled.is_empty() => Ok(Self {
                 scale: i32::from_be_bytes(*scale),
@@ -75,7 +75,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// Digits without an exponent (`BigDecimal#toPlainString`).
-    pub fn write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub fn write_plain(self, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         let written = self.try_write_plain(out);
         if written.is_err() {
@@ -84,7 +84,7 @@ impl<'a> Decimal<'a> {
         written
     }
 
-    fn try_write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    fn try_write_plain(self, out: &mut Vec<u8>) -> Result<()> {
         let shift = u64::from(self.scale.unsigned_abs());
         if self.scale > 0 {
             check_digits(shift.saturating_add(1))?;
@@ -115,7 +115,7 @@ impl<'a> Decimal<'a> {
 
     /// Plain digits if the scale is not negative and at most six zeros come first, else one
     /// digit, a point, the others and an exponent (`BigDecimal#toString`).
-    pub fn write_java(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub fn write_java(self, out: &mut Vec<u8>) -> Result<()> {
         self.unscaled.check_digits(&CqlType::Decimal)?;
         let start = out.len();
         self.unscaled.write_digits(out);
@@ -139,7 +139,7 @@ impl<'a> Decimal<'a> {
     }
 }
 
-fn check_digits(digits: u64) -> Result<(), ValueError> {
+fn check_digits(digits: u64) -> Result<()> {
     if digits > MAX_DIGITS {
         return Err(ValueError::digits(&CqlType::Decimal, digits));
     }

@@ -1,5 +1,5 @@
 use super::super::inet::write_host_address;
-use super::ValueError;
+use super::Result;
 
 /// Up to this many bytes a table is faster than the library.
 pub const SHORT_BASE64: usize = 24;
@@ -79,7 +79,7 @@ const fn pairs() -> [[u8; 2]; 4096] {
 }
 
 /// `"/192.0.2.1"`: Java's `InetAddress#toString` of an address without a name.
-pub(super) fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+pub(super) fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(b"\"/");
     if let Err(error) = write_host_address(out, bytes) {

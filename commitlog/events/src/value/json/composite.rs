@@ -2,7 +2,7 @@ use commitlog_core::cql_type::{CqlType, UserTypeField};
 
 use super::super::{DecimalMode, Reader, VarintMode};
 use super::{
-    ValueError, ValueModes, number, write_null, write_nullable, write_string, write_value,
+    Result, ValueError, ValueModes, number, write_null, write_nullable, write_string, write_value,
 };
 
 pub(super) fn write_list(
@@ -11,7 +11,7 @@ pub(super) fn write_list(
     element: &CqlType,
     bytes: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     out.push(b'[');
     for index in 0..reader.read_count()? {
@@ -31,7 +31,7 @@ pub(super) fn write_vector(
     dimension: u32,
     bytes: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
         return Err(ValueError::length(ty, &length, bytes.len()));
     }
@@ -59,7 +59,7 @@ pub(super) fn write_map(
     value: &CqlType,
     bytes: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     let mut entries = EntryWriter::open(out, key, value, modes);
     for _ in 0..reader.read_count()? {
@@ -103,7 +103,7 @@ impl<'t> EntryWriter<'t> {
         out: &mut Vec<u8>,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
-    ) -> Result<(), ValueError> {
+    ) -> Result<()> {
         if !self.is_first {
             out.push(b',');
         }
@@ -146,7 +146,7 @@ pub(super) fn write_tuple(
     fields: &[CqlType],
     bytes: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     out.push(b'{');
     for (index, field) in fields.iter().enumerate() {
@@ -168,7 +168,7 @@ pub(super) fn write_user_type(
     fields: &[UserTypeField],
     bytes: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     out.push(b'{');
     for (index, field) in fields.iter().enumerate() {
@@ -189,7 +189,7 @@ fn write_field(
     field: &CqlType,
     reader: &mut Reader<'_, '_>,
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     if reader.is_at_end() {
         write_null(out);
         return Ok(());

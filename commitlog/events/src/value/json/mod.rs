@@ -11,7 +11,7 @@ mod string;
 use commitlog_core::cql_type::CqlType;
 
 use super::hex::write_uuid;
-use super::{ValueError, ValueModes, fixed};
+use super::{Result, ValueError, ValueModes, fixed};
 
 pub use binary::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64, write_base64};
 pub(crate) use composite::is_string;
@@ -22,12 +22,7 @@ pub use string::{is_plain as is_plain_text, write_string};
 ///
 /// A value of zero bytes is `""` for text, blobs and custom types and `null` for every other
 /// type. On an error `out` is as it was.
-pub fn write_json(
-    out: &mut Vec<u8>,
-    ty: &CqlType,
-    bytes: &[u8],
-    modes: &ValueModes,
-) -> Result<(), ValueError> {
+pub fn write_json(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: &ValueModes) -> Result<()> {
     let start = out.len();
     let written = write_value(out, ty, bytes, *modes);
     if written.is_err() {
@@ -36,12 +31,7 @@ pub fn write_json(
     written
 }
 
-fn write_value(
-    out: &mut Vec<u8>,
-    ty: &CqlType,
-    bytes: &[u8],
-    modes: ValueModes,
-) -> Result<(), ValueError> {
+fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8], modes: ValueModes) -> Result<()> {
     match ty {
         CqlType::Ascii | CqlType::Text => {
             write_string(out, bytes);
@@ -105,7 +95,7 @@ fn write_nullable(
     ty: &CqlType,
     bytes: Option<&[u8]>,
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     if let Some(bytes) = bytes {
         return write_value(out, ty, bytes, modes);
     }

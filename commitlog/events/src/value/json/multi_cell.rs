@@ -3,7 +3,7 @@ use commitlog_core::row::{Cell, CellState};
 
 use super::super::hex::write_uuid;
 use super::composite::EntryWriter;
-use super::{ValueError, ValueModes, fixed, write_nullable, write_string, write_value};
+use super::{Result, ValueError, ValueModes, fixed, write_nullable, write_string, write_value};
 
 /// One cell of a column that is stored cell by cell (a non-frozen collection or UDT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn write_multi_cell<'a>(
     ty: &CqlType,
     cells: impl IntoIterator<Item = ElementCell<'a>>,
     modes: &ValueModes,
-) -> Result<usize, ValueError> {
+) -> Result<usize> {
     let start = out.len();
     let cells = cells.into_iter();
     let written = match ty {
@@ -64,7 +64,7 @@ pub fn write_removed<'a>(
     ty: &CqlType,
     cells: impl IntoIterator<Item = ElementCell<'a>>,
     modes: &ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let start = out.len();
     let cells = cells.into_iter();
     let element = match ty {
@@ -94,7 +94,7 @@ fn write_removed_element(
     element: &CqlType,
     path: &[u8],
     modes: ValueModes,
-) -> Result<(), ValueError> {
+) -> Result<()> {
     if !matches!(ty, CqlType::List(_)) {
         return write_value(out, element, path, modes);
     }
@@ -111,7 +111,7 @@ fn write_elements<'a>(
     cells: impl Iterator<Item = ElementCell<'a>>,
     bytes_of: impl Fn(ElementCell<'a>) -> &'a [u8],
     modes: ValueModes,
-) -> Result<usize, ValueError> {
+) -> Result<usize> {
     let mut removed = 0_usize;
     let mut array = ArrayWriter::open(out);
     for cell in cells {
@@ -132,7 +132,7 @@ fn write_entries<'a>(
     value: &CqlType,
     cells: impl Iterator<Item = ElementCell<'a>>,
     modes: ValueModes,
-) -> Result<usize, ValueError> {
+) -> Result<usize> {
     let mut entries = EntryWriter::open(out, key, value, modes);
     for cell in cells {
         entries.write(out, Some(cell.path), live_value(cell))?;
@@ -147,7 +147,7 @@ fn write_fields<'a>(
     user_type: &UserType,
     cells: impl Iterator<Item = ElementCell<'a>>,
     modes: ValueModes,
-) -> Result<usize, ValueError> {
+) -> Result<usize> {
     let mut is_first = true;
     out.push(b'{');
     for cell in cells {

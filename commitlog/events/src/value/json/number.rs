@@ -5,7 +5,7 @@ use super::super::decimal::{Decimal, Integer};
 use super::super::duration::Duration;
 use super::super::shortest;
 use super::super::{DecimalMode, DurationMode, VarintMode};
-use super::ValueError;
+use super::Result;
 use super::binary::write_base64;
 
 pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
@@ -38,11 +38,7 @@ fn write_non_finite(out: &mut Vec<u8>, nan: bool, negative: bool) {
     });
 }
 
-pub(super) fn write_varint(
-    out: &mut Vec<u8>,
-    bytes: &[u8],
-    mode: VarintMode,
-) -> Result<(), ValueError> {
+pub(super) fn write_varint(out: &mut Vec<u8>, bytes: &[u8], mode: VarintMode) -> Result<()> {
     let integer = Integer::new(bytes);
     match mode {
         VarintMode::Long => write_integer(out, integer.low_i64()),
@@ -61,11 +57,7 @@ pub(super) fn write_varint(
     Ok(())
 }
 
-pub(super) fn write_decimal(
-    out: &mut Vec<u8>,
-    bytes: &[u8],
-    mode: DecimalMode,
-) -> Result<(), ValueError> {
+pub(super) fn write_decimal(out: &mut Vec<u8>, bytes: &[u8], mode: DecimalMode) -> Result<()> {
     let decimal = Decimal::parse(bytes)?;
     match mode {
         DecimalMode::Double => {
@@ -88,11 +80,7 @@ pub(super) fn write_decimal(
     Ok(())
 }
 
-pub(super) fn write_duration(
-    out: &mut Vec<u8>,
-    bytes: &[u8],
-    mode: DurationMode,
-) -> Result<(), ValueError> {
+pub(super) fn write_duration(out: &mut Vec<u8>, bytes: &[u8], mode: DurationMode) -> Result<()> {
     let duration = Duration::parse(bytes)?;
     match mode {
         DurationMode::Nanos => write_integer(out, duration.total_nanoseconds()),
@@ -114,7 +102,7 @@ pub(super) fn write_duration(
     Ok(())
 }
 
-pub(super) fn write_counter(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+pub(super) fn write_counter(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     write_integer(out, counter_total(bytes)?);
     Ok(())
 }

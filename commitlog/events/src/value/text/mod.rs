@@ -11,12 +11,12 @@ use super::duration::Duration;
 use super::hex::{write_hex, write_uuid};
 use super::inet::write_host_address;
 use super::json::write_string;
-use super::{Reader, ValueError, calendar, fixed};
+use super::{Reader, Result, ValueError, calendar, fixed};
 
 /// Appends the text of a value given by its bytes; no quotes, nothing for zero bytes.
 ///
 /// Always UTF-8: bytes of a text that are none become U+FFFD. On an error `out` is as it was.
-pub fn write_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
+pub fn write_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     let start = out.len();
     let written = write_value(out, ty, bytes);
     if written.is_err() {
@@ -26,7 +26,7 @@ pub fn write_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), V
 }
 
 /// Appends the text of [`write_text`] as a JSON string.
-pub fn write_json_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
+pub fn write_json_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     match ty {
         CqlType::Ascii | CqlType::Text => write_string(out, bytes),
         CqlType::Tuple(_) | CqlType::Udt(_) => {
@@ -47,7 +47,7 @@ pub fn write_json_text(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<
     Ok(())
 }
 
-fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
+fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -111,7 +111,7 @@ fn write_fields<'t>(
     ty: &CqlType,
     fields: impl IntoIterator<Item = &'t CqlType>,
     bytes: &[u8],
-) -> Result<(), ValueError> {
+) -> Result<()> {
     let mut reader = Reader::new(ty, bytes);
     let mut text = Vec::new();
     for (index, field) in fields.into_iter().enumerate() {

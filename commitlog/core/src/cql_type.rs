@@ -1,8 +1,7 @@
 //! CQL types as the bytes know them.
 //!
-//! Frozenness is no part of a type here: inside another type everything is frozen, and for a
-//! column [`crate::schema::Column::multi_cell`] is whether the column is stored
-//! cell by cell.
+//! Frozenness is no part of a type here: inside another type everything is frozen, and for a column
+//! [`crate::schema::Column::multi_cell`] is whether the column is stored cell by cell.
 
 use std::sync::Arc;
 

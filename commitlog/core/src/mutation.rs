@@ -1,6 +1,5 @@
-//! Mutations: one or more partition updates of one partition key
-//! (`Mutation.MutationSerializer`, `PartitionUpdate.PartitionUpdateSerializer`,
-//! `UnfilteredSerializer`; format notes §4).
+//! Mutations: one or more partition updates of one partition key (`Mutation.MutationSerializer`,
+//! `PartitionUpdate.PartitionUpdateSerializer`, `UnfilteredSerializer`; format notes §4).
 //!
 //! [`Decoder`] holds what is resolved against a schema; [`MutationReader`] pulls the updates and
 //! their rows out of one payload. An update has no length of its own: the next one is found only

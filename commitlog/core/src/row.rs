@@ -108,8 +108,7 @@ impl Row<'_> {
     }
 }
 
-/// Kind of a range-tombstone marker (`ClusteringPrefix.Kind`). Start and end are in storage
-/// order.
+/// Kind of a range-tombstone marker (`ClusteringPrefix.Kind`). Start and end are in storage order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundKind {
     ExclusiveEnd,

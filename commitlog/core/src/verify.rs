@@ -1,8 +1,7 @@
 //! Checking a segment: every checksum of header, markers, record sizes and payloads, and every
 //! block of what is compressed or encrypted. Payloads are not decoded, so no schema is needed.
 
-use crate::error::SegmentError;
-use crate::segment::{Gap, SegmentReader, Step, Tail};
+use crate::segment::{Gap, Result, SegmentReader, Step, Tail};
 use crate::source::Source;
 
 /// What a check has seen so far.
@@ -30,7 +29,7 @@ impl Verification {
         limit: Option<u64>,
         complete: bool,
         max_bytes: u64,
-    ) -> Result<(), SegmentError> {
+    ) -> Result<()> {
         let stop = segment.position().saturating_add(max_bytes);
         while self.tail.is_none() && segment.position() < stop {
             let step = segment.step(limit, complete)?;

@@ -1,5 +1,4 @@
-//! Buffers of batches, reused by later batches: a fresh
-//! buffer has to be filled with zeros first.
+//! Buffers of batches, reused by later batches: a fresh buffer has to be filled with zeros first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,6 +1,5 @@
 //! Events too large for one reply. `$changeStreamSplitLargeEvent` sends them as fragments, each
-//! with
-//! some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1.
+//! with some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1.
 
 use thiserror::Error;
 

@@ -113,8 +113,7 @@ impl Encrypted {
     }
 }
 
-/// The length before a chunk's LZ4 block, stored in both byte orders, and the
-/// block.
+/// The length before a chunk's LZ4 block, stored in both byte orders, and the block.
 fn split_length(plain: &[u8]) -> Option<(usize, &[u8])> {
     let (big_endian, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;
     let (little_endian, packed) = rest.split_first_chunk::<LENGTH_BYTES>()?;

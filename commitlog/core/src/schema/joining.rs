@@ -89,8 +89,7 @@ impl Table {
         table
     }
 
-    /// This table with its user types as in `definitions`; `None` if that changes
-    /// nothing.
+    /// This table with its user types as in `definitions`; `None` if that changes nothing.
     pub(super) fn grown(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
         let mut table = self.clone();
         let keys = table.partition_key.iter_mut().chain(&mut table.clustering);

@@ -1,5 +1,4 @@
-//! What the bytes lack: the tables of table ids and the types of column
-//! names.
+//! What the bytes lack: the tables of table ids and the types of column names.
 //!
 //! A [`Schema`] is immutable; a change of schema makes another one, with [`Schema::merged`] out of
 //! a node or a file, and with [`Schema::with_changes`] out of the log itself. Both keep

@@ -2,8 +2,8 @@
 
 use super::marker::{MARKER_LENGTH, Marker, MarkerChecksum};
 use crate::descriptor::Descriptor;
-use crate::error::SegmentError;
 use crate::record;
+use crate::segment::Result;
 use crate::source::{Source, io_error, read_fully};
 
 /// Bytes that a search reads at once.
@@ -33,7 +33,7 @@ pub(super) struct SegmentFile<S> {
 }
 
 impl<S: Source> SegmentFile<S> {
-    pub fn open(name: &str, source: S) -> Result<Self, SegmentError> {
+    pub fn open(name: &str, source: S) -> Result<Self> {
         let descriptor = read_descriptor(name, &source)?;
         Ok(Self {
             name: name.to_owned(),
@@ -43,19 +43,19 @@ impl<S: Source> SegmentFile<S> {
         })
     }
 
-    pub fn length(&self) -> Result<u64, SegmentError> {
+    pub fn length(&self) -> Result<u64> {
         self.source
             .length()
             .map_err(|error| io_error(&self.name, error))
     }
 
     /// Reads until `buffer` is full or the file ends; returns the number of bytes.
-    pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize, SegmentError> {
+    pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize> {
         read_fully(&self.source, at, buffer).map_err(|error| io_error(&self.name, error))
     }
 
     /// The eight bytes at `at`, whatever they are.
-    pub fn marker(&self, at: u64) -> Result<Marker, SegmentError> {
+    pub fn marker(&self, at: u64) -> Result<Marker> {
         let mut bytes = [0; MARKER_LENGTH as usize];
         self.read(at, &mut bytes)?;
         Ok(Marker::parse(&bytes))
@@ -67,12 +67,12 @@ impl<S: Source> SegmentFile<S> {
     }
 
     /// Whether a marker with a good checksum is at `at`.
-    pub fn is_marker(&self, at: u64) -> Result<bool, SegmentError> {
+    pub fn is_marker(&self, at: u64) -> Result<bool> {
         Ok(self.is_good(at, &self.marker(at)?))
     }
 
     /// The offset of the first marker with a good checksum, from `from` on.
-    pub fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
+    pub fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; SEARCH_BYTES];
         let mut at = from;
         while at + MARKER_LENGTH <= length {
@@ -94,14 +94,14 @@ impl<S: Source> SegmentFile<S> {
     }
 
     /// Whether the header of a record that fits before `end` is at `at`.
-    pub fn is_record(&self, at: u64, end: u64) -> Result<bool, SegmentError> {
+    pub fn is_record(&self, at: u64, end: u64) -> Result<bool> {
         let mut header = [0; record::HEADER];
         let read = self.read(at, &mut header)?;
         Ok(record::end(header.get(..read).unwrap_or_default(), at, end).is_some())
     }
 
     /// Whether all bytes of a range are there and zero.
-    pub fn is_zero(&self, from: u64, end: u64) -> Result<bool, SegmentError> {
+    pub fn is_zero(&self, from: u64, end: u64) -> Result<bool> {
         let mut at = from;
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
         while at < end {
@@ -117,7 +117,7 @@ impl<S: Source> SegmentFile<S> {
     }
 
     /// The bytes from `from` to the end of the file.
-    pub fn tail(&self, from: u64) -> Result<Tail, SegmentError> {
+    pub fn tail(&self, from: u64) -> Result<Tail> {
         let length = self.length()?;
         let mut tail = Tail {
             physical: from.min(length),
@@ -153,7 +153,7 @@ impl<S> SegmentFile<S> {
 }
 
 /// Reads the header of a segment.
-pub fn read_descriptor(segment: &str, source: &impl Source) -> Result<Descriptor, SegmentError> {
+pub fn read_descriptor(segment: &str, source: &impl Source) -> Result<Descriptor> {
     // The longest header: the length of its JSON part has 16 bits.
     let mut header = vec![0; 18 + usize::from(u16::MAX)];
     let read = read_fully(source, 0, &mut header).map_err(|error| io_error(segment, error))?;

@@ -24,10 +24,14 @@ mod marker;
 mod reader;
 mod section;
 
+use crate::error::SegmentError;
+
 pub use chain::Section;
 pub use file::{Tail, read_descriptor};
 pub use gap::Gap;
 pub use reader::{Fill, SegmentReader, Step};
+
+pub type Result<T, E = SegmentError> = std::result::Result<T, E>;
 
 /// Bytes of the marker before each section.
 pub const MARKER_BYTES: u64 = marker::MARKER_LENGTH;

@@ -25,9 +25,9 @@ use super::file::{SegmentFile, Tail};
 use super::gap::Gap;
 use super::section::SectionDecoder;
 use crate::descriptor::Descriptor;
-use crate::error::SegmentError;
 use crate::framing::Keys;
 use crate::record::{Found, OVERHEAD, Records, inspect};
+use crate::segment::Result;
 use crate::source::Source;
 
 /// What [`SegmentReader::fill`] found.
@@ -72,18 +72,13 @@ pub struct SegmentReader<S> {
 
 impl<S: Source> SegmentReader<S> {
     /// Opens a segment that needs no key; see [`Self::open_with_keys`].
-    pub fn open(segment: &str, source: S, position: u64) -> Result<Self, SegmentError> {
+    pub fn open(segment: &str, source: S, position: u64) -> Result<Self> {
         Self::open_with_keys(segment, source, position, &Keys::default())
     }
 
     /// Reads the header. `position` is 0 or the end of a record: records before it are skipped.
     /// Encrypted segments are decrypted with `keys`.
-    pub fn open_with_keys(
-        segment: &str,
-        source: S,
-        position: u64,
-        keys: &Keys,
-    ) -> Result<Self, SegmentError> {
+    pub fn open_with_keys(segment: &str, source: S, position: u64, keys: &Keys) -> Result<Self> {
         let file = SegmentFile::open(segment, source)?;
         let chain = Chain::new(SectionDecoder::new(file, keys)?);
         Ok(Self { chain, position })
@@ -124,12 +119,12 @@ impl<S: Source> SegmentReader<S> {
 
     /// The bytes after the last section of the chain. They are not part of the log, whatever they
     /// look like: only records that a marker closes are (§2.4).
-    pub fn tail(&self) -> Result<Tail, SegmentError> {
+    pub fn tail(&self) -> Result<Tail> {
         self.chain.tail()
     }
 
     /// Whether the checksum of a section's marker is good.
-    pub fn marker_is_good(&self, section: &Section) -> Result<bool, SegmentError> {
+    pub fn marker_is_good(&self, section: &Section) -> Result<bool> {
         self.chain.marker_is_good(section)
     }
 
@@ -154,7 +149,7 @@ impl<S: Source> SegmentReader<S> {
     ///
     /// `limit`: only sections whose logical end is at most this are read. `complete`: the file
     /// does not change any more, so an unreadable marker is damage; otherwise it is "not yet".
-    pub fn fill(&mut self, limit: Option<u64>, complete: bool) -> Result<Fill, SegmentError> {
+    pub fn fill(&mut self, limit: Option<u64>, complete: bool) -> Result<Fill> {
         loop {
             match self.step(limit, complete)? {
                 Step::Records => return Ok(Fill::Records),
@@ -166,7 +161,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// As [`Self::fill`], and reports the structure between records too.
-    pub fn step(&mut self, limit: Option<u64>, complete: bool) -> Result<Step, SegmentError> {
+    pub fn step(&mut self, limit: Option<u64>, complete: bool) -> Result<Step> {
         let Some(section) = self.section() else {
             return self.open_section(limit, complete);
         };
@@ -212,7 +207,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// Opens the section after the next marker.
-    fn open_section(&mut self, limit: Option<u64>, complete: bool) -> Result<Step, SegmentError> {
+    fn open_section(&mut self, limit: Option<u64>, complete: bool) -> Result<Step> {
         let opened = self.chain.open_next(Reach {
             position: self.position,
             limit,
@@ -247,7 +242,7 @@ impl<S: Source> SegmentReader<S> {
         }
     }
 
-    fn is_rest_zero(&self, section: Section) -> Result<bool, SegmentError> {
+    fn is_rest_zero(&self, section: Section) -> Result<bool> {
         Ok(section.claimed_end.is_none()
             && self.chain.decoder().is_zero(self.position, section.end)?)
     }
@@ -269,12 +264,7 @@ impl<S: Source> SegmentReader<S> {
 
     /// Moves on to the next record after damage, if there is one.
     #[cold]
-    fn skip_damage(
-        &mut self,
-        section: Section,
-        cause: &str,
-        complete: bool,
-    ) -> Result<Gap, SegmentError> {
+    fn skip_damage(&mut self, section: Section, cause: &str, complete: bool) -> Result<Gap> {
         let start = self.position;
         if complete && let Some(gap) = self.chain.correct_section_end(section, start)? {
             return Ok(gap);

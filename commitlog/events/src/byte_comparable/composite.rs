@@ -60,8 +60,7 @@ pub(super) fn write_fields<'t>(
     reader.finish()
 }
 
-/// Elements of fixed length without headers, others with them; the number is known
-/// (`VectorType`).
+/// Elements of fixed length without headers, others with them; the number is known (`VectorType`).
 pub(super) fn write_vector(
     out: &mut Vec<u8>,
     ty: &CqlType,

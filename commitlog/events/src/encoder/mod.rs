@@ -1,4 +1,4 @@
-//! Events as bytes: keys and values as JSON, Avro, Connect's JSON or text (`docs/event-format.md`).
+//! Events as bytes: keys and values as JSON, Avro, Connect's JSON or text (`docs/reference/event-format.md`).
 //!
 //! ```text
 //! walk        which members an event has, and their order          (one for all encodings)

@@ -1,5 +1,5 @@
 //! The one walk over an event's structure: which members a key, `after` and `cells` have, and in
-//! which order (`docs/event-format.md`).
+//! which order (`docs/reference/event-format.md`).
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::row::{BoundKind, Cell, CellState, Row};

@@ -1,5 +1,4 @@
-//! Existing rows: pages of a `SELECT` as events (`docs/reference/event-format.md`,
-//! "Snapshots").
+//! Existing rows: pages of a `SELECT` as events (`docs/reference/event-format.md`, "Snapshots").
 //!
 //! [`Selection`] lists the selected columns, [`page`] parses the body of a result, [`row`] makes
 //! of one result row the row of a mutation, and [`SnapshotEncoder`] passes it to the

@@ -1,6 +1,5 @@
 //! The envelope of Debezium 1.4 to 1.7, which read the oplog: an update is a `patch` of operators,
-//! and
-//! a `filter` selects the document of an update or a delete.
+//! and a `filter` selects the document of an update or a delete.
 
 use super::ValueContext;
 use super::envelope::{write_document, write_operation, write_optional};

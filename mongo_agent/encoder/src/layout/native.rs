@@ -1,6 +1,5 @@
 //! The change event as the server sends it. As in MongoDB's connector, a snapshot document becomes
-//! an
-//! insert whose `_id` marks it as copied. With a schema the event is a string.
+//! an insert whose `_id` marks it as copied. With a schema the event is a string.
 
 use crate::change::{Change, Operation};
 use crate::error::Result;

@@ -10,8 +10,8 @@ use super::file::{SegmentFile, Tail};
 use super::gap::Gap;
 use super::marker::{MARKER_LENGTH, Marker};
 use super::section::SectionDecoder;
-use crate::error::SegmentError;
 use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH};
+use crate::segment::Result;
 use crate::source::Source;
 
 /// The offset of the next marker once nothing is left to read.
@@ -114,12 +114,12 @@ impl<S: Source> Chain<S> {
     }
 
     /// The bytes after the last section.
-    pub fn tail(&self) -> Result<Tail, SegmentError> {
+    pub fn tail(&self) -> Result<Tail> {
         self.file().tail(self.marker_physical)
     }
 
     /// Whether the checksum of a section's marker is good.
-    pub fn marker_is_good(&self, section: &Section) -> Result<bool, SegmentError> {
+    pub fn marker_is_good(&self, section: &Section) -> Result<bool> {
         self.file().is_marker(section.marker_physical)
     }
 
@@ -161,7 +161,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// Opens the section after the next marker.
-    pub fn open_next(&mut self, reach: Reach) -> Result<Opened, SegmentError> {
+    pub fn open_next(&mut self, reach: Reach) -> Result<Opened> {
         let length = self.file().length()?;
         let at = self.marker_physical;
         if at + MARKER_LENGTH > length {
@@ -216,7 +216,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// At a missing marker: the end of the log, or a hole before a position that an index named.
-    fn end_of_chain(&mut self, reach: Reach, length: u64) -> Result<Opened, SegmentError> {
+    fn end_of_chain(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let reached = self.marker_logical.max(reach.position);
         if !reach.is_complete || self.has_ended() {
             return Ok(Opened::End);
@@ -257,7 +257,7 @@ impl<S: Source> Chain<S> {
 
     /// Whether a chain of blocks that ends here misses the number beside COMPLETED, logical or
     /// physical as it may be. No space follows blocks, so a replayed file is all chain.
-    fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool, SegmentError> {
+    fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool> {
         let is_whole = reached == self.completed_at && self.marker_physical == length;
         let is_short = !is_whole && self.marker_physical < self.completed_at;
         Ok(is_short && !self.is_unfinished_sync(length)?)
@@ -265,7 +265,7 @@ impl<S: Source> Chain<S> {
 
     /// Whether a killed node left a part of an encrypted section here: the node
     /// stores the chunks first and their marker last, so nothing of it was synced.
-    fn is_unfinished_sync(&self, length: u64) -> Result<bool, SegmentError> {
+    fn is_unfinished_sync(&self, length: u64) -> Result<bool> {
         if self.file().descriptor().encryption.is_none() {
             return Ok(false);
         }
@@ -279,12 +279,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
-    fn open_doubtful(
-        &mut self,
-        marker: Marker,
-        reach: Reach,
-        length: u64,
-    ) -> Result<Opened, SegmentError> {
+    fn open_doubtful(&mut self, marker: Marker, reach: Reach, length: u64) -> Result<Opened> {
         let at = self.marker_physical;
         if let Some(end) = self.decoder.empty_block_end(at, marker, length)? {
             let cause = "a sync marker does not point to another one; the next one was found";
@@ -317,13 +312,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// Opens a section and reports its marker as damaged.
-    fn open_damaged(
-        &mut self,
-        end: u64,
-        reach: Reach,
-        length: u64,
-        cause: &str,
-    ) -> Result<Opened, SegmentError> {
+    fn open_damaged(&mut self, end: u64, reach: Reach, length: u64, cause: &str) -> Result<Opened> {
         let start = self.marker_logical;
         Ok(match self.open_chained(end, reach, length)? {
             Opened::Section => Opened::Gap(Gap::new(start, Some(start + MARKER_LENGTH), cause)),
@@ -332,12 +321,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// Opens the section after the current marker, whose physical end is `end`.
-    fn open_chained(
-        &mut self,
-        end: u64,
-        reach: Reach,
-        file_length: u64,
-    ) -> Result<Opened, SegmentError> {
+    fn open_chained(&mut self, end: u64, reach: Reach, file_length: u64) -> Result<Opened> {
         let marker = self.marker_logical;
         let content = marker + MARKER_LENGTH;
         let physical = self.marker_physical + MARKER_LENGTH;
@@ -400,7 +384,7 @@ impl<S: Source> Chain<S> {
 
     /// Whether a section may end at `at`: another marker, or the end of the file, or in plain
     /// files the zeros that nothing was written over.
-    fn is_marker_or_end(&self, at: u64, length: u64) -> Result<bool, SegmentError> {
+    fn is_marker_or_end(&self, at: u64, length: u64) -> Result<bool> {
         if at + MARKER_LENGTH > length {
             return Ok(self.is_plain() || at == length);
         }

@@ -4,7 +4,7 @@
 //! next marker, or at the eight zeros that the node leaves for one at a sync.
 
 use super::{Chain, Opened, Reach, Section};
-use crate::error::SegmentError;
+use crate::segment::Result;
 use crate::segment::gap::Gap;
 use crate::segment::marker::MARKER_LENGTH;
 use crate::source::Source;
@@ -14,7 +14,7 @@ impl<S: Source> Chain<S> {
     ///
     /// Eight zeros can be the end of the chain, with records after it that were never synced. The
     /// search goes on only if a marker or an index of the node proves that the section ends later.
-    pub fn may_search(&self, section: Section, position: u64) -> Result<bool, SegmentError> {
+    pub fn may_search(&self, section: Section, position: u64) -> Result<bool> {
         let is_synced = section.end <= self.expected_end;
         Ok(!self.is_plain()
             || is_synced
@@ -24,11 +24,7 @@ impl<S: Source> Chain<S> {
 
     /// Corrects the end of a plain section that a damaged record makes doubtful, by looking for
     /// the next marker. `None` when there is nothing to correct.
-    pub fn correct_section_end(
-        &mut self,
-        section: Section,
-        position: u64,
-    ) -> Result<Option<Gap>, SegmentError> {
+    pub fn correct_section_end(&mut self, section: Section, position: u64) -> Result<Option<Gap>> {
         if !self.is_plain() || section.end_is_searched {
             return Ok(None);
         }
@@ -54,11 +50,7 @@ impl<S: Source> Chain<S> {
     }
 
     /// Opens a plain section without a good marker, and reports it.
-    pub(super) fn open_unmarked(
-        &mut self,
-        reach: Reach,
-        length: u64,
-    ) -> Result<Opened, SegmentError> {
+    pub(super) fn open_unmarked(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let at = self.marker_physical;
         if reach.position > at {
             return self.open_at_position(reach, length);
@@ -102,11 +94,7 @@ impl<S: Source> Chain<S> {
 
     /// Opens a plain section at the position that the reader was opened at, where the chain breaks
     /// off before it: reading up to there had found its way.
-    pub(super) fn open_at_position(
-        &mut self,
-        reach: Reach,
-        length: u64,
-    ) -> Result<Opened, SegmentError> {
+    pub(super) fn open_at_position(&mut self, reach: Reach, length: u64) -> Result<Opened> {
         let at = self.marker_physical;
         let cause = "a sync marker points to a wrong offset; the remaining records are read";
         let next = self.file().find_marker(reach.position, length)?;

@@ -9,8 +9,8 @@
 //! has the same length or decodes to it.
 
 use super::{SectionDecoder, reuse};
-use crate::error::SegmentError;
 use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
+use crate::segment::Result;
 use crate::segment::marker::{MARKER_LENGTH, Marker};
 use crate::source::Source;
 
@@ -53,7 +53,7 @@ impl BlockHeader {
 impl<S: Source> SectionDecoder<S> {
     /// Whether a whole block lies between two physical offsets, of the length that its section's
     /// header gives.
-    pub fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+    pub fn is_block(&mut self, physical: u64, end: u64) -> Result<bool> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(false);
         };
@@ -71,7 +71,7 @@ impl<S: Source> SectionDecoder<S> {
         at: u64,
         marker: Marker,
         file_length: u64,
-    ) -> Result<Option<u64>, SegmentError> {
+    ) -> Result<Option<u64>> {
         let content = at + MARKER_LENGTH;
         let mut length = [0; BLOCK_HEADER_LENGTH as usize];
         let read = self.file.read(content, &mut length)?;
@@ -86,7 +86,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// The decoded length of a block section; `None` when it cannot be known.
-    pub fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
+    pub fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(None);
         };
@@ -114,7 +114,7 @@ impl<S: Source> SectionDecoder<S> {
         Ok(Some(header.length).filter(|length| (least..=header.max_length).contains(length)))
     }
 
-    fn block_header(&self, physical: u64, end: u64) -> Result<Option<BlockHeader>, SegmentError> {
+    fn block_header(&self, physical: u64, end: u64) -> Result<Option<BlockHeader>> {
         let Framing::Blocks(decoder) = &self.framing else {
             return Ok(None);
         };
@@ -133,7 +133,7 @@ impl<S: Source> SectionDecoder<S> {
         }))
     }
 
-    fn decoded_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
+    fn decoded_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>> {
         let is_whole = self.read_block(physical, end)?;
         let Framing::Blocks(decoder) = &mut self.framing else {
             return Ok(None);
@@ -149,12 +149,7 @@ impl<S: Source> SectionDecoder<S> {
     ///
     /// # Errors
     /// The file cannot be read, or an encrypted segment has no chunk that its key opens.
-    pub fn decode(
-        &mut self,
-        physical: u64,
-        end: u64,
-        section_end: u64,
-    ) -> Result<(), SegmentError> {
+    pub fn decode(&mut self, physical: u64, end: u64, section_end: u64) -> Result<()> {
         let length = (section_end - self.start) as usize;
         let failure = self.decode_block(physical, end, length)?.err();
         if failure.is_some() {
@@ -174,7 +169,7 @@ impl<S: Source> SectionDecoder<S> {
         physical: u64,
         end: u64,
         length: usize,
-    ) -> Result<Result<(), String>, SegmentError> {
+    ) -> Result<Result<(), String>> {
         // An empty closing section carries whatever its compressor makes of nothing (§2.5).
         if length == 0 {
             return Ok(Ok(()));
@@ -187,7 +182,7 @@ impl<S: Source> SectionDecoder<S> {
         physical: u64,
         end: u64,
         length: usize,
-    ) -> Result<Result<(), String>, SegmentError> {
+    ) -> Result<Result<(), String>> {
         if self.block.decoded == Some((physical, end, length)) {
             self.length = length;
             return Ok(Ok(()));
@@ -215,7 +210,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Decodes a damaged block into the buffer as far as it goes.
-    fn decode_start(&mut self, physical: u64, end: u64, length: usize) -> Result<(), SegmentError> {
+    fn decode_start(&mut self, physical: u64, end: u64, length: usize) -> Result<()> {
         self.block.decoded = None;
         self.read_block(physical, end)?;
         let Framing::Blocks(decoder) = &mut self.framing else {
@@ -233,7 +228,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Reads the block between two physical offsets; false when the file ends before.
-    fn read_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+    fn read_block(&mut self, physical: u64, end: u64) -> Result<bool> {
         let from = physical + BLOCK_HEADER_LENGTH;
         // A damaged marker may claim more than the file has.
         let to = end.min(self.file.length()?);

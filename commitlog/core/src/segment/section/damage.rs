@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use super::SectionDecoder;
-use crate::error::SegmentError;
 use crate::record::{Found, OVERHEAD, Records, inspect};
+use crate::segment::Result;
 use crate::segment::gap::Gap;
 use crate::source::Source;
 
@@ -23,11 +23,7 @@ const BROKEN: &str = "the checksum of a record's size does not match";
 impl<S: Source> SectionDecoder<S> {
     /// The ranges of the decoded block in the buffer that are not to be read; none in a good one.
     /// `failure` is why decoding stopped early: then nothing after the first doubt is read.
-    pub(super) fn block_gaps(
-        &self,
-        end: u64,
-        failure: Option<&str>,
-    ) -> Result<VecDeque<Gap>, SegmentError> {
+    pub(super) fn block_gaps(&self, end: u64, failure: Option<&str>) -> Result<VecDeque<Gap>> {
         let content = self.start;
         let bytes = self.buffer.get(..self.length).unwrap_or_default();
         let whole = Records::new(bytes, content, end - content).last();

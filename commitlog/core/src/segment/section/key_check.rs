@@ -7,6 +7,7 @@ use super::SectionDecoder;
 use super::block::BLOCK_START;
 use crate::error::SegmentError;
 use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
+use crate::segment::Result;
 use crate::segment::marker::MARKER_LENGTH;
 use crate::source::Source;
 
@@ -15,7 +16,7 @@ const MAX_KEY_TRIALS: usize = 1024;
 
 impl<S: Source> SectionDecoder<S> {
     /// Fails if the block between two physical offsets did not decode because the key is wrong.
-    pub(super) fn check_key(&mut self, physical: u64, end: u64) -> Result<(), SegmentError> {
+    pub(super) fn check_key(&mut self, physical: u64, end: u64) -> Result<()> {
         let Some(encrypted) = self.encrypted() else {
             return Ok(());
         };
@@ -55,12 +56,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Whether the key opens any chunk between two physical offsets.
-    fn opens_a_chunk(
-        &mut self,
-        from: u64,
-        end: u64,
-        trials: &mut usize,
-    ) -> Result<bool, SegmentError> {
+    fn opens_a_chunk(&mut self, from: u64, end: u64, trials: &mut usize) -> Result<bool> {
         let mut at = from;
         while at < end && *trials < MAX_KEY_TRIALS {
             let mut start = [0; CHUNK_HEADER_LENGTH + BLOCK_START];

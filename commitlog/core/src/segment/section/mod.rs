@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use super::file::SegmentFile;
 use super::gap::Gap;
-use crate::error::SegmentError;
 use crate::framing::{Framing, Keys};
 use crate::record::Records;
+use crate::segment::Result;
 use crate::source::Source;
 use block::StoredBlock;
 
@@ -40,7 +40,7 @@ pub(super) struct SectionDecoder<S> {
 }
 
 impl<S: Source> SectionDecoder<S> {
-    pub fn new(file: SegmentFile<S>, keys: &Keys) -> Result<Self, SegmentError> {
+    pub fn new(file: SegmentFile<S>, keys: &Keys) -> Result<Self> {
         let framing = Framing::of(file.name(), file.descriptor(), keys)?;
         Ok(Self {
             file,
@@ -64,7 +64,7 @@ impl<S: Source> SectionDecoder<S> {
 
     /// Reads `wanted` or more bytes of a plain section from `position` on; no more than up to `end`.
     /// A block section is in memory already.
-    pub fn load(&mut self, position: u64, end: u64, wanted: usize) -> Result<(), SegmentError> {
+    pub fn load(&mut self, position: u64, end: u64, wanted: usize) -> Result<()> {
         if !self.is_plain() {
             return Ok(());
         }
@@ -77,7 +77,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Whether the section holds only zeros from `position` to `end`.
-    pub fn is_zero(&self, position: u64, end: u64) -> Result<bool, SegmentError> {
+    pub fn is_zero(&self, position: u64, end: u64) -> Result<bool> {
         if self.is_plain() {
             self.file.is_zero(position, end)
         } else {
@@ -99,7 +99,7 @@ impl<S: Source> SectionDecoder<S> {
         Some((gap, end))
     }
 
-    fn read(&self, at: u64, target: &mut [u8]) -> Result<usize, SegmentError> {
+    fn read(&self, at: u64, target: &mut [u8]) -> Result<usize> {
         if self.is_plain() {
             return self.file.read(at, target);
         }

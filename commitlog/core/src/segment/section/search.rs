@@ -5,8 +5,8 @@
 //! end of the section. Bytes of a value that look like records do not: they lead nowhere.
 
 use super::SectionDecoder;
-use crate::error::SegmentError;
 use crate::record;
+use crate::segment::Result;
 use crate::source::Source;
 
 /// Bytes that are searched at once.
@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 impl<S: Source> SectionDecoder<S> {
     /// The first position after `from` from which records lead to `end`, that of the section.
-    pub fn find_record(&self, from: u64, end: u64) -> Result<Option<u64>, SegmentError> {
+    pub fn find_record(&self, from: u64, end: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut at = from + 1;
         while at + record::HEADER as u64 <= end {
@@ -41,7 +41,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// The position that the records from `at` on lead to.
-    fn follow(&self, mut at: u64, end: u64) -> Result<u64, SegmentError> {
+    fn follow(&self, mut at: u64, end: u64) -> Result<u64> {
         let mut header = [0; record::HEADER];
         while at < end {
             let read = self.read(at, &mut header)?;
@@ -54,7 +54,7 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     /// Whether the header of a record at `position` is all zeros.
-    pub fn has_zero_header(&self, position: u64) -> Result<bool, SegmentError> {
+    pub fn has_zero_header(&self, position: u64) -> Result<bool> {
         let mut header = [0; record::HEADER];
         let read = self.read(position, &mut header)?;
         Ok(read == header.len() && header == [0; record::HEADER])

@@ -1,4 +1,4 @@
-//! Events as JSON (`docs/event-format.md`). The envelope is Debezium's: `ts_ms`, `op`, `source`,
+//! Events as JSON (`docs/reference/event-format.md`). The envelope is Debezium's: `ts_ms`, `op`, `source`,
 //! `after`, and `cells` where it is enabled.
 
 mod cells;

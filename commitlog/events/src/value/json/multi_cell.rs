@@ -28,11 +28,10 @@ impl<'a> ElementCell<'a> {
 
 /// Appends the JSON of the cells that one row has of one column, in the order given.
 ///
-/// A list or set is an array of its live elements, a map an object or an array of pairs with
-/// `null` for deleted keys, a UDT an object of the fields touched with `null` for deleted ones.
-/// Returns the number of elements of a list or set that the cells remove and that the array
-/// therefore leaves out: if it is not 0, [`write_removed`] writes them. On an error `out` is as
-/// it was.
+/// A list or set is an array of its live elements, a map an object or an array of pairs with `null`
+/// for deleted keys, a UDT an object of the fields touched with `null` for deleted ones. Returns
+/// the number of elements of a list or set that the cells remove and that the array therefore
+/// leaves out: if it is not 0, [`write_removed`] writes them. On an error `out` is as it was.
 pub fn write_multi_cell<'a>(
     out: &mut Vec<u8>,
     ty: &CqlType,

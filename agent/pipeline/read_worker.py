@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
-from agent.pipeline.reader import Batch, Abandoned, OpenReader, Reader
+from agent.pipeline.reader import Abandoned, Batch, OpenReader, Reader
 from agent.segments import ReadRequest
 from commitlog import Schema, SegmentKeyError
 

@@ -75,7 +75,12 @@ class Findings:
 @click.option(
     "--topic-prefix", default="dump", show_default=True, help="First part of topic names."
 )
-@click.option("--op-style", type=click.Choice(["native", "envelope"]), default="native")
+@click.option(
+    "--op-style",
+    type=click.Choice(["native", "envelope"]),
+    default="native",
+    help="Letters of `op`; see property event.op.style.",
+)
 @click.option(
     "--counter-events",
     type=click.Choice(["skip", "shards"]),

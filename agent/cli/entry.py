@@ -33,8 +33,8 @@ def agent(context: click.Context) -> None:
     """Change data capture for the Apache Cassandra node on this machine.
 
     `agent --config cdc.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2 invalid
-    configuration, 3 another instance uses the same directories, 4 a component rejected the agent,
-    1 any other error.
+    configuration, 3 another instance uses the same directories, 4 Kafka, the node or a schema
+    registry denied access, 1 any other error.
     """
     begin(context, run)
 

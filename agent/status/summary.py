@@ -106,4 +106,4 @@ def _notes(view: View) -> Iterator[str]:
     if len(view.segments) > MOST_BARS:
         yield f"{len(view.segments) - MOST_BARS} older segments are not shown."
     if view.refused_files:
-        yield f"In cdc_raw lie files that are no segments: {', '.join(view.refused_files[:5])}."
+        yield f"cdc_raw has files that are not segments: {', '.join(view.refused_files[:5])}."

@@ -31,8 +31,8 @@ def mongo_agent(context: click.Context) -> None:
     """Change data capture for a MongoDB replica set or sharded cluster.
 
     `mongo-agent --config mongo.properties` runs until SIGTERM. Exit codes: 0 stopped on request, 2
-    invalid configuration, 3 another instance uses the same directory or the same name in Kafka, 4 a
-    component rejected the agent, 1 any other error.
+    invalid configuration, 3 another instance uses the same directory or the same name in Kafka, 4
+    Kafka, MongoDB or a schema registry denied access, 1 any other error.
     """
     begin(context, run)
 

@@ -88,4 +88,4 @@ def _symbolic_link(path: Path) -> OSError:
 
 
 def _irregular(path: Path) -> OSError:
-    return OSError(errno.EINVAL, "it is no regular file", str(path))
+    return OSError(errno.EINVAL, "it is not a regular file", str(path))

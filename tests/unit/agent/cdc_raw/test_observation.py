@@ -117,7 +117,7 @@ def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:
     write(tmp_path, 1)
     os.mkfifo(tmp_path / SegmentName(id=1, version=7).idx)
     assert [seen.idx for seen in observe(tmp_path).segments] == [
-        Idx(unreadable="it is no regular file")
+        Idx(unreadable="it is not a regular file")
     ]
 
 

@@ -151,7 +151,7 @@ def test_an_index_that_is_a_pipe_is_not_waited_for(agent_dir: AgentDir) -> None:
     index.unlink()
     os.mkfifo(index)
     done = agent("verify", agent_dir.cdc_raw)
-    assert (done.exit_code, done.errors) == (1, f"agent: {index}: it is no regular file.\n")
+    assert (done.exit_code, done.errors) == (1, f"agent: {index}: it is not a regular file.\n")
 
 
 def test_recordings_are_clean_and_counted() -> None:

@@ -255,7 +255,7 @@ def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
     assert too_long == {}
 
 
-def test_names_say_what_is_inside() -> None:
+def test_module_names_describe_their_contents() -> None:
     vague = [
         str(path.relative_to(REPOSITORY))
         for room in MAY_KNOW
@@ -271,7 +271,7 @@ def test_both_halves_have_one_version() -> None:
     assert project["version"] == workspace["package"]["version"]
 
 
-def test_every_dependency_says_why_it_is_here() -> None:
+def test_every_dependency_states_its_reason() -> None:
     pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     cargo = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())
     project = pyproject["project"]

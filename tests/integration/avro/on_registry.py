@@ -184,7 +184,7 @@ def test_columns_of_any_types_come_and_go(
         assert [registry.schema(number) for number in numbers[:2]] == order
 
 
-def test_what_is_not_compatible_is_refused_until_somebody_allows_it(
+def test_incompatible_schema_is_rejected_until_allowed(
     registry: SchemaRegistryServer, subject: str, tmp_path: Path
 ) -> None:
     number, _ = schemas_of(tmp_path, DDL.format(columns="a int"))
@@ -233,7 +233,7 @@ def test_registering_again_gives_the_same_id(registry: SchemaRegistryServer, sub
     assert registry.versions(subject) == [SCHEMA]
 
 
-def test_what_is_not_there_is_not_registered_by_a_look_up(
+def test_lookup_does_not_register_missing_schemas(
     registry: SchemaRegistryServer, subject: str
 ) -> None:
     latest = {**LOOK_UP, "use.latest.version": "true"}
@@ -248,7 +248,7 @@ def test_what_is_not_there_is_not_registered_by_a_look_up(
         client(registry, **latest).schema_id(subject, other)
 
 
-def test_what_is_no_avro_is_refused(registry: SchemaRegistryServer, subject: str) -> None:
+def test_invalid_avro_schema_is_rejected(registry: SchemaRegistryServer, subject: str) -> None:
     with pytest.raises(SchemaRejectedError, match=r"answers 422: Invalid Avro schema$"):
         client(registry).schema_id(subject, "{")
 

@@ -117,7 +117,7 @@ def test_columns_of_any_types_come_and_go(
         assert (found.is_compatible, found.is_readable) == (True, True), found.why
 
 
-def test_what_backward_refuses(java: JavaAvro, tmp_path: Path) -> None:
+def test_backward_compatibility_rejects_changed_types(java: JavaAvro, tmp_path: Path) -> None:
     """A column with a type of other bytes, and another mode for it."""
     number, _ = schemas_of(tmp_path, DDL.format(columns="a int"))
     text, _ = schemas_of(tmp_path, DDL.format(columns="a text"))

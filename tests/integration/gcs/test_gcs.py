@@ -151,9 +151,7 @@ def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) ->
 
 
 @pytest.mark.parametrize("fault", [Fault(cut=True), Fault(status=503), Fault(status=429)])
-def test_an_upload_that_breaks_in_the_middle_goes_on_there(
-    harness: TransferHarness, fault: Fault
-) -> None:
+def test_interrupted_upload_resumes(harness: TransferHarness, fault: Fault) -> None:
     harness.proxy.plan = once(fault, second_chunk)
     harness.start()
     name = harness.give(1, LARGE)
@@ -214,7 +212,7 @@ def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
         (503, "failed for CommitLog-7-1.log"),
     ],
 )
-def test_what_the_store_answers_is_said_and_outlived(
+def test_error_answers_of_the_store_are_reported_and_retried(
     harness: TransferHarness, status: int, part: str
 ) -> None:
     harness.proxy.plan = lambda seen: Fault(status=status)
@@ -238,7 +236,7 @@ def test_a_bucket_that_is_not_there_is_named(harness: TransferHarness) -> None:
     harness.wait_until_sent()
 
 
-def test_an_object_of_somebody_else_is_never_overwritten(harness: TransferHarness) -> None:
+def test_foreign_object_is_never_overwritten(harness: TransferHarness) -> None:
     """Others go on; when the stranger is gone, ours follows."""
     name = "cdc/node-1/archive/CommitLog-7-1.log"
     harness.server.put(harness.bucket, name, b"of somebody else")
@@ -276,7 +274,7 @@ def test_an_object_that_comes_there_during_the_upload_is_not_overwritten(
     assert harness.content(name) == b"faster"
 
 
-def test_what_was_sent_before_a_kill_is_not_sent_again(harness: TransferHarness) -> None:
+def test_segments_sent_before_a_kill_are_not_sent_again(harness: TransferHarness) -> None:
     name = "cdc/node-1/archive/CommitLog-7-1.log"
     harness.server.put(harness.bucket, name, LARGE)
     harness.upload.mkdir(parents=True)

@@ -172,7 +172,7 @@ def test_everything_that_another_disk_sent_is_asked_for(harness: QuarantineHarne
     assert harness.stored() == {segment(2).log, "notes.txt"}
 
 
-def test_an_object_of_somebody_else_keeps_the_segment_here(harness: QuarantineHarness) -> None:
+def test_foreign_object_keeps_the_segment_local(harness: QuarantineHarness) -> None:
     """Others go on; when the stranger is gone, ours follows."""
     harness.put(segment(1).log, b"of somebody else")
     first, second = harness.quarantine_one(1), harness.quarantine_one(2)
@@ -331,7 +331,7 @@ def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(harness: Quarantin
     harness.wait_until_back(name)
 
 
-def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(harness: QuarantineHarness) -> None:
+def test_request_for_a_missing_segment_ends(harness: QuarantineHarness) -> None:
     name = segment(1)
     harness.directory.mkdir()
     for suffix in (".remote", ".retry"):

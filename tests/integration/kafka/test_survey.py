@@ -14,13 +14,13 @@ def test_topics_and_their_partitions(broker: KafkaBroker) -> None:
 
 
 @pytest.mark.servers
-def test_a_broker_without_an_authorizer_lets_everybody_write(broker: KafkaBroker) -> None:
+def test_broker_without_authorizer_permits_every_write(broker: KafkaBroker) -> None:
     broker.create_topic("open", 1)
     settings = {"bootstrap.servers": broker.bootstrap}
     assert unwritable_topics(settings, ["open", "none"], 60) == []
 
 
-def test_a_broker_that_does_not_answer_says_nothing_of_rights() -> None:
+def test_unavailable_broker_has_no_finding_about_rights() -> None:
     assert unwritable_topics({"bootstrap.servers": "127.0.0.1:9"}, ["a"], 0.5) == []
 
 

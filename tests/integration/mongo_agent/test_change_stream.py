@@ -25,12 +25,12 @@ AT = ClusterTime(0x65C0FFEE, 3)
         (f"82{TIME}", TokenParts(AT, 0, is_high_water_mark=False)),
     ],
 )
-def test_a_token_tells_its_time(data: str, parts: TokenParts) -> None:
+def test_token_contains_its_time(data: str, parts: TokenParts) -> None:
     assert read_token({"_data": data}) == parts
 
 
 @pytest.mark.parametrize("data", ["", "82", "0165A0", f"81{TIME}", "82" + "x" * 16, None, b"\x82"])
-def test_tokens_of_another_form_tell_nothing(data: object) -> None:
+def test_unknown_token_forms_are_rejected(data: object) -> None:
     with pytest.raises(ValueError, match="the resume token"):
         read_token({"_data": data})
 

@@ -208,7 +208,7 @@ def test_every_reason_to_skip_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", SKIPPED.values())
-def test_what_is_skipped_is_asked_for_by_a_documented_property(name: str) -> None:
+def test_properties_that_skip_events_are_documented(name: str) -> None:
     documented = {
         declaration.name: declaration for _, _, declaration in declarations(MongoProperties)
     }

@@ -60,7 +60,7 @@ def test_a_shard_is_not_taken_for_a_replica_set(
     assert "mongodb.deployment=shard" in str(error)
 
 
-def test_an_agent_beside_each_shard(
+def test_one_agent_for_each_shard(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     """Each tells what is on its shard, into the same topics."""

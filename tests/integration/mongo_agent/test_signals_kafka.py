@@ -43,7 +43,7 @@ def test_a_value_that_is_none_is_refused_and_passed(noise: bytes | None) -> None
     assert progress == SnapshotProgress(kafka_offset=7)
 
 
-def test_settings_that_no_client_knows_are_said() -> None:
+def test_unknown_client_settings_are_rejected() -> None:
     with pytest.raises(ConfigError):
         SignalTopic({"bootstrap.server": "x"}, TOPIC, "shop", None, lambda _: Future())
 

@@ -55,7 +55,7 @@ def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
     assert published[1].after == {"_id": 1, "n": 2}
 
 
-def test_a_restart_goes_on_where_it_was(writer: Client, run_agent: RunAgent) -> None:
+def test_restart_resumes_at_the_stored_position(writer: Client, run_agent: RunAgent) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_many([{"_id": number} for number in range(10)])
@@ -66,7 +66,7 @@ def test_a_restart_goes_on_where_it_was(writer: Client, run_agent: RunAgent) -> 
     assert ids(published) == list(range(10, 20))
 
 
-def test_what_was_not_acknowledged_comes_again(writer: Client, run_agent: RunAgent) -> None:
+def test_unacknowledged_events_are_published_again(writer: Client, run_agent: RunAgent) -> None:
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:
         agent.wait_until_streaming()
@@ -81,7 +81,7 @@ def test_what_was_not_acknowledged_comes_again(writer: Client, run_agent: RunAge
 
 
 @pytest.mark.parametrize("fault", ["step_down", "drop_connections", "lose_and_elect", "stop"])
-def test_the_stream_goes_on_whatever_happens_to_the_servers(
+def test_stream_survives_faults_of_the_servers(
     fault: str, three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent() as agent:

@@ -235,6 +235,6 @@ def test_stores_that_cannot_be_used_are_named(
     assert PASSWORD not in str(refused.value)
 
 
-def test_what_is_not_about_certificates_is_left_as_it_is() -> None:
+def test_only_certificate_errors_are_rewritten() -> None:
     assert tls_error("127.0.0.1:27017: connection closed") is None
     assert "not valid yet" in (tls_error("certificate is not yet valid (_ssl.c:1006)") or "")

@@ -178,7 +178,7 @@ def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted:
         ),
     ],
 )
-def test_what_cannot_be_done_is_said(tmp_path: Path, settings: Settings, part: str) -> None:
+def test_invalid_topic_naming_is_reported(tmp_path: Path, settings: Settings, part: str) -> None:
     (problem,) = problems(tmp_path, settings)
     assert part in problem
 

@@ -35,7 +35,7 @@ def fail_streams(servers: MongoReplicaSet, mode: str) -> None:
             client.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
 
 
-def test_an_election_is_counted_and_said(
+def test_election_is_counted_and_logged(
     three_members: MongoReplicaSet,
     writer: Client,
     run_agent: RunAgent,

@@ -49,7 +49,7 @@ def copying(*names: str) -> SnapshotProgress:
 
 
 @pytest.mark.parametrize("kind", [{}, {"type": "incremental"}, {"type": "BLOCKING"}])
-def test_what_is_asked_for_is_copied(kind: dict[str, str]) -> None:
+def test_execute_signal_requests_a_snapshot(kind: dict[str, str]) -> None:
     asked = signal("execute-snapshot", data_collections=["shop.a", "shop[.]o.*"], **kind)
     progress, sentence = accepted(SnapshotProgress(), asked)
     assert progress.requests == (
@@ -104,7 +104,7 @@ def test_no_names_copy_nothing() -> None:
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused_in_a_sentence(asked: Signal, said: str) -> None:
+def test_impossible_signals_are_rejected_with_a_reason(asked: Signal, said: str) -> None:
     before = copying("a")
     progress, answer = apply_signal(before, asked, SHOP)
     assert progress == before
@@ -161,7 +161,7 @@ def test_names_and_expressions(name: str, meant: list[str]) -> None:
     assert [each.collection for each in matching_collections(name, FOUND)] == meant
 
 
-def test_what_changes_by_itself_is_not_copied_and_said() -> None:
+def test_collections_without_change_events_are_skipped_with_a_reason() -> None:
     request = SnapshotRequest(SnapshotReason.SIGNAL, ("shop[.](ab|prices|seen)",))
     selected = select_collections(request, FOUND, SHOP, SnapshotSettings())
     assert [(each.collection, each.is_plain) for each in selected] == [
@@ -211,7 +211,7 @@ def test_pause_and_resume() -> None:
     assert accepted(progress, signal("resume-snapshot"))[1] == "Snapshots are not paused."
 
 
-def test_log_says_its_message() -> None:
+def test_log_signal_logs_its_message() -> None:
     assert accepted(SnapshotProgress(), signal("log", message="hello"))[1] == "hello"
 
 

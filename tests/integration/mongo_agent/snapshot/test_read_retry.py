@@ -52,9 +52,7 @@ def outcomes(pipeline: Pipeline) -> dict[str, str]:
     ids=lambda fault: str(next(iter(fault.values()))),
 )
 @pytest.mark.parametrize("skips", [0, 2, 5])
-def test_what_could_not_be_read_is_read_again(
-    filled: Client, fault: dict[str, Any], skips: int
-) -> None:
+def test_failed_reads_are_retried(filled: Client, fault: dict[str, Any], skips: int) -> None:
     """A driver reads some of it again by itself, so several have to fail."""
     mode = {"times": 5}
     data = {"failCommands": ["find", "count", "listCollections"], **fault}
@@ -178,7 +176,7 @@ def test_documents_come_in_replies_of_the_configured_size(filled: Client, fetch_
     assert pipeline.output.copied("L.shop.a") == NUMBERS
 
 
-def test_only_what_is_chosen_is_copied_and_only_what_matches(filled: Client) -> None:
+def test_snapshot_copies_only_selected_and_matching_documents(filled: Client) -> None:
     filled.shop.b.insert_one({"_id": 1})
     settings = SnapshotSettings(
         chunk_size=2,

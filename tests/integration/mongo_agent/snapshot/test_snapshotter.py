@@ -136,7 +136,7 @@ def test_ids_of_all_types_side_by_side(client: Client) -> None:
         assert len(keys) == len(set(keys)) == len(IDS)
 
 
-def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
+def test_restart_resumes_at_any_step(client: Client) -> None:
     """From every place that was stored, as if the agent were killed behind it."""
     shop = client.shop
     shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
@@ -163,7 +163,7 @@ def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
         assert sorted(again.copied("L.shop.a")) == list(range(14))
 
 
-def test_what_is_read_and_not_taken_is_read_again(client: Client) -> None:
+def test_documents_read_before_a_restart_are_read_again(client: Client) -> None:
     client.shop.a.insert_many([{"_id": number} for number in range(9)])
     with Pipeline(client) as pipeline:
         pipeline.run(lambda: pipeline.snapshotter.holds_stream)

@@ -59,7 +59,7 @@ def test_bytes_that_cannot_be_read_touch_everything() -> None:
     assert list(touches(b"noise")) == [Touch(None, None, None)]
 
 
-def test_what_is_touched_is_left_to_the_stream() -> None:
+def test_window_leaves_changed_documents_to_the_stream() -> None:
     window = Window(1, "shop", "a", Chunk(None, None))
     window.pass_over(Touch("shop", "a", id_of(1)))
     window.pass_over(Touch("shop", "other", id_of(2)))

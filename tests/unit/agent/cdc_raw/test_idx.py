@@ -16,7 +16,7 @@ from agent.cdc_raw import NO_UPDATE, Idx, merge_idx, parse_idx
         (b"22090\nCOMPLETED\n", Idx(completed=True, completed_at=22090)),
     ],
 )
-def test_understands_what_a_node_writes(content: bytes, expected: Idx) -> None:
+def test_parses_index_files_of_a_node(content: bytes, expected: Idx) -> None:
     assert parse_idx(content) == expected
 
 

@@ -88,13 +88,13 @@ def test_every_property_has_one_row() -> None:
     assert len([line for line in PAGE.splitlines() if line.startswith("| `")]) == len(names) + 3
 
 
-def test_whatever_is_accepted_has_a_row() -> None:
+def test_every_accepted_property_has_a_row() -> None:
     names = {entry.name for entry in of_state("accepted")}
     assert names == INERT.keys() | {f"{prefix}*" for prefix in UNUSED_PREFIXES.values()}
 
 
 @pytest.mark.parametrize("entry", of_state("accepted"), ids=lambda entry: entry.name)
-def test_what_is_accepted_gives_a_warning_that_names_it(entry: Entry, tmp_path: Path) -> None:
+def test_accepted_property_logs_a_warning_with_its_name(entry: Entry, tmp_path: Path) -> None:
     name = entry.name.replace("*", "some.setting")
     (warning,) = of_line(tmp_path, f"{name}=1").warnings
     assert f"`{name}`" in warning

@@ -126,7 +126,7 @@ def test_stores_for_tls_are_read(tmp_path: Path) -> None:
         (f"{ROOT}.advanced.ssl-engine-factory.hostname-validation = perhaps", "true or false"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, part: str) -> None:
+def test_unusable_driver_file_is_one_error(tmp_path: Path, text: str, part: str) -> None:
     with pytest.raises(ConfigError) as raised:
         loaded(tmp_path, text)
     (problem,) = raised.value.problems

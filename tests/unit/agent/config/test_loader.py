@@ -48,7 +48,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["topic.prefix", "commit.log.relocation.dir", "offset.backing.store.dir"]
 )
-def test_what_is_required_is_named(tmp_path: Path, name: str) -> None:
+def test_missing_required_property_is_named(tmp_path: Path, name: str) -> None:
     (problem,) = problems(tmp_path, **{name.replace(".", "__"): None})
     assert f"`{name}` must be set" in problem
 

@@ -163,7 +163,7 @@ def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
     assert source.keystore().keys == {}
 
 
-def test_no_keystore_says_what_to_set() -> None:
+def test_missing_keystore_names_the_properties_to_set() -> None:
     found = KeySource(None).keystore()
     assert found.keys == {}
     assert "commit.log.keystore.path" in found.advice("k")

@@ -190,7 +190,7 @@ def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_harness: M
     assert 'cdc_segments_finished_total{way="quarantined"} 1.0' in text
 
 
-def test_what_was_given_up_is_not_waited_for_again(make_harness: MakeHarness) -> None:
+def test_abandoned_table_does_not_block_again(make_harness: MakeHarness) -> None:
     harness = make_harness(blocked_timeout_ms=10_000)
     harness.raw.completed(1).add(1, table="ks.dropped")
     harness.settle()

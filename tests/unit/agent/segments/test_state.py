@@ -203,7 +203,7 @@ def test_a_segment_with_news_that_goes_unread_is_lost(idx: Idx) -> None:
     assert phases(look(at(2, LINKED), before=reported)) == ["waiting"]
 
 
-def test_what_is_lost_can_come_back_by_a_replay() -> None:
+def test_vanished_segment_is_read_after_a_replay() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=500))), 500)
     segments = look(before=segments)
     assert phases(segments) == ["vanished"]

@@ -56,7 +56,7 @@ def test_a_copy_that_is_stopped_stays_so() -> None:
     assert snapshot_offsets_from_entries(entries, NODE).tables["id"].state is State.STOPPED
 
 
-def test_what_is_no_progress_is_said() -> None:
+def test_invalid_snapshot_progress_is_reported() -> None:
     with pytest.raises(OffsetStoreError, match="snapshot_progress"):
         snapshot_offsets_from_entries(
             {"node.id": NODE, "id.table": "ks.t", "id.state": "lost"}, NODE

@@ -40,7 +40,7 @@ def message(status_harness: StatusHarness) -> str:
     return status_harness.status.health().message
 
 
-def test_before_it_delivers_it_says_what_it_waits_for(status_harness: StatusHarness) -> None:
+def test_summary_names_the_pending_step_before_delivery(status_harness: StatusHarness) -> None:
     assert summary(status_harness).state == "starting"
     assert streaming_attributes(None, status_harness.harness.metrics) == {
         "CommitLogFilename": None,

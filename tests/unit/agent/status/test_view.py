@@ -106,7 +106,7 @@ def test_full_quarantine_names_the_remedy(status_harness: StatusHarness) -> None
     assert "quarantine.max.bytes" in status_harness.component("quarantine").message
 
 
-def test_what_was_not_delivered_stays_in_sight(status_harness: StatusHarness) -> None:
+def test_undelivered_events_stay_visible(status_harness: StatusHarness) -> None:
     """Also after a restart, which sets the counters to nothing."""
     status_harness.begin()
     assert status_harness.component("quarantine").message == "the quarantine is empty"
@@ -156,7 +156,7 @@ def test_a_directory_that_fills_up_is_seen_in_time(status_harness: StatusHarness
     assert "cdc_total_space" in status_harness.component("cdc_raw").message
 
 
-def test_what_is_no_segment_is_shown(status_harness: StatusHarness) -> None:
+def test_status_lists_files_that_are_not_segments(status_harness: StatusHarness) -> None:
     status_harness.begin()
     (status_harness.harness.raw.directory / "notes.txt").touch()
     status_harness.harness.settle()

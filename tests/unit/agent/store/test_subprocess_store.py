@@ -45,7 +45,7 @@ def is_running(pid: int) -> bool:
     return state not in "ZX"
 
 
-def test_what_the_store_answers_comes_back(
+def test_answers_of_the_store_are_returned(
     store: SubprocessStore, folder: Path, tmp_path: Path
 ) -> None:
     file = segment(tmp_path)
@@ -61,7 +61,7 @@ def test_what_the_store_answers_comes_back(
     assert list(folder.iterdir()) == []
 
 
-def test_what_the_store_raises_comes_back(store: SubprocessStore, tmp_path: Path) -> None:
+def test_errors_of_the_store_are_raised(store: SubprocessStore, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"It refuses this one\.") as refused:
         store.put(segment(tmp_path, REFUSED))
     assert (refused.value.is_segment_specific, refused.value.is_forbidden) == (True, False)

@@ -28,7 +28,7 @@ def remote_errors(store: SubprocessStore, directory: Path) -> QuarantineSync:
 
 
 @pytest.mark.parametrize("sender", [uploads, remote_errors])
-def test_what_hangs_ends_with_the_agent(
+def test_hanging_store_calls_end_with_the_agent(
     tmp_path: Path, sender: Callable[[SubprocessStore, Path], UploadQueue | QuarantineSync]
 ) -> None:
     stored, directory = tmp_path / "stored", tmp_path / "waiting"

@@ -247,7 +247,7 @@ def test_keys_of_other_sizes(framing: Framing, tmp_path: Path) -> None:
         ({"encCipher": "AES/CBC/PKCS5Padding", "encIV": "zz"}, "has 0 bytes"),
     ],
 )
-def test_what_is_not_known_is_refused_by_name(
+def test_unknown_header_parameters_are_rejected_by_name(
     parameters: dict[str, object], what: str, tmp_path: Path
 ) -> None:
     if "encCipher" in parameters:

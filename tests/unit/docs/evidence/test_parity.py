@@ -13,7 +13,7 @@ def test_every_feature_has_one_row_and_a_state() -> None:
     assert [int(number) for number, _ in rows] == list(range(1, FEATURES + 1))
 
 
-def test_what_is_not_whole_says_why() -> None:
+def test_partial_rows_state_a_reason() -> None:
     rows = re.findall(r"^\| \d+ \| ([^|]+) \| (?:part|not) \| ([^|]*) \|$", PARITY, re.MULTILINE)
     assert [what for what, why in rows if len(why) < 5] == []
 

@@ -33,7 +33,7 @@ def code_of(action: Callable[[], object]) -> int | None:
     return None
 
 
-def test_a_release_says_which_it_is(released: tuple[str, Client]) -> None:
+def test_server_reports_its_release(released: tuple[str, Client]) -> None:
     version, client = released
     assert client.server_info()["version"] == version
     assert client.admin.command("serverStatus")["version"] == version
@@ -90,6 +90,6 @@ def test_events_are_split_since_6_0_9(released: tuple[str, Client]) -> None:
     assert code_of(partial(client.watch, split)) == (40324 if is_old else None)
 
 
-def test_a_release_that_nobody_knows_is_refused() -> None:
+def test_unknown_release_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"no server of 3\.6\.1 here"):
         MongoReplicaSet(version="3.6.1")

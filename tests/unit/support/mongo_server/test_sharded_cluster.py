@@ -39,7 +39,7 @@ def order(key: int) -> dict[str, Any]:
     return {"_id": key, "region": REGIONS[key % len(REGIONS)]}
 
 
-def test_a_router_says_that_it_is_one(cluster: MongoShardedCluster, router: Client) -> None:
+def test_router_identifies_itself(cluster: MongoShardedCluster, router: Client) -> None:
     hello = router.admin.command("hello")
     assert hello["msg"] == "isdbgrid"
     assert "setName" not in hello

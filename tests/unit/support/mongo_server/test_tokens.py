@@ -93,7 +93,7 @@ def test_reading_a_token(token: str) -> None:
 
 
 @pytest.mark.parametrize("token", [{}, {"_data": 1}, {"_data": "82"}, {"_data": "zz"}, None])
-def test_what_is_no_token(token: Any) -> None:
+def test_invalid_tokens(token: Any) -> None:
     with pytest.raises(CommandError) as caught:
         parse_token(token)
     assert caught.value.code == 260

@@ -30,7 +30,7 @@ def code_of(client: Client, command: str, value: object, **arguments: Any) -> in
     return caught.value.code
 
 
-def test_a_user_may_what_the_roles_say(guarded: MongoReplicaSet) -> None:
+def test_user_has_the_rights_of_its_roles(guarded: MongoReplicaSet) -> None:
     with (
         client_of(guarded, ROOT) as root,
         client_of(guarded, SHOP_READER) as shop_reader,
@@ -66,7 +66,7 @@ def privileges_of(client: Client) -> list[dict[str, Any]]:
     return listed
 
 
-def test_privileges_are_told_and_hold() -> None:
+def test_privileges_are_reported_and_enforced() -> None:
     finder = User(
         "finder",
         "open",

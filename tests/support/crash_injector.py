@@ -93,7 +93,7 @@ class CrashingQuarantine(Quarantine):
 
 
 class CrashingSink(MemorySink):
-    """Acknowledges when it is told to."""
+    """Acknowledges on demand."""
 
     def __init__(self, injector: CrashInjector) -> None:
         super().__init__(automatic=False)

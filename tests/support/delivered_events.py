@@ -7,7 +7,7 @@ from tests.support.running_agent import DEADLINE_S, is_drained, running
 
 
 def delivered(agent_dir: AgentDir, changes: Mapping[str, str | None]) -> str:
-    """Runs until all is delivered; gives the log."""
+    """Runs until everything is delivered; returns the log."""
     with running(agent_dir, changes) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         assert process.stop() == 0

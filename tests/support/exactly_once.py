@@ -44,7 +44,7 @@ def contents(mutations: Sequence[Mutation]) -> list[tuple[bytes, bytes | None]]:
 
 
 def arrived(broker: KafkaBroker, *topics: str) -> list[tuple[bytes | None, bytes | None]]:
-    """What a consumer of committed records sees."""
+    """Records that a read-committed consumer receives."""
     return [(record.key, record.value) for record in broker.consume_all(*topics)]
 
 

@@ -28,7 +28,7 @@ class ExtendedJson:
 
 
 def extended_json(documents: Iterable[bytes]) -> list[ExtendedJson]:
-    """What the driver writes for raw documents."""
+    """The driver's output for raw documents."""
     jar = artifact(_BSON)
     digest = hashlib.sha256(_SOURCE.read_bytes() + _BSON.encode()).hexdigest()[:12]
 

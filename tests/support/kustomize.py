@@ -84,7 +84,7 @@ def merged(old: Any, new: Any) -> Any:
 
 
 def _merged_lists(name: str, old: list[Object], new: list[Object]) -> list[Object]:
-    """What the patch adds comes first."""
+    """Additions of the patch come first."""
     changed = {each[name]: each for each in new}
     known = {each[name] for each in old}
     added = [each for each in new if each[name] not in known]

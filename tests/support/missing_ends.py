@@ -62,7 +62,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Result:
-    """What reads of one segment gave."""
+    """Results of the reads of one segment."""
 
     positions: tuple[int, ...]
     """Ends of the records whose events were delivered. Behind a block whose stored length is

@@ -128,7 +128,7 @@ class Node:
         self.is_up = False
 
     def stop(self) -> None:
-        """A clean stop: the active segment is closed, the spare one stays behind as an orphan."""
+        """A clean stop: the active segment is closed, the spare one remains as an orphan."""
         spare = self.commitlog.pop()
         spare.chain()
         spare.in_commitlog = False

@@ -289,7 +289,7 @@ class Raw:
 
 @dataclass
 class FakeSchema:
-    """A schema source that tells what the test says."""
+    """A schema source that the test sets."""
 
     schema: Schema | None
     next_schema: Schema | None = None
@@ -315,7 +315,7 @@ class FakeSchema:
 
 @dataclass
 class FakeStore:
-    """Keeps what is saved; fails while it is told to."""
+    """Stores values in memory; fails on demand."""
 
     values: dict[str, str] = field(default_factory=dict)
     saves: int = 0

@@ -116,7 +116,7 @@ class RunningAgent:
         return f"http://127.0.0.1:{self.service.http_port}"
 
     def stop_at_once(self) -> None:
-        """What is not acknowledged by then is not waited for."""
+        """Does not wait for events that are unacknowledged by then."""
         self.stop.request()
         self._thread.join(_DEADLINE_S)
 
@@ -143,7 +143,7 @@ class RunningAgent:
         return [each for each in self.published if each.kind in kinds]
 
     def wait_for(self, messages: int) -> list[Published]:
-        """Until the sink took so many; gives all of them."""
+        """Waits until the sink has so many messages; returns all of them."""
         self.wait_until(lambda: len(self.sink.messages) >= messages, f"{messages} messages")
         return self.published
 
@@ -168,7 +168,7 @@ class RunningAgent:
             raise self.error
 
     def wait_until_ended(self) -> BaseException | None:
-        """What it ended by; None without an error."""
+        """The error that ended it, or None."""
         self._thread.join(_DEADLINE_S)
         assert not self._thread.is_alive()
         error, self.error = self.error, None

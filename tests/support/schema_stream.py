@@ -15,11 +15,11 @@ NOTHING = Schema.from_cql("")
 
 @dataclass(frozen=True)
 class Read:
-    """What a read of several segments gave."""
+    """The result of reading several segments."""
 
     lines: list[dict[str, Any]]
     schema: Schema
-    """What is known at the end."""
+    """The schema at the end."""
     left_out: int
     """Updates of unknown tables."""
 

@@ -17,19 +17,19 @@ FORMAT = commitlog.EventFormat(topic_prefix="test", cluster="cluster", node_id="
 
 @dataclass(frozen=True, slots=True)
 class Dumped:
-    """All that a dump of one segment gives."""
+    """The dump of one segment."""
 
     lines: list[dict[str, Any]]
     gaps: list[commitlog.Gap]
 
 
 def schema_of(scenario: Scenario) -> commitlog.Schema:
-    """The schema beside the segments."""
+    """The schema in the folder of the segments."""
     return commitlog.Schema.from_cql((scenario.folder / "schema.cql").read_text(encoding="utf-8"))
 
 
 def unpacked(path: Path, name: str, folder: Path) -> Path:
-    """The segment as a plain file under its own name, and its keystore beside it."""
+    """The segment as a plain file under its own name, with its keystore."""
     target = folder / name
     target.write_bytes(read_bytes(path))
     if (keystore := path.with_name(KEYSTORE)).exists():
@@ -50,7 +50,7 @@ def overwrite(path: Path, data: bytes | bytearray) -> None:
 def reader_of(
     path: Path, position: int = 0, keys: Mapping[str, bytes] | None = None
 ) -> commitlog.SegmentReader:
-    """A reader with these keys, or with those beside the segment."""
+    """A reader with these keys, or with those in the folder of the segment."""
     known = recorded_keys(path.with_name(KEYSTORE)) if keys is None else dict(keys)
     return commitlog.SegmentReader(str(path), position=position, keys=known)
 

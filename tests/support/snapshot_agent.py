@@ -16,7 +16,7 @@ DEADLINE_S = 180.0
 
 
 class Agent:
-    """The agent beside the node, with a file for a sink."""
+    """The agent of the node, with a file sink."""
 
     def __init__(self, node: CassandraNode, directory: Path, **properties: object) -> None:
         self.directory = directory
@@ -41,7 +41,7 @@ class Agent:
         )
 
     def events(self, *, is_snapshot: bool | None = None) -> list[dict[str, Any]]:
-        """What arrived, whole lines alone."""
+        """Delivered events, whole lines only."""
         if not self.out.exists():
             return []
         lines = self.out.read_bytes().split(b"\n")[:-1]
@@ -65,7 +65,7 @@ class Agent:
         return self.copy_of(table)
 
     def post(self, verb: str, table: str) -> str:
-        """What the agent answers; empty while it does not."""
+        """The agent's answer; empty while it does not answer."""
         body = json.dumps({"table": table}).encode()
         request = urllib.request.Request(
             f"{self.process.url}/snapshot/{verb}", body, {"Content-Type": "application/json"}

@@ -17,7 +17,7 @@ from tests.support.pipeline_harness import PipelineHarness
 
 
 class Feeder:
-    """Gives the schema that the test says, or that it cannot be read."""
+    """A schema source that the test sets; None is an unavailable node."""
 
     description = "the test"
 

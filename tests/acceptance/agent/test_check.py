@@ -121,7 +121,7 @@ def test_a_directory_that_every_user_can_write_is_a_fault(agent_dir: AgentDir) -
 
 
 def test_a_pipe_that_is_named_like_a_segment_is_not_opened(agent_dir: AgentDir) -> None:
-    """Who opened it would wait for somebody who writes into it."""
+    """Opening a FIFO would block until another process writes to it."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-2.log")
     (agent_dir.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")

@@ -22,7 +22,7 @@ class Mistake:
     name: str
     changes: dict[str, str]
     parts: tuple[str, ...]
-    """What the message has."""
+    """Words of the message."""
     prepare: Callable[[AgentDir], None] = field(default=lambda agent_dir: None)
     is_warning: bool = False
 

@@ -119,7 +119,7 @@ def test_agent_check_reports_a_refusing_store(
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
     agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Events go on meanwhile, and cdc_raw does not fill up."""
+    """Delivery continues meanwhile, and cdc_raw does not fill up."""
     upload = agent_dir.relocation / "upload"
     node = agent_dir.folder / "cassandra.yaml"
     node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n")

@@ -198,7 +198,7 @@ def remount(directory: Path, mode: str) -> None:
 
 
 def fill(directory: Path) -> Path:
-    """Takes all room of a file system; gives the file that has it."""
+    """Fills a file system; returns the file that occupies it."""
     ballast = directory / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 16, 1 << 12, 1):

@@ -23,7 +23,7 @@ class Situation:
     name: str
     """What happened, such as "A topic is deleted while the agent runs"."""
     action: str
-    """What the agent does."""
+    """The behaviour of the agent."""
     health: str
     """What `/health` reports meanwhile: the state and the condition's code."""
     arrival: str
@@ -69,7 +69,7 @@ class Outcome:
     recorded: int = 0
     """Events that did not arrive and that the quarantine has on record; not among `lost`."""
     growth: Growth | None = None
-    """What the agent used, where the row measures it."""
+    """Resources of the agent, where the row measures them."""
 
 
 def outcome_of(

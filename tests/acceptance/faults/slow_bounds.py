@@ -35,7 +35,7 @@ def harness(tmp_path: Path) -> FilesystemHarness:
 
 
 def use_when_idle(agent: Agent) -> Use:
-    """What it uses with nothing to do."""
+    """Resources of the idle agent."""
     agent.until_ok()
     with Sampling(agent.pid) as samples:
         agent.until_ok()

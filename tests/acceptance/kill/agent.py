@@ -16,7 +16,7 @@ WINDOW_EVENTS = 800
 
 
 class Agent(AgentProcess):
-    """One agent after the other over the same directories; `runs` tells of each."""
+    """Consecutive agent processes over the same directories; `runs` records each."""
 
     def __init__(
         self,

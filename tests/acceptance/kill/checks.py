@@ -101,7 +101,7 @@ def beyond_window(
 
 
 def behind_the_chain(arrivals: Iterable[Arrival], chain_ends: Mapping[int, int]) -> Iterator[str]:
-    """Nothing behind the last marker of a killed node's segment was emitted."""
+    """No event after the last marker of a killed node's segment was emitted."""
     for arrival in arrivals:
         end = chain_ends.get(arrival.source.segment_id)
         if end is not None and arrival.source.position > end:

@@ -68,7 +68,7 @@ def _restart_broker(harness: ClusterHarness, fault: Fault) -> None:
 
 
 def _kill_broker_then_agent(harness: ClusterHarness, fault: Fault) -> None:
-    """The agent dies with a full window that nobody takes."""
+    """The agent dies with a full window while the broker is down."""
     harness.kill_broker()
     harness.write(fault.meanwhile)
     harness.agent.kill()
@@ -85,7 +85,7 @@ def _kill_node(harness: ClusterHarness, fault: Fault) -> None:
 
 
 def _kill_node_and_agent(harness: ClusterHarness, fault: Fault) -> None:
-    """The agent starts beside a node that is not there."""
+    """The agent starts while its node is down."""
     harness.write(_UNSYNCED + fault.meanwhile)
     harness.kill_node()
     harness.agent.kill()

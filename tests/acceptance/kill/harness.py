@@ -33,7 +33,7 @@ _FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="nod
 
 @dataclass(slots=True)
 class Counts:
-    """What has happened so far."""
+    """Counts up to now."""
 
     written: int = 0
     refused: int = 0
@@ -41,7 +41,7 @@ class Counts:
     unanswered: int = 0
     """Statements that the node did not answer in time; they may be written or not."""
     records_behind: int = 0
-    """Whole records behind the last marker of a killed node."""
+    """Whole records after the last marker of a killed node."""
 
     def since(self, earlier: "Counts") -> "Counts":
         return Counts(

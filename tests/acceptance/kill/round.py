@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one round saw; `problems` is empty when all is well."""
+    """The result of one round; `problems` is empty if it passed."""
 
     seed: int
     seconds: float

@@ -15,7 +15,7 @@ ENDS = {"access.denied.action": "exit"}
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """An address at which nobody answers."""
+    """An address without a server."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"

@@ -24,7 +24,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator
 
 @pytest.fixture(scope="session")
 def strangers(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    """Of an authority that nobody trusts."""
+    """Signed by an untrusted authority."""
     return Stores(Authority("somebody else"), tmp_path_factory.mktemp("strangers"))
 
 

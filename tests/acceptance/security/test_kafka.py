@@ -50,7 +50,7 @@ def ssl(port: int, *parts: Mapping[str, str]) -> dict[str, str]:
 
 
 def refusal(settings: Mapping[str, str], kind: type[SidecarError] = UnavailableError) -> str:
-    """The sentence in which a person is told why no topic is shown."""
+    """The error that explains why no topic is listed."""
     with pytest.raises(kind) as raised:
         existing_topics(settings, REFUSAL_S)
     sentence = str(raised.value)

@@ -59,7 +59,7 @@ def client(registry: FakeRegistry, *parts: Mapping[str, str]) -> RegistryClient:
 
 
 def refusal(registry: FakeRegistry, *parts: Mapping[str, str]) -> str:
-    """The sentence that a person is told while the agent waits."""
+    """The message shown while the agent waits."""
     asking = client(registry, *parts)
     with pytest.raises(UnavailableError) as raised:
         asking.schema_id("orders-value", SCHEMA)

@@ -92,7 +92,7 @@ class Recording:
 
 
 def segment_id(name: str) -> int:
-    """`CommitLog-7-1699.log` gives 1699."""
+    """Returns 1699 for `CommitLog-7-1699.log`."""
     return int(name.removesuffix(".log").split("-")[2])
 
 

@@ -31,7 +31,7 @@ class Comparison:
     is_readable: bool
     """By `SchemaValidator` with the strategy `canRead`, which registries asked before."""
     why: tuple[str, ...]
-    """What is in the way."""
+    """The reason why it cannot run."""
 
 
 class JavaAvro:

@@ -41,13 +41,13 @@ class Ids:
         return self.schemas[number].schema
 
     def decoded(self, message: bytes) -> dict[str, Any]:
-        """A key or a value that is a record, behind its id."""
+        """A key or value that is a record, after its schema id."""
         decoded = self.value(message)
         assert isinstance(decoded, dict)
         return decoded
 
     def value(self, message: bytes) -> Any:
-        """What is behind an id."""
+        """The bytes after a schema id."""
         assert message[:1] == MAGIC
         (number,) = _ID.unpack_from(message, 1)
         if number not in self._parsed:

@@ -25,7 +25,7 @@ _WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What is told of a target at the end."""
+    """The summary of a target."""
 
     target: str
     executions: int

@@ -13,7 +13,7 @@ KEPT_BYTES = 128 << 10
 
 
 def kept_inputs(target: str, folder: Path = FOLDER) -> list[bytes]:
-    """The corpus of a target: each input behind its length in four bytes, gzipped together."""
+    """The corpus of a target: each input after its length in four bytes, gzipped together."""
     path = folder / f"{target}.gz"
     data = gzip.decompress(path.read_bytes()) if path.exists() else b""
     found = []
@@ -26,12 +26,12 @@ def kept_inputs(target: str, folder: Path = FOLDER) -> list[bytes]:
 
 
 def found_inputs(target: str) -> list[bytes]:
-    """What once failed a target (`commitlog/fuzz/found`)."""
+    """Inputs that once failed a target (`commitlog/fuzz/found`)."""
     return [path.read_bytes() for path in sorted(FOUND.glob(f"{target}-*"))]
 
 
 def keep_inputs(target: str, inputs: Iterable[bytes], folder: Path = FOLDER) -> int:
-    """Writes a corpus, the smallest inputs first, as many as have room; gives their number."""
+    """Writes the smallest inputs first, as many as fit; returns their number."""
     folder.mkdir(parents=True, exist_ok=True)
     ordered = sorted(set(inputs), key=lambda data: (len(data), data))
     while True:

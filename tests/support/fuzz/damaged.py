@@ -112,7 +112,7 @@ def one_bit(seed: Seed, rng: random.Random, folder: Path) -> None:
 
 
 def payload(seed: Seed, rng: random.Random, folder: Path) -> None:
-    """Payloads that no node wrote behind good checksums: refused or read, and the next one too."""
+    """Invalid payloads with valid checksums: rejected or read, and the next one too."""
     if not seed.payloads:
         return
     version = int(seed.name.split("-")[1])

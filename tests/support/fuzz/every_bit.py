@@ -25,7 +25,7 @@ class Flipped:
 
 
 def build() -> Path:
-    """Builds the program; gives its path. Raises FuzzError."""
+    """Builds the program; returns its path. Raises FuzzError."""
     command = ["cargo", "build", "--quiet", "--release", "--locked"]
     command += ["--package", "commitlog-fuzz", "--bin", "every_bit"]
     if subprocess.run(command, cwd=REPOSITORY, check=False).returncode:

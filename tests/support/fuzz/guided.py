@@ -72,7 +72,7 @@ def compiler_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def build() -> Path:
-    """Builds all targets; gives the folder of the programs. Raises FuzzError."""
+    """Builds all targets; returns the folder of the programs. Raises FuzzError."""
     environment = compiler_environment(os.environ)
     try:
         version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True)
@@ -91,7 +91,7 @@ def build() -> Path:
 
 
 def run_input(program: Path, file: Path) -> str:
-    """Runs one input; gives what the fuzzer says when it fails, or an empty text."""
+    """Runs one input; returns the fuzzer's report of a failure, or an empty text."""
     done = subprocess.run([program, file], capture_output=True, check=False)
     return done.stderr.decode(errors="replace") if done.returncode else ""
 

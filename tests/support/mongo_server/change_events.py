@@ -67,7 +67,7 @@ class Options:
 def events(
     entry: Entry, scope: Scope, options: Options, lookup: Lookup, token_version: int
 ) -> Iterator[Document]:
-    """The events of one entry in order, an `invalidate` behind what causes it.
+    """The events of one entry in order, an `invalidate` after its cause.
 
     `lookup` gives the present document for `updateLookup`.
     """

@@ -127,7 +127,7 @@ class ChangeStream:
                     yield part, part_bytes
 
     def _found(self, token: str) -> None:
-        """The event to resume behind must show itself before a later one."""
+        """The event to resume after must appear before a later one."""
         if self.expected is not None and token >= self.expected:
             if token != self.expected:
                 message = (

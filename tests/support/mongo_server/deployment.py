@@ -144,7 +144,7 @@ class Deployment:
         return history.majority_time
 
     def times(self, operation_time: Timestamp) -> Document:
-        """What every reply of a replica set carries."""
+        """Fields of every reply of a replica set."""
         if self.topology.is_standalone:
             return {}
         signature: dict[str, Any] = {"hash": bytes(20), "keyId": Int64(0)}

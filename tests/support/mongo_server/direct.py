@@ -12,7 +12,7 @@ from tests.support.mongo_server.wire import Document
 
 
 def may_ask_directly(context: Context) -> bool:
-    """Where there are no users nobody is asked, nor in a cluster of one shard."""
+    """Allowed where there are no users, and in a cluster of one shard."""
     deployment, user = context.deployment, context.connection.user
     sharding = deployment.sharding
     is_guarded = sharding.refuses_direct_operations and sharding.shards > 1

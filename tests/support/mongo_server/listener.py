@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 
 def bound_socket(port: int = 0) -> socket.socket:
-    """A loopback socket that does not listen yet: nobody else gets its port."""
+    """A loopback socket that does not listen yet, which reserves its port."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     bound.bind(("127.0.0.1", port))

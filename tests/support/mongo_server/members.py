@@ -104,7 +104,7 @@ class Topology:
     set_version: int = 1
 
     def elect(self, primary: Member | None) -> None:
-        """Make a member primary, or none; every member tells a new topology version."""
+        """Make a member primary, or none; every member reports a new topology version."""
         if primary is not None:
             self.term += 1
         self.primary = primary

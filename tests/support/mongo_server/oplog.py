@@ -48,7 +48,7 @@ class Change:
 
     @property
     def document_key(self) -> Document:
-        """As change streams tell it: with the shard key in front."""
+        """As change streams report it: with the shard key first."""
         return {**self.shard_key, "_id": self.document_id}
 
     @property

@@ -158,7 +158,7 @@ class MongoReplicaSet:
         self.elect(self.members[0])
 
     def step_down(self, *, drops_connections: bool = True) -> None:
-        """The primary gives up; the next running member in order is elected."""
+        """The primary steps down; the next running member in order is elected."""
         topology = self._deployment.topology
         with self._deployment.changed:
             old = topology.primary
@@ -247,7 +247,7 @@ class MongoReplicaSet:
 
     @contextlib.contextmanager
     def lagging(self, address: str) -> Iterator[None]:
-        """Inside of the block a secondary stays at what it has; the others go on."""
+        """Inside the block a secondary stops replicating; the others continue."""
         member = self._member(address)
         with self._deployment.changed:
             if member is self._deployment.topology.primary:

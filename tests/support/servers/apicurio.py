@@ -43,7 +43,7 @@ class ApicurioRegistry:
 
     @property
     def url(self) -> str:
-        """What clients of Confluent's registry are given."""
+        """The URL for clients of Confluent's registry."""
         return f"http://127.0.0.1:{self.port}{_API}"
 
     def __enter__(self) -> Self:

@@ -180,7 +180,7 @@ class CassandraNode:
         return cluster.connect()
 
     def execute(self, statement: str, values: Sequence[object] | None = None) -> list[Any]:
-        """One statement on the shared session; gives the rows."""
+        """Runs one statement on the shared session; returns the rows."""
         return list(self.session().execute(statement, values))
 
     def describe_schema(self) -> str:
@@ -241,7 +241,7 @@ class CassandraNode:
         self.execute(f"CREATE TABLE IF NOT EXISTS {FILLER_KEYSPACE}.f (id int PRIMARY KEY, v blob)")
 
     def wait_for_index(self, segments: int = 1, deadline_s: float = 180) -> list[CdcSegment]:
-        """Wait until so many segments of `cdc_raw` have an index file; gives those."""
+        """Wait until so many segments of `cdc_raw` have an index file; returns those."""
 
         def indexed() -> list[CdcSegment]:
             return [each for each in self.cdc_segments() if each.index_offset is not None]
@@ -304,7 +304,7 @@ def free_address(host: str = "127.0.0.1") -> NodeAddress:
 
 
 def segment_id(path: Path) -> int:
-    """`CommitLog-7-1699.log` gives 1699."""
+    """Returns 1699 for `CommitLog-7-1699.log`."""
     return int(path.stem.split("-")[2].removesuffix("_cdc"))
 
 

@@ -58,7 +58,7 @@ class NodeAddress:
 
 
 def release(version: str) -> tuple[int, int]:
-    """`5.0.9` gives `(5, 0)`."""
+    """Returns `(5, 0)` for `5.0.9`."""
     major, minor, *_ = version.split(".")
     return int(major), int(minor)
 

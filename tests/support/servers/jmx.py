@@ -11,7 +11,7 @@ from tests.support.servers.java_sources import compiled_classes
 def invoke_operation(
     port: int, object_name: str, operation: str, first: str, rest: Sequence[str]
 ) -> str:
-    """Call `operation(first, rest)` of a managed object on the loopback; gives what it prints."""
+    """Call `operation(first, rest)` of a managed object on the loopback; returns its output."""
     command = [str(java(17)), "-Xmx64m", "--add-modules", "java.management.rmi"]
     command += ["--add-exports", "java.management.rmi/javax.management.remote.rmi=ALL-UNNAMED"]
     command += ["-cp", str(compiled_classes(only="Jmx.java")), "cdcsidecar.reader.Jmx"]

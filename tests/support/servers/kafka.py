@@ -111,7 +111,7 @@ class KafkaBroker:
             self.kill()
 
     def join(self, first: "KafkaBroker", node_id: int) -> None:
-        """Makes it a broker without a controller beside another one; before `start`."""
+        """Makes it a second broker without a controller; before `start`."""
         self._properties |= {
             "process.roles": "broker",
             "node.id": str(node_id),

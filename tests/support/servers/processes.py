@@ -65,15 +65,15 @@ class ServerProcess:
         _running.add(self)
 
     def terminate(self, deadline_s: float = 120) -> int:
-        """SIGTERM, wait, SIGKILL after the deadline; gives the exit status."""
+        """SIGTERM, wait, SIGKILL after the deadline; returns the exit status."""
         return self._end(signal.SIGTERM, deadline_s)
 
     def kill(self) -> int:
-        """SIGKILL and wait; gives the exit status."""
+        """SIGKILL and wait; returns the exit status."""
         return self._end(signal.SIGKILL, 60)
 
     def wait(self, deadline_s: float = 120) -> int:
-        """Wait until it ends by itself; gives the exit status."""
+        """Wait until it ends by itself; returns the exit status."""
         if self._process is None:
             raise ServerFailedError(f"{self.name} was never started.")
         try:

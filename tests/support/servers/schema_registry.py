@@ -88,7 +88,7 @@ class SchemaRegistryServer:
         self._process.kill()
 
     def schema(self, number: int) -> str:
-        """What it gives for an id."""
+        """The schema of an id."""
         return str(_answer(f"{self.url}/schemas/ids/{number}")["schema"])
 
     def versions(self, subject: str) -> list[str]:

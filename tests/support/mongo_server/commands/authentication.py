@@ -12,7 +12,7 @@ from tests.support.mongo_server.wire import Document
 
 
 def speculate(context: Context, body: Document) -> Document:
-    """The first step, told only when it goes well."""
+    """The first step, reported only on success."""
     try:
         step = _authenticate if "authenticate" in body else _start
         return {"speculativeAuthenticate": step(context, body)}

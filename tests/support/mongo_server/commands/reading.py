@@ -73,7 +73,7 @@ def _oplog_document(entry: Entry, term: Int64) -> Document:
 
 
 def _refuse_capped(context: Context, namespace: Namespace) -> None:
-    """What goes from a capped collection has no history."""
+    """Documents that a capped collection evicts have no history."""
     collection = context.collection(namespace)
     is_snapshot = context.body.get("readConcern", {}).get("level") == "snapshot"
     if is_snapshot and collection is not None and collection.options.get("capped"):

@@ -288,7 +288,7 @@ def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(agent_dir:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_a_file_in_another_encoding_gives_one_message(agent_dir: AgentDir, encoding: str) -> None:
+def test_file_in_another_encoding_is_one_error(agent_dir: AgentDir, encoding: str) -> None:
     path = agent_dir.configuration()
     path.write_bytes(path.read_text().encode(encoding))
     done = agent("config", "check", "--config", path)

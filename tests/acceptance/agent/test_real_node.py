@@ -69,9 +69,7 @@ def configuration(node: CassandraNode, agent_dir: AgentDir, password: str = "cas
     )
 
 
-def test_the_node_says_who_it_is_and_which_tables_it_has(
-    node: CassandraNode, tmp_path: Path
-) -> None:
+def test_node_reports_its_identity_and_tables(node: CassandraNode, tmp_path: Path) -> None:
     link = connection(node)
     try:
         facts = eventually(link.facts, RefusedError, UnavailableError)
@@ -183,7 +181,7 @@ def test_check_reports_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) 
     assert "checked.t" in done.output
 
 
-def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
+def test_quota_is_read_from_the_node_without_cassandra_config(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
@@ -335,7 +333,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
     assert granted["cdc_enabled_ok"]["level"] == "ok"
 
 
-def test_a_node_that_comes_back_is_asked_again(node: CassandraNode) -> None:
+def test_node_is_queried_again_when_it_returns(node: CassandraNode) -> None:
     link = connection(node)
     try:
         before = eventually(link.facts, RefusedError, UnavailableError)

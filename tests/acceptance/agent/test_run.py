@@ -92,7 +92,7 @@ def test_finished_segments_are_kept_when_that_is_asked_for(agent_dir: AgentDir) 
     assert (agent_dir.relocation / "archive" / path.name).read_bytes() == content
 
 
-def test_a_table_that_comes_late_is_waited_for(agent_dir: AgentDir) -> None:
+def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     with running(agent_dir) as process:
         process.wait_until(

@@ -218,7 +218,9 @@ def test_modes_of_numbers_are_not_compatible_with_each_other(
 
 
 @pytest.mark.parametrize("subject", ["ks.t-value", "a/b c-value", "a.b.Énvelope", "100%-key"])
-def test_registering_again_gives_the_same_id(registry: SchemaRegistryServer, subject: str) -> None:
+def test_registering_again_returns_the_same_id(
+    registry: SchemaRegistryServer, subject: str
+) -> None:
     """By another client too, normalised, looked up, and as the latest."""
     number = client(registry).schema_id(subject, SCHEMA)
     for named in (
@@ -253,7 +255,7 @@ def test_invalid_avro_schema_is_rejected(registry: SchemaRegistryServer, subject
         client(registry).schema_id(subject, "{")
 
 
-def test_an_address_without_its_path_is_told(registry: SchemaRegistryServer, subject: str) -> None:
+def test_address_without_its_path_is_reported(registry: SchemaRegistryServer, subject: str) -> None:
     """The address is that of the compatible part: `/api/v1/confluent`."""
     named = {"schema.registry.url": registry.url.partition("/api")[0]}
     with pytest.raises(UnavailableError, match=r"answers 500: .*HTTP 404 Not Found"):

@@ -18,7 +18,9 @@ from tests.support.avro.recordings import check
     ],
     ids=str,
 )
-def test_avro_says_what_the_json_says(scenario: Scenario, modes: Encoding, tmp_path: Path) -> None:
+def test_avro_values_equal_the_json_values(
+    scenario: Scenario, modes: Encoding, tmp_path: Path
+) -> None:
     ids = Ids()
     for avro, plain in in_both(scenario, modes, ids, tmp_path):
         check(ids, avro, plain)

@@ -18,7 +18,7 @@ from tests.support.cql_values import nullable, schema_text, types
 
 @ONE_SEGMENT
 @given(st.data())
-def test_values_of_every_type_mean_what_the_json_says(tmp_path: Path, data: st.DataObject) -> None:
+def test_values_of_every_type_equal_the_json_values(tmp_path: Path, data: st.DataObject) -> None:
     columns = data.draw(
         st.lists(types(), min_size=1, max_size=3).map(
             lambda found: {f"c{at}": of for at, of in enumerate(found)}

@@ -49,7 +49,7 @@ def test_each_copy_of_a_live_segment_is_a_beginning(folder: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("folder", _KILLED, ids=lambda folder: folder.name)
-def test_a_replayed_segment_says_what_it_said_after_the_kill(folder: Path, tmp_path: Path) -> None:
+def test_replayed_segment_has_the_events_read_after_the_kill(folder: Path, tmp_path: Path) -> None:
     """The restart completes the killed segment's index and changes nothing in the segment."""
     killed, *later = (Scenario(FIXTURES, stage) for stage in sorted(folder.iterdir()))
     path, name = killed.segments()[0]

@@ -63,7 +63,7 @@ def told(schema: Schema) -> dict[str, Any]:
     return found
 
 
-def test_the_log_says_what_the_node_says(tmp_path: Path) -> None:
+def test_schema_of_the_log_equals_the_schema_of_the_node(tmp_path: Path) -> None:
     settings = NodeSettings(commitlog_sync_period_ms=100)
     with CassandraNode(tmp_path / "node", settings=settings) as node:
         link = NodeConnection(NodeAddress([node.address.host], node.address.cql_port))

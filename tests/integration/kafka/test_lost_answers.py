@@ -54,7 +54,7 @@ def test_a_commit_whose_answer_is_lost_is_not_made_twice(
     assert arrived(broker, "lost-answer") == contents(mutations)
 
 
-def test_the_next_instance_goes_on_behind_a_commit_whose_answer_was_lost(
+def test_next_instance_resumes_after_a_commit_with_a_lost_answer(
     broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
 ) -> None:
     """The instance that committed never learns of it: only the topic tells."""

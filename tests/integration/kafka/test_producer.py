@@ -117,7 +117,7 @@ def test_the_broker_decides_what_is_not_configured(
     assert broker.topics()["made-default"] == 1
 
 
-def test_a_topic_that_cannot_be_created_says_why(
+def test_failed_topic_creation_states_the_reason(
     broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
     sink = make_sink(broker.bootstrap, TopicCreation(replication_factor=3))

@@ -72,7 +72,9 @@ def last_stable_offset(broker: KafkaBroker, topic: str) -> int:
     return offset
 
 
-def test_events_and_position_come_together(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_events_and_position_are_committed_together(
+    broker: KafkaBroker, make_exact: MakeSink
+) -> None:
     broker.create_topic("together", 1)
     broker.create_topic("together-positions", 1, COMPACTED)
     where = records("together-positions", "shop")

@@ -35,7 +35,7 @@ def test_unknown_token_forms_are_rejected(data: object) -> None:
         read_token({"_data": data})
 
 
-def test_tokens_come_one_behind_the_other() -> None:
+def test_tokens_are_ordered() -> None:
     mark = {"_data": f"82{TIME}2B0229296E04"}
     event = {"_data": f"82{TIME}2B022C0100296E5A"}
     later = {"_data": "8265C0FFEE000000042B0229296E04".lower()}

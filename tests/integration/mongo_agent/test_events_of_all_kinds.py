@@ -46,7 +46,7 @@ def test_capture_modes(
     assert json.loads(update.value["updateDescription"]["updatedFields"]) == {"n": 2}
 
 
-def test_a_post_image_is_the_state_behind_the_update(writer: Client, run_agent: RunAgent) -> None:
+def test_post_image_is_the_state_after_the_update(writer: Client, run_agent: RunAgent) -> None:
     create_with_images(writer)
     properties = {"capture_mode_full_update_type": "post_image"}
     with run_agent() as agent:
@@ -77,7 +77,7 @@ def test_transactions_are_told_of_and_end_without_another_event(
     assert first.value["transaction"]["id"] == begin.value["id"] == end.value["id"]
 
 
-def test_a_transaction_goes_on_behind_a_restart(
+def test_transaction_continues_after_a_restart(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
     """The agent stops while half of it is acknowledged; numbers go on, nothing begins twice."""
@@ -155,7 +155,7 @@ def test_or_ends_the_agent(tmp_path: Path, small_replies: tuple[MongoReplicaSet,
     assert "cursor.oversize.handling.mode=split" in str(error)
 
 
-def test_a_message_that_kafka_refuses_is_kept_and_the_rest_goes_on(
+def test_rejected_message_is_quarantined_and_the_rest_continues(
     writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     sink = MemorySink(automatic=False)

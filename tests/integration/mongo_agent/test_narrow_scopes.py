@@ -59,7 +59,7 @@ def test_a_reader_of_one_database_copies_and_streams_it(
     root.drop_database("crm")
 
 
-def test_it_cannot_watch_the_deployment_and_says_so(
+def test_missing_right_to_watch_the_deployment_is_reported(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
     ends = {"connect.max.attempts": "2", "access.denied.action": "exit"}
@@ -100,7 +100,7 @@ def test_a_collection_that_is_renamed_and_made_again(
         assert [each.id for each in agent.wait_for(2)] == [1, 3]
 
 
-def test_all_streams_are_stopped_in_front_of_the_first_that_is_waited_for(
+def test_all_streams_are_stopped_before_waiting_for_the_first(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else each of them would use up its own time where a server does not answer."""

@@ -264,7 +264,7 @@ def test_every_class_of_failures_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize("failure", ENDS, ids=str)
-def test_a_stream_that_fails_says_what_to_do_or_records_the_gap(
+def test_failed_stream_names_the_remedy_or_records_the_gap(
     failure: Failure | None, rules: RecoveryPolicy
 ) -> None:
     found = recovery(

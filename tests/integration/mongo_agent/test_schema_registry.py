@@ -154,7 +154,7 @@ def refusing(collection: str) -> Any:
     return mood
 
 
-def test_what_has_a_refused_schema_is_kept_and_the_rest_goes_on(
+def test_event_with_a_rejected_schema_is_quarantined_and_the_rest_continues(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
 ) -> None:
     registry.mood = refusing("a")
@@ -169,7 +169,7 @@ def test_what_has_a_refused_schema_is_kept_and_the_rest_goes_on(
         assert "p.shop.a-key" in health(agent)
 
 
-def test_a_copy_waits_for_its_schemas_and_the_stream_goes_on(
+def test_snapshot_waits_for_its_schemas_and_the_stream_continues(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     writer.shop.a.insert_one({"_id": 1})

@@ -121,7 +121,7 @@ def test_nor_where_the_server_has_no_reads_at_a_time(
     assert {place.collection for place in reads} == {"mixed", *TYPES}
 
 
-def test_a_copy_goes_on_behind_kills_in_the_middle_of_it(
+def test_snapshot_resumes_after_kills(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:
     """The agent is a process of its own, and ends by SIGKILL while it copies. What it had written
@@ -197,7 +197,7 @@ def record(offset: int, line: dict[str, Any]) -> KafkaRecord:
     return KafkaRecord(line["topic"], 0, offset, key, encoded, headers, 0)
 
 
-def test_a_copy_goes_on_behind_a_restart(
+def test_snapshot_resumes_after_a_restart(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:
     """The sink fails again and again, and the agent is stopped in the middle."""

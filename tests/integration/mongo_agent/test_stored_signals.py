@@ -41,7 +41,7 @@ def has_taken(agent: RunningAgent) -> bool:
     return bool(SignalClient(agent.url).snapshots()[""]["requests"])
 
 
-def test_an_agent_that_is_killed_behind_its_answer_copies(
+def test_agent_killed_after_its_acknowledgement_copies(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
 ) -> None:
     """What is in the directory when the answer comes is all that a killed agent leaves."""

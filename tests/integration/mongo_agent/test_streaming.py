@@ -188,7 +188,7 @@ def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:
     assert set(beat.value) == {"ts_ms"}
 
 
-def test_lost_history_ends_the_agent_with_what_to_do(
+def test_lost_history_ends_the_agent_with_a_remedy(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent() as agent:

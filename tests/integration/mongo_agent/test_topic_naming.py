@@ -96,7 +96,7 @@ names = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=40)
 
 
 @given(names, names)
-def test_escaped_names_tell_collections_apart(one: str, other: str) -> None:
+def test_escaped_names_distinguish_collections(one: str, other: str) -> None:
     """Numbers of three digits are written with three, so those are left out here."""
     if any(0x100 <= ord(each) <= 0xFFF for each in one + other):
         return

@@ -149,7 +149,7 @@ def test_a_segment_of_which_events_alone_are_kept_says_why(agent_dir: AgentDir) 
     assert str(events) in outcome.errors
 
 
-def test_a_segment_whose_reason_is_missing_says_so(agent_dir: AgentDir, quarantined: Path) -> None:
+def test_segment_without_reason_file_is_reported(agent_dir: AgentDir, quarantined: Path) -> None:
     reason = agent_dir.relocation / "error" / f"{NAME}.reason.json"
     reason.unlink()
     table = " ".join(agent("quarantine", "list", "--config", quarantined).output.split())

@@ -214,7 +214,7 @@ def test_schema_of_another_node_is_ignored(tmp_path: Path) -> None:
         assert names(holder.current()) == {"a"}
 
 
-def test_a_change_is_told_and_a_fetch_without_news_is_not(tmp_path: Path) -> None:
+def test_only_a_changed_schema_notifies_the_listener(tmp_path: Path) -> None:
     told = threading.Semaphore(0)
     feeder = SteeredFeeder(schema_of("a"))
     holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)

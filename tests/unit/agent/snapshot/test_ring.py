@@ -51,9 +51,7 @@ def test_all_nodes_make_one_copy(ring: list[RingNode], replication: dict[str, st
 
 
 @given(rings(), st.data())
-def test_a_range_is_of_the_first_replica_behind_it(
-    ring: list[RingNode], data: st.DataObject
-) -> None:
+def test_range_belongs_to_the_next_replica(ring: list[RingNode], data: st.DataObject) -> None:
     """The walk of Cassandra's own strategy: from a token on, the first node that may hold it."""
     replication = {"class": TOPOLOGY, "dc1": "2/1"}
     token = data.draw(st.integers(MIN_TOKEN + 1, MAX_TOKEN))
@@ -90,6 +88,6 @@ def test_a_datacenter_without_replicas_copies_nothing() -> None:
     assert primary_ranges(ring, "b", replication) == (TokenRange(MIN_TOKEN, MAX_TOKEN),)
 
 
-def test_a_strategy_that_is_not_known_is_said() -> None:
+def test_unknown_replication_strategy_is_reported() -> None:
     with pytest.raises(ConfigError, match=r"snapshot\.ranges=all"):
         primary_ranges([RingNode("a", "dc", (0,))], "a", {"class": "com.example.Mine"})

@@ -48,7 +48,7 @@ def test_a_table_is_complete_when_all_of_it_is_acknowledged() -> None:
         assert "'percent': 100.0" in str(snapshot_document(snapshot)["tables"])
 
 
-def test_nothing_is_read_ahead_while_nobody_takes_it() -> None:
+def test_read_ahead_is_bounded_without_a_consumer() -> None:
     """As while the broker is away: two pages wait, one is read, and one is asked for."""
     node = FakeNode()
     with running(node) as snapshot:

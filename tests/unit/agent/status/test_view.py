@@ -128,7 +128,7 @@ def test_undelivered_events_stay_visible(status_harness: StatusHarness) -> None:
         status_harness.harness.kill()
 
 
-def test_positions_are_told_of_a_segment_that_has_left(status_harness: StatusHarness) -> None:
+def test_positions_of_a_removed_segment_are_reported(status_harness: StatusHarness) -> None:
     status_harness.begin()
     log = status_harness.harness.raw.completed(7, 2)
     status_harness.harness.settle()
@@ -174,7 +174,7 @@ def test_a_pipeline_that_hangs_is_not_alive(status_harness: StatusHarness) -> No
     assert status_harness.status.live().ok
 
 
-def test_offsets_that_were_recovered_are_told(status_harness: StatusHarness) -> None:
+def test_recovered_offsets_are_reported(status_harness: StatusHarness) -> None:
     status_harness.begin()
     status_harness.status.note_offsets("the previous copy is used")
     assert status_harness.component("offsets").ok

@@ -107,7 +107,7 @@ def test_choices_that_are_refused(
         Decoder(SCHEMA, "ks", "t", **choices)
 
 
-def test_tables_of_one_name_are_told_apart_by_their_ids() -> None:
+def test_tables_of_one_name_are_distinguished_by_id() -> None:
     again = f"CREATE TABLE ks.one (k bigint PRIMARY KEY) WITH ID = {ID.format(3)};"
     schema = SCHEMA.merged(Schema.from_cql(again))
     with pytest.raises(SchemaError, match=f"several tables.*{ID.format(2)}.*{ID.format(3)}"):

@@ -74,7 +74,7 @@ def test_what_is_written_is_read(framing: Framing, tmp_path: Path) -> None:
 
 
 @every_framing
-def test_any_flipped_bit_behind_the_header(framing: Framing, tmp_path: Path) -> None:
+def test_any_flipped_bit_after_the_header(framing: Framing, tmp_path: Path) -> None:
     """What is lost lies in gaps, and is one section at most; what comes is at its own position."""
     whole = segment(framing)
     lines, _ = read(whole, tmp_path, keys=framing.keys)

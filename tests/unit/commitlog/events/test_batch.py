@@ -100,7 +100,7 @@ def test_empty_rows_are_no_events(tmp_path: Path) -> None:
     assert commitlog.SegmentReader(str(path)).scan(SCHEMA).rows == 1
 
 
-def test_a_batch_ends_behind_a_whole_mutation(tmp_path: Path) -> None:
+def test_batch_ends_after_a_whole_mutation(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2, 3)), writer.mutation(rows(TABLE, 4)))
     assert [len(batch) for batch in read_all(path, max_events=1)] == [3, 1, 0]
 
@@ -299,7 +299,7 @@ def test_a_dropped_column_is_read_and_shown_where_it_was_written(tmp_path: Path)
     assert after["w"] is None
 
 
-def test_a_limit_stops_in_front_of_a_section(tmp_path: Path) -> None:
+def test_limit_stops_before_a_section(tmp_path: Path) -> None:
     path = tmp_path / "CommitLog-7-5.log"
     sections = [[writer.mutation(rows(TABLE, 1))], [writer.mutation(rows(TABLE, 2))]]
     path.write_bytes(writer.segment(sections, segment_id=5))

@@ -29,7 +29,7 @@ def published_lines(scenario: Scenario) -> dict[str, list[Json]]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_events_say_what_cassandra_reads(scenario: Scenario, tmp_path: Path) -> None:
+def test_events_match_cassandras_own_reader(scenario: Scenario, tmp_path: Path) -> None:
     lines = published_lines(scenario)
     for segment, found in recorded_events(scenario, tmp_path).items():
         check_events(found, lines[segment])

@@ -94,7 +94,7 @@ def test_no_ops_are_written_by_the_primary() -> None:
             assert stream.try_next() is None
 
 
-def test_an_event_wakes_who_waits(client: Client) -> None:
+def test_event_wakes_waiting_cursors(client: Client) -> None:
     day_ms = 24 * 3600 * 1000
     with client.shop.watch(max_await_time_ms=day_ms) as stream:
         client.shop.customers.insert_one({"_id": 1})

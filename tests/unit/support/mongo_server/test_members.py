@@ -145,7 +145,7 @@ def test_an_election_interrupts_what_waits_on_the_old_primary(three: MongoReplic
     assert errors[0]["errorLabels"] == ["ResumableChangeStreamError"]
 
 
-def test_a_member_tells_its_role_and_its_topology_version(three: MongoReplicaSet) -> None:
+def test_member_reports_its_role_and_topology_version(three: MongoReplicaSet) -> None:
     with direct(three.members[0]) as first, direct(three.members[1]) as second:
         old = first.admin.command("hello")
         assert old["isWritablePrimary"]
@@ -210,7 +210,7 @@ def test_a_resumable_error_is_resumed(client: Client, code: int) -> None:
         assert stream.next()["documentKey"] == {"_id": 1}
 
 
-def test_a_resumable_error_is_told_by_its_label(client: Client) -> None:
+def test_resumable_error_has_its_label(client: Client) -> None:
     """Codes that the driver resumes after by their label alone (the driver's own fail points)."""
     with client.shop.watch() as stream:
         for number, code in enumerate((6, 189, 262, 9001)):

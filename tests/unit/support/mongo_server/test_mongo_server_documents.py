@@ -169,7 +169,7 @@ def test_upserts_and_many(client: Client) -> None:
     assert collection.delete_many({}).deleted_count == 2
 
 
-def test_an_update_by_pipeline_tells_truncated_arrays(client: Client) -> None:
+def test_pipeline_update_reports_truncated_arrays(client: Client) -> None:
     collection = client.shop.customers
     collection.insert_one({"_id": 1, "list": [1, 2, 3], "gone": 1})
     with collection.watch() as stream:

@@ -243,7 +243,7 @@ def test_foreign_object_is_never_overwritten(harness: TransferHarness) -> None:
     harness.start()
     harness.give(1, SMALL)
     other = harness.give(2, SMALL)
-    sentence = harness.wait_for_trouble("has another CommitLog-7-1.log")
+    sentence = harness.wait_for_trouble("has a different CommitLog-7-1.log")
     assert "does not overwrite" in sentence
     wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
     assert harness.content(name) == b"of somebody else"
@@ -256,7 +256,7 @@ def test_a_segment_that_cannot_be_read_holds_up_no_other(harness: TransferHarnes
     unreadable.mkdir(parents=True)
     harness.start()
     name = harness.give(2, SMALL)
-    harness.wait_for_trouble("CommitLog-7-1.log cannot be read to be sent: Is a directory.")
+    harness.wait_for_trouble("CommitLog-7-1.log cannot be read: Is a directory.")
     wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
     assert harness.content(name) == SMALL
 
@@ -270,7 +270,7 @@ def test_an_object_that_comes_there_during_the_upload_is_not_overwritten(
     )
     harness.start()
     harness.give(1, LARGE)
-    harness.wait_for_trouble("has another CommitLog-7-1.log")
+    harness.wait_for_trouble("has a different CommitLog-7-1.log")
     assert harness.content(name) == b"faster"
 
 
@@ -310,7 +310,7 @@ def test_a_process_that_is_killed_is_started_again_and_the_segment_sent(
         assert harness.store is not None
         assert harness.store.pid is not None
         os.kill(harness.store.pid, signal.SIGKILL)
-        killed.append(harness.wait_for_trouble("ended by SIGKILL; it is started again"))
+        killed.append(harness.wait_for_trouble("ended by SIGKILL; the agent restarts it"))
 
     harness.proxy.plan = once(Fault(before=kill), second_chunk)
     name = harness.give(1, LARGE)
@@ -384,7 +384,7 @@ def test_a_key_that_goes_away_is_named_and_outlived(
 
 @pytest.mark.parametrize(
     ("content", "part"),
-    [(None, "cannot be read"), ("{", "no JSON"), ('{"type": "x"}', "service account")],
+    [(None, "cannot be read"), ("{", "is not valid JSON"), ('{"type": "x"}', "service account")],
 )
 def test_a_file_that_is_no_key_is_named_at_the_start(
     tmp_path: Path, content: str | None, part: str

@@ -178,7 +178,7 @@ def test_foreign_object_keeps_the_segment_local(harness: QuarantineHarness) -> N
     first, second = harness.quarantine_one(1), harness.quarantine_one(2)
     harness.start()
     harness.wait_until_sent(second)
-    harness.wait_for_trouble(f"has another {first.log}")
+    harness.wait_for_trouble(f"has a different {first.log}")
     assert first.log in harness.files()
     harness.server.delete(harness.bucket, f"{PREFIX}/{first.log}")
     harness.wait_until_sent(first)
@@ -324,7 +324,7 @@ def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(harness: Quarantin
     for suffix in (".remote", ".retry"):
         (harness.directory / f"{name.log}{suffix}").write_text(f"{harness.where}\n")
     harness.start()
-    harness.wait_for_trouble(f"There is no bucket gs://{there}-x")
+    harness.wait_for_trouble(f"The bucket gs://{there}-x does not exist")
     assert harness.files() == {f"{name.log}.remote", f"{name.log}.retry"}
     harness.server.create_bucket(harness.bucket)
     harness.put(name.log, b"segment 1")
@@ -354,7 +354,7 @@ def test_a_segment_in_another_store_is_looked_for_there_alone(harness: Quarantin
     harness.wait_until_back(other)
     assert harness.quarantine.requeue(other, harness.raw)
     (harness.raw / other.log).unlink()
-    harness.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
+    harness.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be fetched from")
     assert harness.files() == {f"{name.log}.remote", f"{name.log}.retry"}
     assert harness.stored() == {name.log}
 

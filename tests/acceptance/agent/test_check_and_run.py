@@ -200,7 +200,7 @@ ENDS = {
     "relocation": Bad("directory_unusable", "does not exist", _gone("relocation"), 2),
     "schema file": Bad("schema_file_unusable", "schema.cql", _bad_schema, 2),
     "schema without table": Bad("schema_file_unusable", "has no CREATE TABLE", _no_table, 2),
-    "another node": Bad("offsets_of_another_source", "belongs to the node node-2", _other_node, 2),
+    "another node": Bad("offsets_of_another_source", "belong to the node node-2", _other_node, 2),
     "another prefix": Bad("offsets_of_another_source", "belong to `other`", _other_prefix, 2),
     "torn offsets": Bad("offsets_unreadable", "its checksum does not match", _torn_offsets, 1),
 }
@@ -278,7 +278,7 @@ def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None
     ran = agent("run", "--config", path)
     assert ran.exit_code == bad.exit_code, ran.errors
     assert found[0]["message"] in " ".join(ran.errors.splitlines()), (found[0], ran.errors)
-    assert f"exit code {bad.exit_code}" in found[0]["remedy"] or bad.exit_code == 2
+    assert f"exits with code {bad.exit_code}" in found[0]["remedy"] or bad.exit_code == 2
 
 
 @pytest.mark.parametrize("name", HEALS)

@@ -78,7 +78,7 @@ def test_an_answer_without_end_is_not_kept() -> None:
 def test_an_answer_byte_by_byte_ends_in_time() -> None:
     """Each byte begins the time-out of the socket anew."""
     with answering(OK + b"\r\n", b" ", pause_s=0.01) as server:
-        assert "does not end in time" in refusal(server.url)
+        assert "is not complete in time" in refusal(server.url)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -59,5 +59,5 @@ def test_nested_members_of_a_document_are_refused() -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_a_hostile_filter_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match="it "):
+    with pytest.raises(ValueError, match=r"JSON|nested levels|not a document"):
         parse_filter(text)

@@ -198,14 +198,17 @@ def test_a_key_that_goes_away_keeps_the_segment_here(
     assert harness.files() == {name.log, name.idx, f"{name.log}.reason.json"}
 
 
-@pytest.mark.parametrize("status", [503, 403])
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(503, "Google Cloud Storage failed"), (403, "Google Cloud Storage denies")],
+)
 def test_a_store_that_does_not_answer_is_waited_for(
-    harness: QuarantineHarness, status: int
+    harness: QuarantineHarness, status: int, message: str
 ) -> None:
     name = harness.quarantine_one(1)
     harness.proxy.plan = lambda seen: Fault(status=status)
     harness.start()
-    harness.wait_for_trouble("Google Cloud Storage failed")
+    harness.wait_for_trouble(message)
     assert name.log in harness.files()
     harness.proxy.plan = None
     harness.wait_until_sent(name)

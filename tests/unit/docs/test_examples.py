@@ -11,6 +11,10 @@ from agent.cli.entry import agent
 from agent.config.document import configuration_document as agent_document
 from mongo_agent.cli.entry import mongo_agent
 from mongo_agent.config.document import configuration_document as mongo_document
+from sidecar.properties.model import declarations
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
+from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions, ViewOptions
 from tests.support.documentation import DOCS, REPOSITORY, name
 
 PAGES = (
@@ -18,7 +22,10 @@ PAGES = (
     *(page for page in sorted(DOCS.rglob("*.md")) if page.name != "glossary.md"),
 )
 COMMANDS = {"agent": agent, "mongo-agent": mongo_agent}
-KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document()))
+JOBS = (DedupeJobOptions, MongoJobOptions, ReconcileOptions, ViewOptions, PurgeOptions)
+KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document())) | {
+    declaration.name for job in JOBS for _, _, declaration in declarations(job)
+}
 
 _SPAN = re.compile(r"`([^`\n]+)`")
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -73,8 +80,6 @@ def test_commands_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_properties_of_examples_exist(page: Path) -> None:
-    if page.name.startswith("spark"):
-        pytest.skip("options of jobs have tests of their own")
     blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
     lines = [
         line for language, block in blocks if language == "properties" for line in block.split("\n")

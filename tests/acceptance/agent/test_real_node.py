@@ -329,7 +329,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
         return found
 
     granted = eventually(after, UnavailableError)
-    assert "may read the 3 published tables" in granted["rights_ok"]["message"]
+    assert "can read the 3 published tables" in granted["rights_ok"]["message"]
     assert granted["cdc_enabled_ok"]["level"] == "ok"
 
 

@@ -80,10 +80,10 @@ def test_what_a_person_asks_for(node: CassandraNode, tmp_path: Path, stopping: l
     assert b"cdc_snapshot_rows_total" in agent.process.get("/metrics")
 
     code, said = agent.snapshot("start", "--table", "shop.nothing")
-    assert (code, said.count("There is no table shop.nothing")) == (4, 1)
+    assert (code, said.count("shop.nothing: no such table")) == (4, 1)
     assert "not published" in agent.post("start", "shop.silent")
-    assert "counters" in agent.post("start", "shop.hits")
-    assert "No snapshot of shop.people is on its way" in agent.post("stop", "shop.people")
+    assert "counter tables" in agent.post("start", "shop.hits")
+    assert "shop.people: no snapshot is running" in agent.post("stop", "shop.people")
     code, said = agent.snapshot("start", "--table", "shop.people")
     assert (code, said) == (0, "Started the snapshot of shop.people.\n")
     agent.process.wait_until(
@@ -139,7 +139,7 @@ def test_a_copy_outlives_its_server(
     )
     node.start()
     code, said = agent.snapshot("stop", "--table", "shop.goods")
-    assert (code, "is stopped" in said) == (0, True)
+    assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
     agent.process.kill()
     agent.process.launch("snapshot.rows.per.second=0")
     assert agent.wait_for("shop.goods", "stopped")["percent"] < 100

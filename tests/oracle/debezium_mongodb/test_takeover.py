@@ -108,7 +108,7 @@ def test_the_agent_goes_on_behind_debezium(
         assert run_command(*import_) == 0
         out = capsys.readouterr().out
         assert "Imported the offset of p: cluster time" in out
-        assert f"It is stored in {directory}" in out
+        assert f"The offset is stored in {directory}" in out
         with agent:
             client.shop.a.insert_one({"_id": "later"})
             published = agent.wait_for(2)
@@ -140,7 +140,7 @@ def test_offsets_of_a_topic_become_a_position_in_a_topic(
         )
         import_ = (str(directory / "mongo.properties"), "offsets", "import", "--from-topic")
         assert run_command(*import_, "connect-offsets") == 0
-        assert "It is stored in the topic p.position." in capsys.readouterr().out
+        assert "The offset is stored in the topic p.position." in capsys.readouterr().out
         ((key, value),) = records_of(settings, "p.position", 60)
         assert key == b"p"
         (offset,) = connect_offsets(read_file(file))

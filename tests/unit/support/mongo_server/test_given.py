@@ -26,7 +26,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 with MongoReplicaSet(name=given.replSet, ports=[given.port]):
     signal.sigwait([signal.SIGTERM])
 """
-_TESTS = ("test_sessions.py", "test_documents.py")
+_TESTS = ("test_mongo_server_sessions.py", "test_mongo_server_documents.py")
 
 
 def run_tests(**environment: str) -> str:

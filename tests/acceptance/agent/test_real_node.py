@@ -1,6 +1,7 @@
 """The connection, the schema and `agent check` against a node that asks for a password."""
 
 import json
+import math
 import re
 import time
 import urllib.request
@@ -201,15 +202,20 @@ def test_quota_is_read_from_the_node_without_cassandra_config(
     )
     with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
 
-        def follows() -> bool:
-            health = process.health()
-            return health is not None and "cdc_raw" in health.sentences
+        def limit_bytes() -> float:
+            with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+                lines = answer.read().decode().splitlines()
+            (limit,) = (
+                line.split()[1] for line in lines if line.startswith("cdc_raw_limit_bytes ")
+            )
+            return float(limit)
 
-        process.wait_until("the first look", follows, DEADLINE_S)
-        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
-            lines = answer.read().decode().splitlines()
-        (limit,) = (line.split()[1] for line in lines if line.startswith("cdc_raw_limit_bytes "))
-        assert float(limit) == node.settings.cdc_total_mib << 20
+        process.wait_until(
+            "the node's answer",
+            lambda: process.health() is not None and not math.isnan(limit_bytes()),
+            DEADLINE_S,
+        )
+        assert limit_bytes() == node.settings.cdc_total_mib << 20
         assert process.stop() == 0
 
 

@@ -10,6 +10,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml | head -1)
+LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock"
 # The builder of images: docker, podman …
 DOCKER ?= docker
 # Arguments for pytest: make test-fast ARGS="-k offsets"
@@ -129,8 +131,10 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
 
-images: image-files ## Build both images (DOCKER=podman for another builder)
+images: image-files ## Build the images (DOCKER=podman for another builder)
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.cassandra -t cdc-sidecar-cassandra:$(VERSION) .
+	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg LOCK=gcs -f Dockerfile.cassandra \
+	    -t cdc-sidecar-cassandra:$(VERSION)-gcs .
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.mongo -t cdc-sidecar-mongo:$(VERSION) .
 
 images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
@@ -138,7 +142,9 @@ images-check: image-files ## Build both images without a daemon and run them; ne
 
 image-files: build
 	rm -rf dist/images && mkdir -p dist/images
-	$(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/runtime.lock -d dist/images/wheels
+	for lock in runtime gcs mongo; do \
+	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
+	        -d dist/images/wheels || exit 1; done
 	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
 docs: setup ## Generate the pages of docs/reference that come from the code, and build the site
@@ -155,18 +161,14 @@ site: $(SITE) ## Build the site into build/site; a broken link is an error
 	@echo "build/site/index.html"
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
-	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --custom-compile-command "make lock" \
-	    pyproject.toml -o requirements/runtime.lock
-	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/runtime.lock \
-	    pyproject.toml --extra spark -o requirements/spark.lock
-	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/spark.lock \
-	    pyproject.toml --extra spark --extra tracing --group pyproject.toml:dev -o requirements/dev.lock
-	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/dev.lock \
-	    --group pyproject.toml:docs -o requirements/docs.lock
+	$(LOCK) pyproject.toml -o requirements/runtime.lock
+	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra gcs -o requirements/gcs.lock
+	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra mongo -o requirements/mongo.lock
+	$(LOCK) -c requirements/gcs.lock -c requirements/mongo.lock pyproject.toml --extra gcs --extra mongo \
+	    --extra spark -o requirements/spark.lock
+	$(LOCK) -c requirements/spark.lock pyproject.toml --extra gcs --extra mongo --extra spark --extra tracing \
+	    --group pyproject.toml:dev -o requirements/dev.lock
+	$(LOCK) -c requirements/dev.lock --group pyproject.toml:docs -o requirements/docs.lock
 
 clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

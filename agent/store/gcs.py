@@ -36,6 +36,7 @@ from agent.store.remote_directory import RemoteDirectory
 from sidecar.errors import ConfigError
 from sidecar.files.fsync import sync_directory, sync_file
 from sidecar.files.regular import open_new, open_regular
+from sidecar.process.extras import require_extra
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
@@ -61,9 +62,10 @@ class GcsSettings:
 
 
 class GcsStore:
-    """A directory in a bucket. Raises ConfigError for an invalid key file."""
+    """A directory in a bucket. Raises ConfigError for an invalid key file or a missing package."""
 
     def __init__(self, settings: GcsSettings) -> None:
+        require_extra("gcs", "Google Cloud Storage (`gs://…`)")
         self._settings = settings
         self._bucket: Any = None
         if settings.key_file is not None:

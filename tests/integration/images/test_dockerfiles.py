@@ -36,7 +36,8 @@ def test_nothing_is_fetched_and_every_wheel_has_a_hash(file: str) -> None:
     assert len(installs) == 2
     assert all("--no-index" in each for each in installs)
     assert "--require-hashes" in installs[0]
-    assert "runtime.lock" in installs[0]
+    lock = {"Dockerfile.cassandra": "${LOCK}.lock", "Dockerfile.mongo": "mongo.lock"}[file]
+    assert f"-r /install/{lock}" in installs[0]
     assert "--no-deps" in installs[1]
 
 

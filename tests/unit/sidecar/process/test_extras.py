@@ -1,0 +1,63 @@
+"""Optional packages: a missing one is named with the command that installs it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote_directory import RemoteDirectory
+from sidecar.errors import ConfigError
+from sidecar.process import extras
+
+# An interpreter that finds no third-party package of the named prefix.
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+{code}
+"""
+
+
+def run_without(names: set[str], code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = WITHOUT.format(names=names, code=code)
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_gcs_store_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    with pytest.raises(ConfigError) as raised:
+        GcsStore(GcsSettings(RemoteDirectory("bucket", "prefix"), None))
+    assert "pip install 'cdc-sidecar[gcs]'" in str(raised.value)
+
+
+def test_mongo_agent_names_the_missing_extra() -> None:
+    done = run_without(
+        {"pymongo", "bson", "gridfs"}, "from mongo_agent.start import main; main()", "--version"
+    )
+    assert done.returncode == 2
+    assert "Run: pip install 'cdc-sidecar[mongo]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["--help"], ["config", "docs"], ["check", "--help"]])
+def test_cassandra_agent_runs_without_optional_packages(command: list[str]) -> None:
+    done = run_without(
+        {"google", "google_crc32c", "pymongo", "bson", "gridfs", "opentelemetry"},
+        "from agent.start import main; main()",
+        *command,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_service_imports_no_optional_package() -> None:
+    done = run_without(
+        {"google", "google_crc32c", "pymongo", "bson", "gridfs", "opentelemetry"},
+        "import agent.service, agent.pipeline, agent.transfer.registry, agent.check.checks",
+    )
+    assert done.returncode == 0, done.stderr

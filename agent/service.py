@@ -80,7 +80,7 @@ class AgentService:
         self._registrar = create_registrar(
             self._schema_ids,
             config.properties.registries(),
-            waits_when_refused=config.properties.waits_when_refused,
+            waits_when_denied=config.properties.waits_when_denied,
         )
         self._status.registrar = self._registrar
         properties = config.properties
@@ -261,7 +261,7 @@ class AgentService:
                 blocked_timeout_ms=properties.blocked_timeout_ms,
                 commit_log_directory=_commit_log_directory(config),
                 deletes_at_bytes=deletes_at_bytes(config),
-                waits_when_refused=properties.waits_when_refused,
+                waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
                 tracing=self._tracing,
             ),

@@ -42,7 +42,7 @@ from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
@@ -104,7 +104,7 @@ class MongoService:
             properties.registries(),
             properties.schema_blocked_timeout_ms,
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
-            waits_when_refused=properties.waits_when_refused,
+            waits_when_denied=properties.waits_when_denied,
         )
         self.status.registrar = self._schemas.registrar
 
@@ -161,10 +161,10 @@ class MongoService:
                     deployment = discover(client)
                     self._refuse(deployment)
                     enforce_limit(client, self._config)
-            except (RefusedError, UnavailableError) as error:
+            except (AccessDeniedError, UnavailableError) as error:
                 behind = diagnose(error, self._config.client)
                 pause_ms = next(pauses_ms, None)
-                if isinstance(behind, RefusedError) and properties.waits_when_refused:
+                if isinstance(behind, AccessDeniedError) and properties.waits_when_denied:
                     pause_ms = self._config.backoff.max_delay_ms if pause_ms is None else pause_ms
                 elif pause_ms is None or not isinstance(behind, UnavailableError):
                     raise behind from error
@@ -227,7 +227,7 @@ class MongoService:
                     properties.heartbeat_topic_name,
                     streams.heartbeat,
                 ),
-                waits_when_refused=properties.waits_when_refused,
+                waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
             ),
             open_stream=streams.open,
@@ -309,7 +309,7 @@ class MongoService:
             stop,
             RetryPause(_LOAD_PAUSE_S, _LONGEST_LOAD_PAUSE_S),
             on_error=self.status.wait_for,
-            waits_when_refused=self._config.properties.waits_when_refused,
+            waits_when_denied=self._config.properties.waits_when_denied,
         )
 
     def _send(self, signal: Signal) -> Future[SignalResult]:

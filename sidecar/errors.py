@@ -3,7 +3,7 @@
     SidecarError                 STOP   1
     ├── ConfigError              STOP   2   a property, file, port or directory is invalid
     ├── LockedError              STOP   3   another instance holds the lock
-    ├── RefusedError             STOP   4   a component denies access: authentication, authorization
+    ├── AccessDeniedError        STOP   4   a component denies access: authentication, authorization
     ├── UnavailableError         WAIT   1   a component does not answer at present
     ├── OffsetStoreError         STOP   1   stored offsets cannot be read
     │   └── OffsetSaveError      RETRY  1   offsets cannot be written; delivery continues
@@ -59,7 +59,7 @@ class LockedError(SidecarError):
     exit_code = 3
 
 
-class RefusedError(SidecarError):
+class AccessDeniedError(SidecarError):
     """A component denies access; the message names the component and its reason."""
 
     exit_code = 4

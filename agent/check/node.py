@@ -7,7 +7,7 @@ from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import ConfigError, RefusedError, SidecarError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
 _PROMPT_MS = 1000.0
 
@@ -24,7 +24,7 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
 
 def check_node_error(error: SidecarError) -> Iterator[Finding]:
     match error:
-        case RefusedError():
+        case AccessDeniedError():
             yield fault(
                 "node",
                 str(error),

@@ -16,7 +16,7 @@ from rich.text import Text
 from agent.config import AgentConfig
 from sidecar.cli.agent_client import AgentClient
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 
 _FOLLOW_INTERVAL_S = 1.0
 
@@ -90,7 +90,7 @@ def _client(invocation: Invocation[AgentConfig], url: str | None) -> AgentClient
 def _send(client: AgentClient, verb: str, table: str) -> None:
     answer = client.post(f"/snapshot/{verb}", {"table": table})
     if not answer.get("accepted"):
-        raise RefusedError(str(answer.get("message")))
+        raise AccessDeniedError(str(answer.get("message")))
     click.echo(answer["message"])
 
 

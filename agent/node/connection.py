@@ -29,7 +29,7 @@ from cassandra.connection import ConnectionShutdown
 from cassandra.policies import ExponentialReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.tls.failures import TlsServer, tls_failure
 
 _log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class NodeFacts:
 class NodeConnection:
     """Queries only the given hosts. Thread-safe.
 
-    Methods raise `UnavailableError` when the node does not answer, and `RefusedError` when it
+    Methods raise `UnavailableError` when the node does not answer, and `AccessDeniedError` when it
     rejects the login. The next call reconnects.
     """
 
@@ -203,10 +203,10 @@ class NodeConnection:
             f"Cassandra at {self.address} does not answer: {_no_answer(causes[0])}"
         )
 
-    def _refusal(self, cause: Exception) -> RefusedError:
+    def _refusal(self, cause: Exception) -> AccessDeniedError:
         credentials = self.address.credentials
         who = f"user {credentials.username!r}" if credentials else "a client without credentials"
-        return RefusedError(
+        return AccessDeniedError(
             f"Cassandra at {self.address} rejects {who}: {_first_line(cause)} "
             "Check cassandra.username, cassandra.password and the user's rights."
         )

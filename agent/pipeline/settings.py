@@ -21,7 +21,7 @@ class PipelineSettings:
     """The directory with the node's own links of the segments."""
     deletes_at_bytes: int | None = None
     """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
-    waits_when_refused: bool = True
+    waits_when_denied: bool = True
     """Whether the agent retries a sink that refuses it, or raises the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""

@@ -21,7 +21,7 @@ def create_schema_holder(config: AgentConfig) -> SchemaHolder:
         _feeder(config),
         SchemaHistory(config.properties.offset_directory),
         refresh_interval_ms=config.properties.schema_refresh_interval_ms,
-        waits_when_refused=config.properties.waits_when_refused,
+        waits_when_denied=config.properties.waits_when_denied,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity, SchemaFeeder
 from commitlog import Schema, SchemaChanges
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -50,11 +50,11 @@ class SchemaHolder:
         history: SchemaHistory,
         *,
         refresh_interval_ms: int,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
     ) -> None:
-        """`waits_when_refused`: retry when the node rejects the agent at the first fetch. Otherwise
+        """`waits_when_denied`: retry when the node rejects the agent at the first fetch. Otherwise
         the rejection is `fatal`."""
-        self._waits_when_refused = waits_when_refused
+        self._waits_when_denied = waits_when_denied
         self._failures_in_a_row = 0
         self._feeder = feeder
         self._history = history
@@ -218,7 +218,7 @@ class SchemaHolder:
         except Exception as refused:
             error = str(refused)
             # A node that has answered before may accept the agent again.
-            may_wait = isinstance(refused, RefusedError) and self._waits_when_refused
+            may_wait = isinstance(refused, AccessDeniedError) and self._waits_when_denied
             is_final = isinstance(refused, ReplacedNodeError) or not (
                 self._has_answered or may_wait
             )

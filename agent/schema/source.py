@@ -30,7 +30,7 @@ class SchemaFeeder(Protocol):
     def fetch(self) -> KnownSchema:
         """The current schema.
 
-        Raises `UnavailableError` when a retry can help, `RefusedError` and `ConfigError` otherwise.
+        Raises `UnavailableError` if a retry can help, else `AccessDeniedError` or `ConfigError`.
         """
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from flask import Blueprint, Response, request
 
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 
 
 def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
@@ -52,7 +52,7 @@ def _answer(snapshot: Snapshot | None, act: Callable[[Snapshot, str], str]) -> R
         return _reply(True, act(snapshot, table), 200)
     except ConfigError as error:
         return _reply(False, str(error), 422)
-    except (UnavailableError, RefusedError) as error:
+    except (UnavailableError, AccessDeniedError) as error:
         return _reply(False, str(error), 503)
 
 

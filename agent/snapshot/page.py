@@ -16,7 +16,7 @@ class Page:
 
 class PendingPage(Protocol):
     def result(self) -> Page:
-        """Waits for it. Raises UnavailableError, RefusedError and RejectedTableError."""
+        """Waits for it. Raises UnavailableError, AccessDeniedError and RejectedTableError."""
 
 
 class PageSource(Protocol):

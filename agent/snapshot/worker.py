@@ -22,7 +22,7 @@ from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import NextRead, SnapshotState
 from commitlog import MalformedValueError, SchemaError
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class SnapshotWorker:
             except (UnavailableError, SchemaError, MalformedValueError) as error:
                 self._report(f"The snapshot waits: {error}")
                 pause_s = self._wait_longer(pause_s)
-            except (ConfigError, RefusedError) as error:
+            except (ConfigError, AccessDeniedError) as error:
                 self._report(str(error))
                 pause_s = self._wait_longer(_LONGEST_PAUSE_S)
             except Exception as error:

@@ -26,7 +26,7 @@ class StreamEncoder:
     def encode(self, events: ChangeEvents, closed: threading.Event) -> MongoBatch | None:
         """Encode events, waiting for the schema registry; None if `closed` is set meanwhile.
 
-        Raises RefusedError when the registry rejects the agent.
+        Raises AccessDeniedError when the registry rejects the agent.
         """
         if self._registration is not None:
             self._registration.reconsider(closed)

@@ -10,7 +10,7 @@ from mongo_agent.change_stream.position import Opening, StreamPosition, reopenin
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import authentication_message, authorisation_message
 from mongo_agent.server.failures import Failure
-from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
 OversizePolicy = Literal["fail", "skip", "split"]
@@ -24,7 +24,7 @@ class HistoryLostError(SidecarError):
 class RecoveryPolicy:
     history_lost: HistoryLostPolicy = "fail"
     oversize: OversizePolicy = "split"
-    waits_when_refused: bool = False
+    waits_when_denied: bool = False
     """Whether the agent retries rejected credentials without a limit."""
 
 
@@ -49,7 +49,7 @@ class Reopen:
 
     def final_error(self, attempts: int) -> SidecarError:
         if self.is_refusal:
-            return RefusedError(self.message)
+            return AccessDeniedError(self.message)
         return UnavailableError(
             f"MongoDB could not be read in {attempts} attempts: {self.message} "
             "Raise `connect.max.attempts` or `connect.backoff.max.delay.ms` to retry longer."
@@ -81,9 +81,9 @@ def recovery(
         return Reopen(again or last, message, has_pause=False)
     if failure is Failure.AUTHENTICATION:
         login_error = authentication_message(message)
-        if rules.waits_when_refused:
+        if rules.waits_when_denied:
             return Reopen(_same(last, position), login_error, is_refusal=True)
-        return Abort(RefusedError(login_error))
+        return Abort(AccessDeniedError(login_error))
     if failure is Failure.NOT_SUPPORTED:
         return Abort(ConfigError(f"{STANDALONE} MongoDB reports: {message}."))
     if failure is Failure.AUTHORISATION:

@@ -17,7 +17,7 @@ from pymongo.uri_parser import parse_uri, split_hosts
 from mongo_agent.config import ClientSettings
 from mongo_agent.server.deployment import no_change_streams, not_initiated
 from mongo_agent.server.tls_errors import tls_error
-from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 _MONGOS = "isdbgrid"
 _LONGEST_MS = 3000
@@ -60,7 +60,7 @@ def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:
             return ConfigError(message)
         if seed.hello is not None and seed.hello.get("isreplicaset"):
             waiting.append(seed.address)
-    if waiting and not isinstance(error, RefusedError):
+    if waiting and not isinstance(error, AccessDeniedError):
         return UnavailableError(not_initiated(f"The member at {', '.join(waiting)}"))
     return error
 

@@ -22,7 +22,7 @@ from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.cached_answer import CachedAnswer
-from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
 
 Client = MongoClient[Any]
@@ -134,7 +134,7 @@ def _server(config: MongoConfig, client: Client) -> ServerAnswer:
     try:
         with pymongo.timeout(ANSWER_S):
             return ServerAnswer(discover(client))
-    except (RefusedError, UnavailableError) as error:
+    except (AccessDeniedError, UnavailableError) as error:
         return ServerAnswer(error=diagnose(error, config.client))
     except SidecarError as error:
         return ServerAnswer(error=error)

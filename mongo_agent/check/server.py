@@ -14,7 +14,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 
 Client = MongoClient[Any]
 
@@ -34,7 +34,7 @@ def check_answer(
                 "`connect.max.attempts` attempts.",
                 code="server_unavailable",
             )
-        case RefusedError():
+        case AccessDeniedError():
             yield fault(
                 "MongoDB",
                 str(error),

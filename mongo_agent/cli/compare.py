@@ -12,7 +12,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 
 _ANSWER_MS = 10_000
 _WAIT_S = 120
@@ -57,7 +57,7 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
         try:
             deployment = discover(client)
-        except (RefusedError, UnavailableError) as error:
+        except (AccessDeniedError, UnavailableError) as error:
             raise diagnose(error, config.client) from error
         found = compare_all(client, config, deployment, names, wait_s)
     print_rows(_HEADINGS, list(map(_row, found)), lambda *cells: "\t".join(cells))

@@ -14,7 +14,7 @@ from mongo_agent.server.deployment import discover
 from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 
 _ANSWER_MS = 10_000
 _HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")
@@ -34,7 +34,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
         with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
             discover(client)
             listed = list(list_collections(client, config.scopes))
-    except (RefusedError, UnavailableError) as error:
+    except (AccessDeniedError, UnavailableError) as error:
         raise diagnose(error, config.client) from error
     except PyMongoError as error:
         raise server_error(error) from error

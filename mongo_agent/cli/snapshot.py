@@ -16,7 +16,7 @@ from rich.text import Text
 from mongo_agent.config import MongoConfig
 from mongo_agent.signals.client import SignalClient
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 
 _FOLLOW_INTERVAL_S = 1.0
 _KIND = {"type": "incremental"}
@@ -115,7 +115,7 @@ def _client(invocation: Invocation[MongoConfig], url: str | None) -> SignalClien
 def _send(client: SignalClient, kind: str, data: Mapping[str, Any]) -> None:
     answer = client.send(kind, data)
     if not answer.is_accepted:
-        raise RefusedError(answer.message)
+        raise AccessDeniedError(answer.message)
     click.echo(answer.message)
 
 

@@ -15,7 +15,7 @@ def load_offsets(
 ) -> StoredOffsets:
     """Load the offsets from the file or the topic.
 
-    Raises OffsetStoreError, and for a topic UnavailableError, RefusedError or ConfigError. A
+    Raises OffsetStoreError, and for a topic UnavailableError, AccessDeniedError or ConfigError. A
     `topic_prefix` must match the one in the file.
     """
     records = position_records(config, deployment)

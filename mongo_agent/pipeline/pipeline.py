@@ -82,7 +82,7 @@ class Pipeline(LoopPipeline[View]):
             delivery,
             wakeup,
             metrics=metrics.delivery,
-            waits_when_refused=settings.waits_when_refused,
+            waits_when_denied=settings.waits_when_denied,
             clock=clock,
         )
         super().__init__(loop, publisher)

@@ -22,12 +22,12 @@ def create_schemas(
     blocked_timeout_ms: int,
     transaction_topic: str | None,
     *,
-    waits_when_refused: bool = True,
+    waits_when_denied: bool = True,
 ) -> Schemas:
     """By the settings of the sides that are Avro. `transaction_topic` has the begin and end of
     transactions, which are never abandoned. Raises ConfigError."""
     ids = SchemaIds()
-    registrar = create_registrar(ids, registries, waits_when_refused=waits_when_refused)
+    registrar = create_registrar(ids, registries, waits_when_denied=waits_when_denied)
     registration = SchemaRegistration(
         ids, registrar, blocked_timeout_ms / 1000, never_abandoned=transaction_topic
     )

@@ -24,7 +24,7 @@ class PipelineSettings:
     is_streamed: bool = True
     """False: the agent ends after the snapshots."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
-    waits_when_refused: bool = True
+    waits_when_denied: bool = True
     """Whether the agent retries a sink that refuses it, or raises the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""

@@ -83,7 +83,7 @@ class StreamFactory:
             rules=RecoveryPolicy(
                 config.history_lost_policy,
                 properties.oversize_handling,
-                properties.waits_when_refused,
+                properties.waits_when_denied,
             ),
             backoff=config.backoff,
             wake=wake,
@@ -96,7 +96,7 @@ class StreamFactory:
             position.snapshot,
             wake=wake,
             backoff=config.backoff,
-            waits_when_refused=properties.waits_when_refused,
+            waits_when_denied=properties.waits_when_denied,
             is_ready=partial(self._is_ready, wake),
         )
         reader.start()

@@ -62,8 +62,8 @@ class Deployment:
 def discover(client: Client) -> Deployment:
     """Query the server for its deployment.
 
-    Raises ConfigError for a server without change streams, RefusedError for a rejected login, and
-    UnavailableError when the server does not answer.
+    Raises ConfigError for a server without change streams, AccessDeniedError for a rejected
+    login, and UnavailableError when the server does not answer.
     """
     try:
         hello = _run(client, "hello")

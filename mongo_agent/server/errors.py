@@ -4,7 +4,7 @@ from pymongo.errors import ConfigurationError, OperationFailure, PyMongoError
 
 from mongo_agent.server.failures import Failure, classify_failure
 from mongo_agent.server.tls_errors import tls_error
-from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 
 def server_error(error: PyMongoError) -> SidecarError:
@@ -14,9 +14,9 @@ def server_error(error: PyMongoError) -> SidecarError:
     code = error.code if isinstance(error, OperationFailure) else None
     failure = classify_failure(code)
     if failure is Failure.AUTHENTICATION:
-        return RefusedError(authentication_message(error_text(error)))
+        return AccessDeniedError(authentication_message(error_text(error)))
     if failure is Failure.AUTHORISATION:
-        return RefusedError(authorisation_message(error_text(error)))
+        return AccessDeniedError(authorisation_message(error_text(error)))
     tls = tls_error(str(error)) if code is None else None
     if tls is not None:
         return ConfigError(tls)

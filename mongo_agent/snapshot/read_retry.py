@@ -7,7 +7,7 @@ from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.server.errors import authentication_message, error_text
-from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -22,13 +22,13 @@ class ReadRetry:
         clock: Callable[[], float],
         first_delay_ms: int,
         *,
-        waits_when_refused: bool = False,
+        waits_when_denied: bool = False,
     ) -> None:
         """`clock` is in seconds; reads start after the first delay.
 
-        With `waits_when_refused` the agent retries rejected credentials without a limit.
+        With `waits_when_denied` the agent retries rejected credentials without a limit.
         """
-        self._waits_when_refused = waits_when_refused
+        self._waits_when_denied = waits_when_denied
         self._backoff = backoff
         self._clock = clock
         self._delays_ms = backoff.delays_ms()
@@ -82,7 +82,7 @@ class ReadRetry:
 
     def was_refused(self, error: PyMongoError) -> None:
         """Record that MongoDB rejected the credentials."""
-        if self._waits_when_refused:
+        if self._waits_when_denied:
             self._wait(next(self._delays_ms, self._backoff.max_delay_ms), error)
             return
-        self.error = RefusedError(authentication_message(error_text(error)))
+        self.error = AccessDeniedError(authentication_message(error_text(error)))

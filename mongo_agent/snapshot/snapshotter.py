@@ -67,11 +67,11 @@ class Snapshotter:
         *,
         wake: Callable[[], None],
         backoff: Backoff | None = None,
-        waits_when_refused: bool = False,
+        waits_when_denied: bool = False,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """With `waits_when_refused` the agent retries rejected credentials without a limit.
+        """With `waits_when_denied` the agent retries rejected credentials without a limit.
 
         `is_ready` returns whether documents of a database and collection can be encoded; `clock` is
         in seconds.
@@ -92,7 +92,7 @@ class Snapshotter:
         self._passed = _NEVER
         self._reads_at_times = True
         self._retry = ReadRetry(
-            backoff or Backoff(), clock, settings.delay_ms, waits_when_refused=waits_when_refused
+            backoff or Backoff(), clock, settings.delay_ms, waits_when_denied=waits_when_denied
         )
         self._reset_rate()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.config.settings import SidecarProperties
-from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 
@@ -21,7 +21,7 @@ class BrokerAnswer:
     topics: Mapping[str, int] = field(default_factory=dict)
     """Partition counts by name."""
     error: SidecarError | None = None
-    """`UnavailableError`, `RefusedError` or `ConfigError`."""
+    """`UnavailableError`, `AccessDeniedError` or `ConfigError`."""
 
 
 def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> BrokerAnswer:
@@ -61,7 +61,7 @@ def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterato
         case None:
             message = f"Kafka at {_servers(properties)} answers."
             yield ok("broker", message, code="broker_answers")
-        case RefusedError():
+        case AccessDeniedError():
             yield fault(
                 "broker",
                 str(error),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from sidecar.check.finding import Finding, fault, ok
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.schema_registry import RegistryClient, RegistrySettings
 
 SUBJECT = "schema_registry"
@@ -50,7 +50,7 @@ def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
                 f"Start it, or correct {prefix}schema.registry.url; the agent retries.",
                 code="schema_registry_unavailable",
             )
-        except RefusedError as error:
+        except AccessDeniedError as error:
             yield fault(
                 SUBJECT,
                 _sentence(str(error)),

@@ -162,7 +162,7 @@ class SidecarProperties(Properties):
     )
 
     @property
-    def waits_when_refused(self) -> bool:
+    def waits_when_denied(self) -> bool:
         """Whether the agent retries after access was denied (`access.denied.action`)."""
         return self.access_denied_action == "wait"
 

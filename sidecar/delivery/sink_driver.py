@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Generic
 
 from sidecar.delivery.delivery import Delivery
-from sidecar.errors import RefusedError, SidecarError, SinkRestartError
+from sidecar.errors import AccessDeniedError, SidecarError, SinkRestartError
 from sidecar.events import Position, Source
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
@@ -78,10 +78,10 @@ class SinkDriver(Generic[Source, Position]):
             self._poll_pause.failed()
         return worked
 
-    def end(self, error: SinkRestartError | RefusedError) -> None:
+    def end(self, error: SinkRestartError | AccessDeniedError) -> None:
         """Closes a sink that lost events or refuses the agent; it is opened again after a pause.
         The caller notes the last progress and lets the delivery forget the rest."""
-        is_refused = isinstance(error, RefusedError)
+        is_refused = isinstance(error, AccessDeniedError)
         pause_s = self._restart_pause.failed(is_jittered=is_refused)
         if is_refused:
             self._refusals.log("refused", str(error), pause_s=round(pause_s, 1))

@@ -72,7 +72,7 @@ class Asked:
         return str(self.options.get(option, default)).lower() == "true"
 
 
-class _RefusedError(Exception):
+class _RejectedRequestError(Exception):
     """Becomes the status of one answer."""
 
     def __init__(self, status: int, kind: str, sentence: str) -> None:
@@ -122,7 +122,7 @@ def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dic
     said = {"request": asked.echo(), "timestamp": at_s}
     try:
         return {**said, "value": _value(asked, beans, version), "status": _OK}
-    except _RefusedError as refused:
+    except _RejectedRequestError as refused:
         return {
             **said,
             "error_type": refused.kind,
@@ -134,7 +134,7 @@ def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dic
 def _value(asked: Asked, beans: Sequence[MBean], version: str) -> object:
     if asked.is_proxied:
         sentence = "Requests for another target are not allowed: this is no proxy."
-        raise _RefusedError(_FORBIDDEN, "java.lang.SecurityException", sentence)
+        raise _RejectedRequestError(_FORBIDDEN, "java.lang.SecurityException", sentence)
     match asked.type:
         case "read":
             return _read(asked, beans)
@@ -148,19 +148,19 @@ def _value(asked: Asked, beans: Sequence[MBean], version: str) -> object:
             return {"protocol": PROTOCOL, "agent": version, "info": product, "config": {}}
         case "write" | "exec" | "notification":
             sentence = f"{asked.type} is not allowed: beans can only be read."
-            raise _RefusedError(_FORBIDDEN, "java.lang.SecurityException", sentence)
+            raise _RejectedRequestError(_FORBIDDEN, "java.lang.SecurityException", sentence)
     sentence = "The type has to be read, list, search or version."
-    raise _RefusedError(_BAD, "java.lang.IllegalArgumentException", sentence)
+    raise _RejectedRequestError(_BAD, "java.lang.IllegalArgumentException", sentence)
 
 
 def _read(asked: Asked, beans: Sequence[MBean]) -> object:
     if not asked.mbean or ":" not in asked.mbean:
         sentence = "mbean has to be a name such as domain:key=value."
-        raise _RefusedError(_BAD, "javax.management.MalformedObjectNameException", sentence)
+        raise _RejectedRequestError(_BAD, "javax.management.MalformedObjectNameException", sentence)
     found = list(_matching(asked.mbean, beans))
     if not found:
         kind = "javax.management.InstanceNotFoundException"
-        raise _RefusedError(_NOT_FOUND, kind, asked.mbean)
+        raise _RejectedRequestError(_NOT_FOUND, kind, asked.mbean)
     if _is_pattern(asked.mbean):
         canonical = asked.is_set("canonicalNaming", default=True)
         by_bean = {
@@ -193,7 +193,7 @@ def _names(attributes: str | Sequence[str] | None, bean: MBean) -> Sequence[str]
 def _attribute(bean: MBean, name: str) -> object:
     if name not in bean.attributes:
         kind = "javax.management.AttributeNotFoundException"
-        raise _RefusedError(_NOT_FOUND, kind, f"No such attribute: {name}")
+        raise _RejectedRequestError(_NOT_FOUND, kind, f"No such attribute: {name}")
     return bean.attributes[name]
 
 
@@ -205,7 +205,7 @@ def _inside(value: object, path: Sequence[str]) -> object:
             value = value[int(part)]
         else:
             kind = "javax.management.AttributeNotFoundException"
-            raise _RefusedError(_NOT_FOUND, kind, f"Invalid path: {part}")
+            raise _RejectedRequestError(_NOT_FOUND, kind, f"Invalid path: {part}")
     return value
 
 

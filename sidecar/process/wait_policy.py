@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from typing import TypeVar
 
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.logs import RateLimitedLog
 from sidecar.process.lifecycle import Stop
 
@@ -47,16 +47,16 @@ def wait_for(
     pause: RetryPause,
     *,
     on_error: Callable[[str], None],
-    waits_when_refused: bool,
+    waits_when_denied: bool,
 ) -> Answered | None:
     """Asks until there is an answer; None when the stop came first. `on_error` gets the message of
-    each failure. Raises RefusedError without `waits_when_refused`."""
+    each failure. Raises AccessDeniedError without `waits_when_denied`."""
     repeated = RateLimitedLog(logger)
     while not stop.requested:
         try:
             return ask()
-        except (UnavailableError, RefusedError) as error:
-            if isinstance(error, RefusedError) and not waits_when_refused:
+        except (UnavailableError, AccessDeniedError) as error:
+            if isinstance(error, AccessDeniedError) and not waits_when_denied:
                 raise
             on_error(str(error))
             repeated.log("wait", str(error))

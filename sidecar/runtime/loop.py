@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.delivery.sink_driver import SinkDriver
-from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Position, Source
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
@@ -93,15 +93,15 @@ class Loop(Generic[Source, Position]):
         wakeup: Wakeup,
         *,
         metrics: DeliveryMetrics,
-        waits_when_refused: bool,
+        waits_when_denied: bool,
         clock: Callable[[], float],
     ) -> None:
-        """A sink that refuses the agent is opened again with `waits_when_refused`, and ends the
+        """A sink that refuses the agent is opened again with `waits_when_denied`, and ends the
         loop without. `clock` gives seconds."""
         self._source = source
         self._delivery = delivery
         self._wakeup = wakeup
-        self._waits_when_refused = waits_when_refused
+        self._waits_when_denied = waits_when_denied
         self._clock = clock
         self._sink = SinkDriver(delivery, metrics=metrics, clock=clock)
         self._is_stopping = False
@@ -144,8 +144,8 @@ class Loop(Generic[Source, Position]):
         except SinkRestartError as error:
             self._restart(error)
             worked = True
-        except RefusedError as error:
-            if not self._waits_when_refused:
+        except AccessDeniedError as error:
+            if not self._waits_when_denied:
                 raise
             self._restart(error)
             worked = True
@@ -197,7 +197,7 @@ class Loop(Generic[Source, Position]):
             worked = True
         return worked
 
-    def _restart(self, error: SinkRestartError | RefusedError) -> None:
+    def _restart(self, error: SinkRestartError | AccessDeniedError) -> None:
         """Everything that is not acknowledged is read and sent again, after a pause."""
         self._sink.end(error)
         self._source.note_progress()
@@ -217,7 +217,7 @@ class Loop(Generic[Source, Position]):
         while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
             try:
                 worked = self._last_tick()
-            except (SinkRestartError, RefusedError) as error:
+            except (SinkRestartError, AccessDeniedError) as error:
                 logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
                 return
             if not worked:

@@ -3,7 +3,7 @@
 Answers by status:
 
     200              the id
-    401, 403         access denied: `RefusedError`
+    401, 403         access denied: `AccessDeniedError`
     404, 409, 422    schema rejected (unknown without auto-registration, incompatible, invalid):
                      `SchemaRejectedError`, which needs an operator
     any other, none  registry unavailable: `UnavailableError`, retried
@@ -25,7 +25,7 @@ import urllib3
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Timeout, make_headers
 
-from sidecar.errors import Policy, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, Policy, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
@@ -65,7 +65,7 @@ class SchemaRejectedError(SidecarError):
 class SchemaRegistry(Protocol):
     def schema_id(self, subject: str, schema: str) -> int:
         """The id of a schema in a subject. Waits for the answer. Raises UnavailableError,
-        SchemaRejectedError or RefusedError."""
+        SchemaRejectedError or AccessDeniedError."""
 
 
 class RegistryClient:
@@ -104,8 +104,10 @@ class RegistryClient:
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
     def require_answer(self, subject: str) -> None:
-        """Request the latest schema of a subject, which need not exist. Raises RefusedError, or
-        UnavailableError, also when the server is not a registry."""
+        """Request the latest schema of a subject, which need not exist.
+
+        Raises AccessDeniedError, or UnavailableError, also when the server is not a registry.
+        """
         path = f"/subjects/{quote(subject, safe='')}/versions/latest"
         with suppress(SchemaRejectedError):
             self._ask("GET", path, subject, is_survey=True)
@@ -139,7 +141,7 @@ class RegistryClient:
                 return _document(url, answer.content)
             reply_text = f"{url} answers {answer.status}: {_message(answer.content)}"
             if answer.status in _REFUSED:
-                raise RefusedError(f"The schema registry denies access: {reply_text}")
+                raise AccessDeniedError(f"The schema registry denies access: {reply_text}")
             if answer.status in _REFUSED_SCHEMA:
                 if is_survey:
                     # Any web server answers 404; a registry does so in JSON.

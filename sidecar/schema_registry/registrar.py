@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, Literal, Protocol, TypeVar
 
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.logs import fields
 from sidecar.schema_registry.client import RegistryClient, SchemaRegistry, SchemaRejectedError
 from sidecar.schema_registry.settings import RegistrySettings, Strategy
@@ -78,11 +78,11 @@ def create_registrar(
     ids: SchemaIds[SchemaOf],
     registries: Mapping[Literal["key", "value"], RegistrySettings],
     *,
-    waits_when_refused: bool = True,
+    waits_when_denied: bool = True,
 ) -> "Registrar[SchemaOf]":
     """A registrar for the sides that are Avro.
 
-    With `waits_when_refused` the agent retries a registry that denies it access; otherwise it ends.
+    With `waits_when_denied` the agent retries a registry that denies it access; otherwise it ends.
     Raises ConfigError.
     """
     clients = {side: RegistryClient(settings) for side, settings in registries.items()}
@@ -90,7 +90,7 @@ def create_registrar(
         side: Subjects(client, registries[side].strategy) for side, client in clients.items()
     }
     return Registrar(
-        ids, sides, clients=tuple(clients.values()), waits_when_refused=waits_when_refused
+        ids, sides, clients=tuple(clients.values()), waits_when_denied=waits_when_denied
     )
 
 
@@ -103,22 +103,22 @@ class Registrar(Generic[SchemaOf]):
         sides: Mapping[str, Subjects],
         *,
         clients: Sequence[RegistryClient] = (),
-        waits_when_refused: bool = False,
+        waits_when_denied: bool = False,
     ) -> None:
         """`sides` are the Avro sides, by `key` and `value`; `close` closes `clients` too."""
         self._ids = ids
         self._clients = clients
-        self._waits_when_refused = waits_when_refused
+        self._waits_when_denied = waits_when_denied
         self._sides = sides
         self._registering = threading.Lock()
         self._lock = threading.Lock()
         self._last = Registration(RegistrationStatus.REGISTERED)
         self._errors: dict[str, str] = {}
-        self._fatal: RefusedError | None = None
+        self._fatal: AccessDeniedError | None = None
         self._registered = 0
 
     @property
-    def fatal(self) -> RefusedError | None:
+    def fatal(self) -> AccessDeniedError | None:
         """The error of a registry that denied access, if the agent does not retry it."""
         with self._lock:
             return self._fatal
@@ -183,8 +183,8 @@ class Registrar(Generic[SchemaOf]):
                 answer = Registration(RegistrationStatus.UNAVAILABLE, str(error))
             except SchemaRejectedError as error:
                 answer = Registration(RegistrationStatus.REJECTED, str(error))
-            except RefusedError as error:
-                if self._waits_when_refused:
+            except AccessDeniedError as error:
+                if self._waits_when_denied:
                     answer = Registration(RegistrationStatus.UNAVAILABLE, str(error))
                 else:
                     answer, fatal = Registration(RegistrationStatus.REJECTED, str(error)), error

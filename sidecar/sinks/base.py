@@ -9,7 +9,7 @@ Errors are of three kinds:
 * retriable: no exception. The sink retries, and `state` reports the cause.
 * per event: a `FailedEvent`. The pipeline decides about that event; delivery continues.
 * fatal: an exception. `SinkRestartError` when the sink works again after `close`, `open` and
-  resending from the watermark; `RefusedError`, `ConfigError` or `SinkError` otherwise.
+  resending from the watermark; `AccessDeniedError`, `ConfigError` or `SinkError` otherwise.
 """
 
 from collections.abc import Sequence

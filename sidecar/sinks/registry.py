@@ -28,7 +28,7 @@ class SinkProperties(Protocol):
     @property
     def topic_creation_default(self) -> Mapping[str, str]: ...
     @property
-    def waits_when_refused(self) -> bool: ...
+    def waits_when_denied(self) -> bool: ...
     @property
     def offset_directory(self) -> Path: ...
     @property
@@ -49,7 +49,7 @@ def _kafka(properties: SinkProperties) -> Sink:
     return KafkaSink(
         properties.kafka_producer,
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
-        waits_when_refused=properties.waits_when_refused,
+        waits_when_denied=properties.waits_when_denied,
     )
 
 
@@ -129,6 +129,6 @@ def create_sink_and_store(
             max_bytes=max(1, properties.inflight_max_bytes // 2),
         ),
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
-        waits_when_refused=properties.waits_when_refused,
+        waits_when_denied=properties.waits_when_denied,
     )
     return sink, SinkPositions(sink)

@@ -39,7 +39,7 @@ class PipelineHarness:
         make_worker: Callable[[], Executor] = InlineExecutor,
         registrar: Registrar[Unregistered] | None = None,
         snapshot: Snapshot | None = None,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
         one than that works at once."""
@@ -58,7 +58,7 @@ class PipelineHarness:
             blocked_timeout_ms=blocked_timeout_ms,
             deletes_at_bytes=deletes_at_bytes,
             batch_max_events=batch_max_events,
-            waits_when_refused=waits_when_refused,
+            waits_when_denied=waits_when_denied,
         )
         self.clock = FakeClock()
         self.open_reader = open_reader or self.raw.open

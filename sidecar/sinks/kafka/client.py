@@ -39,15 +39,15 @@ class KafkaClient:
         creation: TopicCreation | None,
         fatal: Callable[[KafkaError], SidecarError],
         *,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix.
 
-        `fatal` maps a fatal client error to the exception to raise. With `waits_when_refused` a
+        `fatal` maps a fatal client error to the exception to raise. With `waits_when_denied` a
         topic without rights is retried, otherwise it raises. `clock` returns seconds.
         """
-        self.waits_when_refused = waits_when_refused
+        self.waits_when_denied = waits_when_denied
         self._settings = settings
         self.config: Mapping[str, str] = client_config(settings)
         self.servers = self.config.get("bootstrap.servers", "")
@@ -80,7 +80,7 @@ class KafkaClient:
         return producer
 
     def wait_for_broker(self) -> None:
-        """Wait up to five seconds for a broker. Raises RefusedError when it rejects the login."""
+        """Wait up to five seconds for a broker. Raises AccessDeniedError for a rejected login."""
         until_s = self._clock() + _FIRST_ANSWER_S
         self._probe()
         while self.liveness.is_unavailable() and self._clock() < until_s:
@@ -107,7 +107,7 @@ class KafkaClient:
             self.admin,
             creation,
             refresh_s=int(self.config["topic.metadata.refresh.interval.ms"]) / 1000,
-            waits_when_refused=self.waits_when_refused,
+            waits_when_denied=self.waits_when_denied,
             clock=self._clock,
         )
 

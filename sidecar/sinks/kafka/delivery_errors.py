@@ -7,7 +7,7 @@ import re
 
 from confluent_kafka import KafkaError
 
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 from sidecar.tls.failures import TlsServer, tls_failure
 
 AUTHENTICATION = frozenset(
@@ -55,15 +55,15 @@ instead of INVALID_TIMESTAMP for several. It describes a message only if that wa
 """
 
 
-def denied_access(error: KafkaError, subject: str) -> RefusedError | None:
+def denied_access(error: KafkaError, subject: str) -> AccessDeniedError | None:
     """The error to raise if `error` is about authentication or authorization, else None."""
     if error.code() in AUTHENTICATION:
-        return RefusedError(
+        return AccessDeniedError(
             f"{subject} rejected the login: {reason(error)}. Check kafka.producer.sasl.* "
             "(mechanism, user name, password)."
         )
     if error.code() in AUTHORISATION:
-        return RefusedError(
+        return AccessDeniedError(
             f"{subject} denies access to this user: {reason(error)}. Allow it to write and "
             "describe the topics, and to create them if topic.creation.enable=true."
         )

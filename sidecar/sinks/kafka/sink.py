@@ -50,13 +50,13 @@ class KafkaSink:
         settings: Mapping[str, str],
         creation: TopicCreation | None = None,
         *,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_refused` a topic
+        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_denied` a topic
         without rights is retried, otherwise it raises. `clock` returns seconds."""
         self._client = KafkaClient(
-            settings, creation, _fatal_error, waits_when_refused=waits_when_refused, clock=clock
+            settings, creation, _fatal_error, waits_when_denied=waits_when_denied, clock=clock
         )
         self._clock = clock
         self._batch_size = BatchSize(self._client.config, clock=clock)
@@ -72,7 +72,7 @@ class KafkaSink:
     def open(self) -> None:
         """Connect, waiting up to five seconds for a broker.
 
-        Raises ConfigError for settings that the client rejects, RefusedError when the broker
+        Raises ConfigError for settings that the client rejects, AccessDeniedError when the broker
         rejects the login.
         """
         self._reset()
@@ -284,7 +284,7 @@ class KafkaSink:
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
         """The problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            if self._client.waits_when_refused:
+            if self._client.waits_when_denied:
                 return topic_refused(topic, error, f"The topic {topic}")
         elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(

@@ -18,7 +18,7 @@ from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows
 from commitlog import Schema
 from examples.agent_process import AgentProcess
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from tests.support.agent_command import agent
 from tests.support.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
@@ -73,7 +73,7 @@ def configuration(node: CassandraNode, agent_dir: AgentDir, password: str = "cas
 def test_node_reports_its_identity_and_tables(node: CassandraNode, tmp_path: Path) -> None:
     link = connection(node)
     try:
-        facts = eventually(link.facts, RefusedError, UnavailableError)
+        facts = eventually(link.facts, AccessDeniedError, UnavailableError)
         assert facts.release_version == node.version
         assert facts.cluster_name == "lab"
         assert len(facts.host_id) == 36
@@ -124,7 +124,7 @@ def test_the_java_drivers_file_is_enough_to_reach_it(
     path = agent_dir.configuration({"schema.file": None, "cassandra.driver.config.file": str(file)})
     link = node_connection(load_config([path]))
     try:
-        facts = eventually(link.facts, RefusedError, UnavailableError)
+        facts = eventually(link.facts, AccessDeniedError, UnavailableError)
         assert facts.release_version == node.version
     finally:
         link.close()
@@ -134,11 +134,11 @@ def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
-    eventually(link.facts, RefusedError, UnavailableError)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
     link.close()
-    with pytest.raises(RefusedError, match="user 'cassandra'"):
+    with pytest.raises(AccessDeniedError, match="user 'cassandra'"):
         connection(node, "wrong").facts()
-    with pytest.raises(RefusedError, match="a client without credentials"):
+    with pytest.raises(AccessDeniedError, match="a client without credentials"):
         NodeConnection(NodeAddress([node.address.host], node.address.cql_port)).facts()
     done = agent("--config", configuration(node, agent_dir, "wrong"), *ENDS)
     assert done.exit_code == 4
@@ -153,7 +153,7 @@ def test_a_kept_schema_does_not_hide_wrong_credentials(
     """An operator changes the password in the file by mistake and restarts the agent, which has
     the schema of its last run."""
     link = connection(node)
-    known = eventually(NodeSchema(link).fetch, RefusedError, UnavailableError)
+    known = eventually(NodeSchema(link).fetch, AccessDeniedError, UnavailableError)
     SchemaHistory(agent_dir.offsets).save(known)
     link.close()
     done = agent("--config", configuration(node, agent_dir, "wrong"), *ENDS)
@@ -164,7 +164,7 @@ def test_a_kept_schema_does_not_hide_wrong_credentials(
 
 def test_check_reports_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) -> None:
     link = connection(node)
-    eventually(link.facts, RefusedError, UnavailableError)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
     link.rows(
         "CREATE KEYSPACE IF NOT EXISTS checked WITH replication = "
         "{'class': 'SimpleStrategy', 'replication_factor': 1}"
@@ -186,7 +186,7 @@ def test_quota_is_read_from_the_node_without_cassandra_config(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
-    eventually(link.facts, RefusedError, UnavailableError)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
     link.close()
     path = agent_dir.configuration(
         {
@@ -223,7 +223,7 @@ def test_the_grant_that_health_prints_resolves_the_condition(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     link = connection(node)
-    eventually(link.facts, RefusedError, UnavailableError)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
     link.rows("CREATE ROLE IF NOT EXISTS cdc WITH PASSWORD = 'secret' AND LOGIN = true")
     path = agent_dir.configuration(
         {
@@ -283,7 +283,7 @@ def test_the_grants_that_check_prints_resolve_its_findings(
 ) -> None:
     """Each right that is missing has its statement, with the name of the role."""
     link = connection(node)
-    eventually(link.facts, RefusedError, UnavailableError)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
     replication = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
     for statement in (
         "CREATE ROLE IF NOT EXISTS \"Checker\" WITH PASSWORD = 'secret' AND LOGIN = true",
@@ -342,11 +342,11 @@ def test_the_grants_that_check_prints_resolve_its_findings(
 def test_node_is_queried_again_when_it_returns(node: CassandraNode) -> None:
     link = connection(node)
     try:
-        before = eventually(link.facts, RefusedError, UnavailableError)
+        before = eventually(link.facts, AccessDeniedError, UnavailableError)
         node.stop()
         with pytest.raises(UnavailableError, match="does not answer"):
             link.facts()
         node.start()
-        assert eventually(link.facts, RefusedError, UnavailableError) == before
+        assert eventually(link.facts, AccessDeniedError, UnavailableError) == before
     finally:
         link.close()

@@ -20,7 +20,7 @@ from mongo_agent.snapshot.records import (
 )
 from mongo_agent.snapshot.view import view_of
 from sidecar.cli.invocation import Invocation
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.http.server import HttpServer
 from tests.support.signalled_agent import Agent
 
@@ -63,7 +63,7 @@ def test_pause_resume_stop(agent: Agent, url: str) -> None:
 
 def test_rejected_signal_raises_its_error(url: str) -> None:
     result = run("start", "--url", url, "shop.(a")
-    assert isinstance(result.exception, RefusedError)
+    assert isinstance(result.exception, AccessDeniedError)
     assert "is not a regular expression" in str(result.exception)
 
 

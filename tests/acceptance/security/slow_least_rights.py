@@ -12,7 +12,7 @@ from cassandra.cluster import Cluster, NoHostAvailable, Session
 from agent.config import AgentConfig, load_config
 from agent.node import node_connection
 from agent.node.running_settings import running_settings
-from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until
@@ -139,7 +139,7 @@ def test_a_wrong_password_is_refused_without_being_shown(
 ) -> None:
     connection = node_connection(config(tmp_path, node, "wr0ng-p4ssword"))
     try:
-        with pytest.raises((RefusedError, UnavailableError)) as raised:
+        with pytest.raises((AccessDeniedError, UnavailableError)) as raised:
             connection.facts()
         assert "wr0ng-p4ssword" not in str(raised.value)
     finally:

@@ -9,7 +9,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it imports 
     UserScramCredentialUpsertion,
 )
 
-from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from tests.support.servers.secure_broker import PASSWORD, USER, USER_PASSWORD, SecureBroker, Stores
 
@@ -174,6 +174,6 @@ def test_a_login_in_java_form_is_taken(
 def test_a_wrong_password_is_a_refusal_that_does_not_show_it(
     broker: SecureBroker, stores: Stores, mechanism: str
 ) -> None:
-    sentence = refusal(sasl(broker, stores, mechanism, "wrong-one"), RefusedError)
+    sentence = refusal(sasl(broker, stores, mechanism, "wrong-one"), AccessDeniedError)
     assert "kafka.producer.sasl" in sentence
     assert "wrong-one" not in sentence

@@ -9,7 +9,7 @@ from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
 from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.schema_registry import (
     Registrar,
     RegistrationStatus,
@@ -266,11 +266,11 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
 
 def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
     def refuse(subject: str) -> None:
-        raise RefusedError("The schema registry denies access: 401")
+        raise AccessDeniedError("The schema registry denies access: 401")
 
     place.registry.mood = refuse
     place.write()
-    with pytest.raises(RefusedError, match="401"):
+    with pytest.raises(AccessDeniedError, match="401"):
         place.harness.settle()
     registrar = place.harness.registrar
     assert registrar is not None

@@ -46,14 +46,14 @@ def make_sink() -> Iterator[SinkFactory]:
         bootstrap: str,
         creation: TopicCreation | None = None,
         clock: Callable[[], float] = time.monotonic,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
         **settings: str,
     ) -> KafkaSink:
         named = {name.replace("_", "."): value for name, value in settings.items()}
         sink = KafkaSink(
             {"bootstrap.servers": bootstrap} | named,
             creation,
-            waits_when_refused=waits_when_refused,
+            waits_when_denied=waits_when_denied,
             clock=clock,
         )
         sinks.append(sink)

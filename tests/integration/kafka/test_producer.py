@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from sidecar.errors import ConfigError, RefusedError, SinkRestartError
+from sidecar.errors import AccessDeniedError, ConfigError, SinkRestartError
 from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
@@ -308,8 +308,8 @@ def test_the_client_repeats_itself_at_growing_intervals(
     ("error", "kind"),
     [
         (KafkaError(KafkaError._FATAL, "fenced", fatal=True), SinkRestartError),
-        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", fatal=True), RefusedError),
-        (KafkaError(KafkaError._AUTHENTICATION, "wrong password"), RefusedError),
+        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", fatal=True), AccessDeniedError),
+        (KafkaError(KafkaError._AUTHENTICATION, "wrong password"), AccessDeniedError),
     ],
 )
 def test_errors_of_the_client_itself(

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.batches import message
@@ -91,7 +91,9 @@ def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) 
 def test_a_wrong_login_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, user: str, password: str
 ) -> None:
-    with pytest.raises(RefusedError, match=r"rejected the login.*kafka\.producer\.sasl") as caught:
+    with pytest.raises(
+        AccessDeniedError, match=r"rejected the login.*kafka\.producer\.sasl"
+    ) as caught:
         make_sink(secured_broker.secured, **login(user, password))
     assert password not in str(caught.value).replace("password)", "")
 
@@ -99,7 +101,7 @@ def test_a_wrong_login_is_refused(
 def test_a_mechanism_that_the_broker_lacks_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory
 ) -> None:
-    with pytest.raises(RefusedError, match="rejected the login"):
+    with pytest.raises(AccessDeniedError, match="rejected the login"):
         make_sink(
             secured_broker.secured,
             security_protocol="SASL_PLAINTEXT",
@@ -114,11 +116,11 @@ def test_a_user_without_rights_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
     """By the first contact already, when the broker refuses the producer's number that soon."""
-    with pytest.raises(RefusedError, match="denies access to this user"):
+    with pytest.raises(AccessDeniedError, match="denies access to this user"):
         sink = make_sink(
             secured_broker.secured,
             TopicCreation(),
-            waits_when_refused=False,
+            waits_when_denied=False,
             **login("nobody", "right"),
         )
         Delivery(sink, [message(topic, 0, 0)]).run()
@@ -161,5 +163,5 @@ def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker
         return servers | {name.replace("_", "."): value for name, value in named}
 
     assert existing_topics(settings("right"), 60)["secured"] == 1
-    with pytest.raises(RefusedError, match="rejected the login"):
+    with pytest.raises(AccessDeniedError, match="rejected the login"):
         existing_topics(settings("wrong"), 60)

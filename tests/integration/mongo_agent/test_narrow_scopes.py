@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.reader import StreamReader
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.running_mongo_agent import RunningAgent
 
@@ -65,7 +65,7 @@ def test_missing_right_to_watch_the_deployment_is_reported(
     ends = {"connect.max.attempts": "2", "access.denied.action": "exit"}
     with agent_of(tmp_path, guarded, ends) as agent:
         error = agent.wait_until_ended()
-    assert isinstance(error, RefusedError)
+    assert isinstance(error, AccessDeniedError)
     assert "The MongoDB user lacks a privilege: not authorized on admin to execute command" in str(
         error
     )

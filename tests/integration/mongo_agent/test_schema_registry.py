@@ -11,7 +11,7 @@ import fastavro
 import pytest
 from pymongo import MongoClient
 
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 from tests.support.fake_registry import Answer, FakeRegistry
 from tests.support.memory_sink import MemorySink
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
@@ -207,7 +207,7 @@ def test_a_registry_that_refuses_the_agent_ends_it_where_that_is_wanted(
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
         error = agent.wait_until_ended()
-    assert isinstance(error, RefusedError)
+    assert isinstance(error, AccessDeniedError)
     assert "401: who are you" in str(error)
 
 

@@ -10,7 +10,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.server.tls_errors import tls_error
-from sidecar.errors import ConfigError, RefusedError
+from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.running_mongo_agent import RunningAgent
 from tests.support.servers.certificates import Authority, Identity, server_context
@@ -134,7 +134,7 @@ def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
             )
             with agent:
                 if replica_set is refused:
-                    assert isinstance(agent.wait_until_ended(), RefusedError)
+                    assert isinstance(agent.wait_until_ended(), AccessDeniedError)
                 else:
                     agent.wait_until_streaming()
 

@@ -30,7 +30,7 @@ def test_the_drawing_shows_every_error_with_its_policy_and_exit_code(
 def test_exit_codes() -> None:
     codes = {kind.__name__: kind.exit_code for kind in error_classes()}
     special = {name: code for name, code in codes.items() if code != 1}
-    assert special == {"ConfigError": 2, "LockedError": 3, "RefusedError": 4}
+    assert special == {"ConfigError": 2, "LockedError": 3, "AccessDeniedError": 4}
 
 
 def test_a_config_error_names_all_problems() -> None:

@@ -22,8 +22,8 @@ _STEP_S = 0.2
 def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, int]:
     """Partition count of every visible topic; `settings` as for `KafkaSink`.
 
-    Raises UnavailableError when no broker answers within `timeout_s`, RefusedError when it refuses
-    the login, ConfigError when the settings are wrong.
+    Raises UnavailableError when no broker answers within `timeout_s`, AccessDeniedError when it
+    rejects the login, ConfigError when the settings are wrong.
     """
     config = client_config(settings)
     servers = config.get("bootstrap.servers", "")

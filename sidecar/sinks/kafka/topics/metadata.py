@@ -61,16 +61,16 @@ class TopicMetadata:
         creation: TopicCreation | None,
         *,
         refresh_s: float = DEFAULT_REFRESH_S,
-        waits_when_refused: bool = False,
+        waits_when_denied: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`lookup` is `Producer.list_topics`; `admin` creates a client for the creation of topics.
-        With `waits_when_refused` a topic without rights is `missing` and raises no error."""
+        With `waits_when_denied` a topic without rights is `missing` and raises no error."""
         self._lookup = lookup
         self._admin = admin
         self._creation = creation
         self._refresh_s = refresh_s
-        self._waits_when_refused = waits_when_refused
+        self._waits_when_denied = waits_when_denied
         self._clock = clock
         self._counts: dict[str, int] = {}
         self._ask_at_s: dict[str, float] = {}
@@ -78,7 +78,7 @@ class TopicMetadata:
         self.missing: dict[str, TopicProblem] = {}
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """The count, or None when unknown. Raises RefusedError, or ConfigError for a bad name."""
+        """The count or None. Raises AccessDeniedError, or ConfigError for an invalid name."""
         if self._clock() >= self._ask_at_s.get(topic, 0.0):
             self._pause_s = _PAUSE_S
             longest_s = _REFRESH_LOOKUP_S if topic in self._counts else _LOOKUP_S
@@ -161,7 +161,7 @@ class TopicMetadata:
 
     def _is_refused(self, topic: str, error: KafkaError, subject: str) -> bool:
         """Whether access was denied; raises the error unless the sink waits."""
-        if not self._waits_when_refused or error.code() not in AUTHORISATION:
+        if not self._waits_when_denied or error.code() not in AUTHORISATION:
             raise_denied_access(error, subject)
             return False
         self._counts.pop(topic, None)
@@ -181,7 +181,7 @@ def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
 
 
 def raise_denied_access(error: KafkaError, subject: str) -> None:
-    """Raise RefusedError if the error is about authentication or authorization."""
+    """Raise AccessDeniedError if the error is about authentication or authorization."""
     refused = denied_access(error, subject)
     if refused is not None:
         raise refused

@@ -41,7 +41,7 @@ def committed_records(
     """Each committed record up to the current end, ordered within its partition; `settings` are
     `kafka.producer.*` without the prefix.
 
-    Raises UnavailableError when nothing comes for `timeout_s`, RefusedError, ConfigError for a
+    Raises UnavailableError when nothing comes for `timeout_s`, AccessDeniedError, ConfigError for a
     topic that does not exist.
     """
     config: dict[str, Any] = {

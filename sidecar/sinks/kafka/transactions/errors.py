@@ -5,9 +5,9 @@ from enum import Enum
 from confluent_kafka import KafkaError
 
 from sidecar.errors import (
+    AccessDeniedError,
     ConfigError,
     LockedError,
-    RefusedError,
     SidecarError,
     SinkError,
     SinkRestartError,
@@ -67,7 +67,7 @@ def final_error(
             "broker's transaction.max.timeout.ms allows."
         )
     if error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-        return RefusedError(
+        return AccessDeniedError(
             f"Kafka denies this user the transactional id {transactional_id}. Allow it to "
             "write and describe this transactional id, or set position.store=file."
         )

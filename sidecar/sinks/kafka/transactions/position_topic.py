@@ -70,8 +70,8 @@ def load_positions(
 
 
 class PositionTopic:
-    """Reads the topic. Raises UnavailableError when no broker answers in time, RefusedError when it
-    denies access, ConfigError for a topic that loses positions."""
+    """Reads the topic. Raises UnavailableError when no broker answers in time, AccessDeniedError
+    when it denies access, ConfigError for a topic that loses positions."""
 
     def __init__(
         self,

@@ -70,16 +70,16 @@ class TransactionalKafkaSink:
         rule: CommitRule,
         creation: TopicCreation | None = None,
         *,
-        waits_when_refused: bool = True,
+        waits_when_denied: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_refused` a topic
+        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_denied` a topic
         without rights is retried, otherwise it raises. `clock` returns seconds."""
         self._client = KafkaClient(
             settings,
             creation,
             self._fatal_error,
-            waits_when_refused=waits_when_refused,
+            waits_when_denied=waits_when_denied,
             clock=clock,
         )
         self._records = records
@@ -111,7 +111,7 @@ class TransactionalKafkaSink:
     def open(self) -> None:
         """Connect, waiting up to five seconds for a broker, unless `load` has done so.
 
-        Raises ConfigError for settings that the client rejects, RefusedError when the broker
+        Raises ConfigError for settings that the client rejects, AccessDeniedError when the broker
         rejects the login.
         """
         if self._transactions is not None:
@@ -142,7 +142,7 @@ class TransactionalKafkaSink:
         """The stored position after the last transaction with this transactional id.
 
         Raises UnavailableError when no broker answers within ten seconds, LockedError,
-        ConfigError, RefusedError, OffsetStoreError. Opens the sink when it is not open.
+        ConfigError, AccessDeniedError, OffsetStoreError. Opens the sink when it is not open.
         """
         if self._transactions is None:
             self.open()

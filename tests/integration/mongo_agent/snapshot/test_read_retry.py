@@ -14,7 +14,7 @@ from mongo_agent.snapshot.collections import captured_collections
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshot_mode import progress_at_start
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.snapshot_output import INITIAL, Pipeline
 
@@ -106,7 +106,7 @@ def test_wrong_credentials_are_not_tried_again(filled: Client) -> None:
     filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
     with (
         Pipeline(filled) as pipeline,
-        pytest.raises(RefusedError, match="rejects the login"),
+        pytest.raises(AccessDeniedError, match="rejects the login"),
     ):
         pipeline.run()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commitlog import CorruptSegmentError, UnsupportedFeatureError
-from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.errors import AccessDeniedError, SinkRestartError
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import PipelineHarness
 from tests.support.quarantine_reasons import reason_of
@@ -64,10 +64,10 @@ def test_pipeline_reopens_a_refusing_sink_with_backoff(harness: PipelineHarness)
 
     def refuse() -> None:
         opened.append(harness.clock())
-        raise RefusedError("wrong password")
+        raise AccessDeniedError("wrong password")
 
     harness.sink.open = refuse  # type: ignore[method-assign]
-    harness.sink.raise_next(RefusedError("wrong password"))
+    harness.sink.raise_next(AccessDeniedError("wrong password"))
     for _ in range(80):
         harness.pass_time(0.5)
     state = harness.view.delivery.sink
@@ -82,12 +82,12 @@ def test_pipeline_reopens_a_refusing_sink_with_backoff(harness: PipelineHarness)
 
 
 def test_refusing_sink_ends_the_pipeline_if_configured(make_harness: MakeHarness) -> None:
-    harness = make_harness(waits_when_refused=False)
+    harness = make_harness(waits_when_denied=False)
     harness.raw.completed(1, 3)
     harness.settle()
-    harness.sink.raise_next(RefusedError("wrong password"))
+    harness.sink.raise_next(AccessDeniedError("wrong password"))
     harness.clock.advance(1)
-    with pytest.raises(RefusedError):
+    with pytest.raises(AccessDeniedError):
         harness.pipeline.tick()
 
 
@@ -228,8 +228,8 @@ def test_a_schema_that_is_refused_ends_the_pipeline(harness: PipelineHarness, ta
     """Also where nothing waits for it: with a kept schema nobody would see it until a table is
     new."""
     harness.raw.completed(1).add(2, table=table)
-    harness.schema.fatal = RefusedError("Cassandra refuses the login")
-    with pytest.raises(RefusedError):
+    harness.schema.fatal = AccessDeniedError("Cassandra refuses the login")
+    with pytest.raises(AccessDeniedError):
         harness.settle()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.errors import RefusedError
+from sidecar.errors import AccessDeniedError
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
 from tests.support.memory_sink import MemorySink
@@ -153,12 +153,12 @@ def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None
 
 def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
     sink = TellingSink()
-    harness = make_harness(sink=sink, waits_when_refused=False)
+    harness = make_harness(sink=sink, waits_when_denied=False)
     log = harness.raw.segment(1, 1, 1)
     harness.raw.index(log, log.end)
-    with pytest.raises(RefusedError), running(harness) as run:
+    with pytest.raises(AccessDeniedError), running(harness) as run:
         assert sink.wait_for(2)
-        sink.raise_next(RefusedError("the login is refused"))
+        sink.raise_next(AccessDeniedError("the login is refused"))
         harness.pipeline.wake()
         run.join()
     assert harness.store.values[log.name.log] == str(log.end)

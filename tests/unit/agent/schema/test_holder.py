@@ -12,7 +12,7 @@ from agent.schema.history import SchemaHistory
 from agent.schema.holder import ReplacedNodeError, SchemaHolder
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from tests.support.schema_names import names
 from tests.support.servers.processes import wait_until
 
@@ -69,7 +69,7 @@ def started(
     interval_ms: int = HOUR_MS,
     history: SchemaHistory | None = None,
     *,
-    waits_when_refused: bool = True,
+    waits_when_denied: bool = True,
 ) -> Iterator[SchemaHolder]:
     with tempfile.TemporaryDirectory() as directory:
         history = history or SchemaHistory(Path(directory))
@@ -77,7 +77,7 @@ def started(
             feeder,
             history,
             refresh_interval_ms=interval_ms,
-            waits_when_refused=waits_when_refused,
+            waits_when_denied=waits_when_denied,
         )
         holder.start()
         try:
@@ -167,7 +167,7 @@ def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) 
 
 
 def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
-    feeder = SteeredFeeder(RefusedError("no"))
+    feeder = SteeredFeeder(AccessDeniedError("no"))
     with started(feeder, interval_ms=1) as holder:
         feeder.wait_for_fetches(2)
         assert holder.fatal is None
@@ -178,11 +178,11 @@ def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
 
 
 def test_a_refusal_before_the_first_answer_is_final_where_that_is_wanted() -> None:
-    feeder = SteeredFeeder(RefusedError("no"))
-    with started(feeder, waits_when_refused=False) as holder:
-        with pytest.raises(RefusedError):
+    feeder = SteeredFeeder(AccessDeniedError("no"))
+    with started(feeder, waits_when_denied=False) as holder:
+        with pytest.raises(AccessDeniedError):
             holder.wait_until_known(DEADLINE_S)
-        assert isinstance(holder.fatal, RefusedError)
+        assert isinstance(holder.fatal, AccessDeniedError)
         assert not holder.refresh("the test asks")
 
 
@@ -190,7 +190,7 @@ def test_a_refusal_after_an_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1) as holder:
         assert holder.wait_until_known(DEADLINE_S)
-        feeder.answer = RefusedError("no")
+        feeder.answer = AccessDeniedError("no")
         feeder.wait_for_fetches(feeder.fetched + 3)
         assert holder.fatal is None
         assert names(holder.current()) == {"a"}

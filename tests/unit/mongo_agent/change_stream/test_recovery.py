@@ -12,7 +12,7 @@ from mongo_agent.change_stream.recovery import (
 )
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 
 TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
 AT = StreamPosition(TOKEN, ClusterTime(0x65C0FFEE, 3), "f1", "rs0")
@@ -43,7 +43,7 @@ def test_stream_resumes_at_once_after_an_invalidation() -> None:
 @pytest.mark.parametrize(
     ("failure", "error", "remedy"),
     [
-        (Failure.AUTHENTICATION, RefusedError, "`mongodb.password`"),
+        (Failure.AUTHENTICATION, AccessDeniedError, "`mongodb.password`"),
         (Failure.NOT_SUPPORTED, ConfigError, "--replSet"),
         (Failure.HISTORY_LOST, HistoryLostError, "history.lost.policy=resnapshot"),
         (Failure.INVALID_TOKEN, HistoryLostError, "`skip`"),
@@ -62,7 +62,7 @@ def test_a_privilege_may_be_granted_meanwhile() -> None:
     step = of(Failure.AUTHORISATION)
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause) == (BEHIND, True)
-    assert isinstance(step.final_error(16), RefusedError)
+    assert isinstance(step.final_error(16), AccessDeniedError)
     assert "mongo-agent check" in step.message
 
 

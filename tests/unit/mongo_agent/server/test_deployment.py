@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
 from tests.support.running_mongo_agent import RunningAgent
 
@@ -185,5 +185,5 @@ def test_unreadable_cluster_identity_is_retried() -> None:
         assert discover(router).cluster == "sharded"
         data = {"failCommands": ["hello"], "errorCode": 13}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
-        with pytest.raises(RefusedError):
+        with pytest.raises(AccessDeniedError):
             discover(router)

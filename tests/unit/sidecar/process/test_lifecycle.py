@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sidecar.errors import ConfigError, LockedError, RefusedError, SinkError
+from sidecar.errors import AccessDeniedError, ConfigError, LockedError, SinkError
 from sidecar.process.lifecycle import Stop, exit_code, run
 
 PROGRAM = """
@@ -109,7 +109,7 @@ class Failing:
         (SinkError("the sink is broken."), 1),
         (ConfigError("first.", "second."), 2),
         (LockedError("it is locked."), 3),
-        (RefusedError("the broker refuses us."), 4),
+        (AccessDeniedError("the broker refuses us."), 4),
     ],
 )
 def test_errors_become_sentences_and_exit_codes(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.process.lifecycle import Stop
 from sidecar.process.wait_policy import RetryPause, wait_for
 
@@ -29,7 +29,7 @@ def test_a_jittered_pause_is_shorter_by_a_quarter_at_most() -> None:
 
 
 def test_an_answer_is_waited_for(stop: Stop) -> None:
-    failures = [UnavailableError("no broker answers"), RefusedError("wrong password")]
+    failures = [UnavailableError("no broker answers"), AccessDeniedError("wrong password")]
     errors: list[str] = []
 
     def ask() -> int:
@@ -38,17 +38,17 @@ def test_an_answer_is_waited_for(stop: Stop) -> None:
         return 7
 
     pause = RetryPause(0.001, 0.001)
-    found = wait_for(ask, stop, pause, on_error=errors.append, waits_when_refused=True)
+    found = wait_for(ask, stop, pause, on_error=errors.append, waits_when_denied=True)
     assert (found, errors) == (7, ["no broker answers", "wrong password"])
 
 
 def test_a_refusal_is_raised_unless_the_agent_waits(stop: Stop) -> None:
     def ask() -> int:
-        raise RefusedError("wrong password")
+        raise AccessDeniedError("wrong password")
 
     pause = RetryPause(0.001, 0.001)
-    with pytest.raises(RefusedError, match="wrong password"):
-        wait_for(ask, stop, pause, on_error=lambda _: None, waits_when_refused=False)
+    with pytest.raises(AccessDeniedError, match="wrong password"):
+        wait_for(ask, stop, pause, on_error=lambda _: None, waits_when_denied=False)
 
 
 def test_a_stop_ends_the_wait(stop: Stop) -> None:
@@ -60,4 +60,4 @@ def test_a_stop_ends_the_wait(stop: Stop) -> None:
     def request(_: str) -> None:
         stop.request()
 
-    assert wait_for(ask, stop, pause, on_error=request, waits_when_refused=True) is None
+    assert wait_for(ask, stop, pause, on_error=request, waits_when_denied=True) is None

@@ -5,7 +5,7 @@ from collections import deque
 import pytest
 
 from sidecar.delivery.delivery import Delivery, RejectedEvent
-from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.loop import Loop
@@ -95,7 +95,7 @@ class LoopHarness:
     """A loop with its parts."""
 
     def __init__(
-        self, source: Source, *, automatic: bool = True, waits_when_refused: bool = True
+        self, source: Source, *, automatic: bool = True, waits_when_denied: bool = True
     ) -> None:
         self.now_s = 0.0
         self.source = source
@@ -107,7 +107,7 @@ class LoopHarness:
             source.delivery,
             Wakeup(),
             metrics=metrics,
-            waits_when_refused=waits_when_refused,
+            waits_when_denied=waits_when_denied,
             clock=self.clock,
         )
 
@@ -162,11 +162,11 @@ def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
 
 
 def test_a_refusal_ends_the_loop_unless_it_waits() -> None:
-    harness = LoopHarness(Source(1), automatic=False, waits_when_refused=False)
+    harness = LoopHarness(Source(1), automatic=False, waits_when_denied=False)
     harness.settle()
     harness.now_s += 2.0
-    harness.sink.raise_next(RefusedError("wrong password"))
-    with pytest.raises(RefusedError, match="wrong password"):
+    harness.sink.raise_next(AccessDeniedError("wrong password"))
+    with pytest.raises(AccessDeniedError, match="wrong password"):
         harness.settle()
     harness.loop.abandon()
     assert "save_last" not in harness.source.calls

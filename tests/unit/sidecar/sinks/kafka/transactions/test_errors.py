@@ -4,9 +4,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from sidecar.errors import (
+    AccessDeniedError,
     ConfigError,
     LockedError,
-    RefusedError,
     SidecarError,
     SinkError,
     SinkRestartError,
@@ -43,10 +43,10 @@ def test_remedies(error: KafkaError, expected: Recovery) -> None:
         (
             KafkaError(KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ""),
             0,
-            RefusedError,
+            AccessDeniedError,
             "set position.store=file",
         ),
-        (KafkaError(KafkaError._AUTHENTICATION, "no"), 0, RefusedError, "rejected the login"),
+        (KafkaError(KafkaError._AUTHENTICATION, "no"), 0, AccessDeniedError, "rejected the login"),
         (KafkaError(KafkaError._FATAL, "bug", fatal=True), 0, SinkError, "client failed: bug"),
         (KafkaError(KafkaError._STATE, "odd"), 0, SinkRestartError, "a Kafka transaction failed"),
     ],

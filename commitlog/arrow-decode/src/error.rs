@@ -31,7 +31,7 @@ pub enum DecodeError {
 pub enum Misfit {
     #[error(transparent)]
     Value(#[from] ValueError),
-    #[error("{cql_type} value of {length} bytes: no {encoding}")]
+    #[error("{cql_type} value of {length} bytes: not valid {encoding}")]
     Text {
         cql_type: &'static str,
         encoding: &'static str,
@@ -43,13 +43,13 @@ pub enum Misfit {
         precision: u8,
         scale: i8,
     },
-    #[error("timestamp value: {millis} milliseconds are more than 64 bits of microseconds")]
+    #[error("timestamp value: {millis} ms do not fit 64-bit microseconds")]
     Timestamp { millis: i64 },
-    #[error("{cql_type} value: a null key")]
+    #[error("{cql_type} value: the map has a null key")]
     NullKey { cql_type: String },
-    #[error("an element without a path")]
+    #[error("a collection element has no path")]
     NoPath,
-    #[error("{values} clustering values for {columns} columns")]
+    #[error("{values} clustering values; the table has {columns} clustering columns")]
     Clustering { values: usize, columns: usize },
     #[error("the values of a batch exceed 2 GiB; use fewer rows")]
     Room,

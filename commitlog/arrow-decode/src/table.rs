@@ -98,7 +98,7 @@ impl Table {
         match self.columns.iter().find(|column| column.name == name) {
             None => Err(choice("the table has no such column")),
             Some(column) if column.allows(rendering) => Ok(()),
-            Some(_) => Err(choice("it has no decimal or varint")),
+            Some(_) => Err(choice("its type has no decimal or varint")),
         }
     }
 
@@ -203,7 +203,7 @@ impl Table {
         let lists = array.and_then(ByteLists::of).ok_or_else(|| {
             self.batch_error(
                 name,
-                "the batch has no lists of binary of clustering values",
+                "the batch has no list<binary> column of clustering values",
             )
         })?;
         for row in 0..batch.len() {

@@ -85,7 +85,8 @@ impl Refusal {
             Self::Misplaced => (
                 table(),
                 None,
-                "the mutation does not fit the schema: no partition update follows".to_owned(),
+                "the mutation does not fit the schema: an expected partition update is missing"
+                    .to_owned(),
             ),
         };
         let unregistered = match self {

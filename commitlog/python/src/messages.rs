@@ -62,7 +62,7 @@ impl<'py, S> Headers<'py, S> {
         let kind = self
             .kinds
             .get(batch.kind(entry))
-            .ok_or_else(|| PyIndexError::new_err("an event is of no kind of its batch"))?;
+            .ok_or_else(|| PyIndexError::new_err("the kind of an event is not in its batch"))?;
         let time = self.digits.format(batch.timestamp_us(entry));
         let headers = [
             header(self.py, &self.id, &batch.id(entry))?,
@@ -213,7 +213,7 @@ impl<'py> Topics<'py> {
     fn name(&self, topic: usize) -> PyResult<&Bound<'py, PyString>> {
         self.names
             .get(topic)
-            .ok_or_else(|| PyIndexError::new_err("an event is of no topic of its batch"))
+            .ok_or_else(|| PyIndexError::new_err("the topic of an event is not in its batch"))
     }
 
     fn partitions(&mut self, topic: usize, ask: &Bound<'py, PyAny>) -> PyResult<Option<u32>> {

@@ -17,19 +17,19 @@ pub type Result<T, E = BsonError> = std::result::Result<T, E>;
 pub enum Problem {
     #[error("expected {needed} bytes; {left} remain")]
     TooShort { needed: usize, left: usize },
-    #[error("a document has the length {length}, which does not fit")]
+    #[error("a document has the invalid length {length}")]
     DocumentLength { length: i32 },
-    #[error("a document does not end with a zero")]
+    #[error("a document does not end with a zero byte")]
     DocumentEnd,
-    #[error("a string has the length {length}, which does not fit")]
+    #[error("a string has the invalid length {length}")]
     TextLength { length: i32 },
-    #[error("a string does not end with a zero")]
+    #[error("a string does not end with a zero byte")]
     TextEnd,
-    #[error("a name does not end with a zero")]
+    #[error("a name does not end with a zero byte")]
     NameEnd,
-    #[error("a binary has the length {length}, which does not fit")]
+    #[error("a binary has the invalid length {length}")]
     BinaryLength { length: i32 },
-    #[error("code with a scope has the length {length}, which does not fit")]
+    #[error("code with a scope has the invalid length {length}")]
     CodeLength { length: i32 },
     #[error("a boolean has the value {value}")]
     Boolean { value: u8 },

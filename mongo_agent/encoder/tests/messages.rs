@@ -284,7 +284,7 @@ fn what_gives_no_message_is_told() {
         .collect();
     assert_eq!(failures[0].0, 0);
     assert!(
-        failures[0].1.contains("which does not fit at byte 0"),
+        failures[0].1.contains("has the invalid length"),
         "{failures:?}"
     );
     assert_eq!(failures[1].0, 3);

@@ -64,13 +64,13 @@ pub fn cipher(
         "aes/ctr/nopadding" => Mode::Ctr,
         _ => {
             return Err(NoCipher::Unsupported(format!(
-                "the segment is encrypted with {transformation}, which is not supported ({KNOWN} are)"
+                "the segment is encrypted with {transformation}, which is not supported; supported are {KNOWN}"
             )));
         }
     };
     let iv = Block::try_from(iv).map_err(|_| {
         NoCipher::Unsupported(format!(
-            "the initialisation vector of {transformation} has {} bytes, and AES takes \
+            "the initialisation vector of {transformation} has {} bytes; AES needs \
              {BLOCK_LENGTH}",
             iv.len()
         ))
@@ -83,7 +83,7 @@ pub fn cipher(
     };
     made.ok_or_else(|| {
         let length = key.len();
-        NoCipher::Key(format!("it has {length} bytes, and AES takes 16, 24 or 32"))
+        NoCipher::Key(format!("it has {length} bytes; AES needs 16, 24 or 32"))
     })
 }
 

@@ -35,14 +35,14 @@ impl Encrypted {
             alias: alias.clone(),
             what: what.to_owned(),
         };
-        let key = keys.get(alias).ok_or_else(|| key_error("is not given"))?;
+        let key = keys.get(alias).ok_or_else(|| key_error("is missing"))?;
         let cipher =
             cipher(&encryption.cipher, key, &encryption.iv).map_err(|none| match none {
                 NoCipher::Unsupported(what) => SegmentError::Unsupported {
                     segment: segment.to_owned(),
                     what,
                 },
-                NoCipher::Key(what) => key_error(&format!("does not fit: {what}")),
+                NoCipher::Key(what) => key_error(&format!("is invalid: {what}")),
             })?;
         Ok(Self {
             cipher,

@@ -92,7 +92,7 @@ impl MutationReader<'_, '_> {
     fn read_as(&mut self, table: &Table, open: OpenUpdate) -> Result<Reading> {
         let Some(left) = self.readings_left.checked_sub(1) else {
             return Err(DecodeError::out_of_range(
-                "number of readings",
+                "attempts to decode an update with earlier column types",
                 MOST_READINGS,
             ));
         };

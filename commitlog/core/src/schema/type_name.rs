@@ -301,7 +301,7 @@ fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailur
             line,
         } if blamed.is_none() => SchemaError::Syntax {
             line,
-            what: format!("type {keyspace}.{name} needs itself"),
+            what: format!("type {keyspace}.{name} contains itself"),
         },
         other => other.into(),
     };

@@ -254,7 +254,7 @@ impl<S: Source> SegmentReader<S> {
         self.position = section.end;
         self.chain.close_section();
         if synced_end > start {
-            let cause = "zeros where an index of the node names records";
+            let cause = "zeros before the offset in the index file";
             return Step::Gap(Gap::new(start, Some(synced_end), cause));
         }
         Step::SectionEnd {

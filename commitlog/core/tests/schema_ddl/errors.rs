@@ -23,7 +23,7 @@ fn errors_have_the_line_and_what_was_expected() {
         (
             "CREATE TABLE ks.t (k int, PRIMARY KEY (k, c)) WITH ID = $ID",
             1,
-            "table ks.t: PRIMARY KEY names c, which is no column",
+            "table ks.t: PRIMARY KEY names c, which is not a column",
         ),
         (
             "CREATE TABLE ks.t (\n k int,\n v text,\n v int, PRIMARY KEY (k)) WITH ID = $ID",
@@ -80,12 +80,12 @@ fn errors_have_the_line_and_what_was_expected() {
         (
             "CREATE TYPE ks.a (x frozen<b>);\nCREATE TYPE ks.b (x frozen<a>);",
             1,
-            "type ks.b needs itself",
+            "type ks.b contains itself",
         ),
         (
             "ALTER TABLE ks.t DROP v USING TIMESTAMP 1",
             1,
-            "table ks.t is not declared before",
+            "table ks.t is not declared before this statement",
         ),
         (
             "\n SELECT 'a\nb",

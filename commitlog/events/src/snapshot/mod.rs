@@ -50,7 +50,7 @@ pub fn token_of(position: u64) -> i64 {
 /// Why a page cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    #[error("a page of the result: {0}")]
+    #[error("the result page: {0}")]
     Page(#[from] PageError),
     /// The schema is older or newer than the answer.
     #[error("{0}")]

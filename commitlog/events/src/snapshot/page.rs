@@ -3,7 +3,7 @@
 
 /// Bytes that are no rows of the expected width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{length} bytes are too few for the number of rows")]
+#[error("{length} bytes are too few for the row count and its rows")]
 pub struct PageError {
     pub length: usize,
 }

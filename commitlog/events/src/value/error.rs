@@ -18,7 +18,7 @@ pub type Result<T, E = ValueError> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// Lengths in bytes; `expected` is prose ("4", "4 or 16", "at least 5").
-    #[error("{cql_type} value: {actual} bytes where {expected} are expected")]
+    #[error("{cql_type} value: {actual} bytes; expected {expected}")]
     Length {
         cql_type: String,
         expected: String,
@@ -39,13 +39,13 @@ pub enum Problem {
         excess: usize,
     },
     /// A collection with a negative number of elements.
-    #[error("{cql_type} value: {count} elements")]
+    #[error("{cql_type} value: a negative element count, {count}")]
     Count { cql_type: String, count: i32 },
     /// A part of a `duration` that does not fit 32 bits.
     #[error("{cql_type} value: {number} is out of range")]
     Range { cql_type: String, number: i64 },
     /// A cell path that names no field of the user-defined type.
-    #[error("{cql_type} value: no field {index} among {fields}")]
+    #[error("{cql_type} value: no field {index}; the type has {fields}")]
     UnknownField {
         cql_type: String,
         index: u16,
@@ -59,7 +59,7 @@ pub enum Problem {
         limit: u64,
     },
     /// Cells with paths of a type that is never stored cell by cell.
-    #[error("{cql_type} is not stored cell by cell")]
+    #[error("{cql_type} is not a multi-cell type")]
     NotMultiCell { cql_type: String },
 }
 

@@ -132,20 +132,16 @@ fn vectors() {
 #[test]
 fn values_that_do_not_fit_their_types() {
     let cases = [
-        (
-            CqlType::Int,
-            "000001",
-            "int value: 3 bytes where 4 are expected",
-        ),
+        (CqlType::Int, "000001", "int value: 3 bytes; expected 4"),
         (
             CqlType::Inet,
             "0102030405",
-            "inet value: 5 bytes where 4 or 16 are expected",
+            "inet value: 5 bytes; expected 4 or 16",
         ),
         (
             CqlType::Decimal,
             "00000001",
-            "decimal value: 4 bytes where at least 5 are expected",
+            "decimal value: 4 bytes; expected at least 5",
         ),
         (
             list(CqlType::Int),
@@ -160,7 +156,7 @@ fn values_that_do_not_fit_their_types() {
         (
             list(CqlType::Int),
             "ffffffff",
-            "list<int> value: -1 elements",
+            "list<int> value: a negative element count, -1",
         ),
         (
             address(),
@@ -170,7 +166,7 @@ fn values_that_do_not_fit_their_types() {
         (
             CqlType::Vector(Box::new(CqlType::Float), 2),
             "3f800000",
-            "vector<float, 2> value: 4 bytes where 8 are expected",
+            "vector<float, 2> value: 4 bytes; expected 8",
         ),
         (
             CqlType::Duration,

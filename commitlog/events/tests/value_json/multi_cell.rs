@@ -83,22 +83,18 @@ fn cells_that_do_not_fit_their_column() {
         (
             address(),
             cell(&[0, 2], b""),
-            "ks1.addr value: no field 2 among 2",
+            "ks1.addr value: no field 2; the type has 2",
         ),
         (
             address(),
             cell(&[0], b""),
-            "smallint value: 1 bytes where 2 are expected",
+            "smallint value: 1 bytes; expected 2",
         ),
-        (
-            CqlType::Int,
-            cell(b"", b""),
-            "int is not stored cell by cell",
-        ),
+        (CqlType::Int, cell(b"", b""), "int is not a multi-cell type"),
         (
             list(CqlType::Int),
             cell(b"", b"x"),
-            "int value: 1 bytes where 4 are expected",
+            "int value: 1 bytes; expected 4",
         ),
     ];
     for (ty, cell, expected) in cases {

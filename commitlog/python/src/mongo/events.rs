@@ -72,7 +72,7 @@ impl ChangeEvents {
         let event = number.and_then(|number| self.0.get(number));
         let event = event.ok_or_else(|| {
             let count = self.0.len();
-            PyIndexError::new_err(format!("no event {index} among {count}"))
+            PyIndexError::new_err(format!("no event {index}; the batch has {count}"))
         })?;
         Ok(event.bytes())
     }

@@ -30,7 +30,7 @@ impl MongoTransaction {
     fn from_json(text: &str) -> PyResult<Self> {
         OpenTransaction::from_json(text)
             .map(Self)
-            .map_err(|error| PyValueError::new_err(format!("no transaction: {error}")))
+            .map_err(|error| PyValueError::new_err(format!("not a transaction: {error}")))
     }
 
     fn to_json(&self) -> String {

@@ -126,5 +126,5 @@ def test_days_beyond_the_calendar_of_python(spark: SparkSession) -> None:
 
 def test_an_invalid_value_is_an_error_with_its_place(spark: SparkSession) -> None:
     typed = decoded(rows(spark, [{"k": word(1), "day": b"\0"}]))
-    with pytest.raises(PythonException, match=r"ks\.t, column day, row 0 .*1 bytes where 4"):
+    with pytest.raises(PythonException, match=r"ks\.t, column day, row 0 .*1 bytes; expected 4"):
         typed.collect()

@@ -118,7 +118,7 @@ def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
     arguments = ("dump", SEGMENT, "--schema", SCHEMA, "--mutations")
     done = agent(*arguments)
     assert done.exit_code == 1
-    assert 'the key "testing:1" of this encrypted segment is not given' in done.errors
+    assert 'the key "testing:1" of this encrypted segment is missing' in done.errors
     assert "commit.log.keystore.path" in done.errors
     password = agent_dir.folder / "password"
     password.write_text("cassandra\n")
@@ -138,7 +138,7 @@ def test_a_dump_needs_the_key(agent_dir: AgentDir) -> None:
 def test_verify_needs_the_key(agent_dir: AgentDir) -> None:
     done = agent("verify", SEGMENT)
     assert done.exit_code == 1
-    assert "is not given" in done.output
+    assert "is missing" in done.output
     by_node = ("--cassandra-config", write_yaml(agent_dir.folder, FOLDER / KEYSTORE))
     done = agent("verify", SEGMENT, *by_node)
     assert done.exit_code == 0, done.output

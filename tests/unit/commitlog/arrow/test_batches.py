@@ -94,7 +94,7 @@ def test_a_large_batch() -> None:
 @pytest.mark.parametrize(
     ("choices", "error", "cause"),
     [
-        ({"show": {"b": "decimal(3,1)"}}, ValueError, "column b: it has no decimal or varint"),
+        ({"show": {"b": "decimal(3,1)"}}, ValueError, "b: its type has no decimal or varint"),
         ({"show": {"y": "raw"}}, ValueError, "column y: the table has no such column"),
         ({"show": {"Z": "float"}}, ValueError, '"float" is neither "raw" nor'),
         ({"table_id": ID.format(9)}, SchemaError, "there is no such table"),
@@ -135,7 +135,7 @@ def test_columns_that_are_refused(columns: dict[str, list[Any]], cause: str) -> 
     ("columns", "cause"),
     [
         ({"key": [COMPOSITE[:-1]], "cks": [[]]}, "column key, row 0 .*truncated"),
-        ({"key": [COMPOSITE], "cks": [[b"", b"", b""]]}, "3 clustering values for 2 columns"),
+        ({"key": [COMPOSITE], "cks": [[b"", b"", b""]]}, "3 clustering values; the table has 2"),
         ({"key": [COMPOSITE], "cks": [[b"abc"]]}, "column c, row 0 .*int value: 3 bytes"),
     ],
 )

@@ -120,8 +120,8 @@ def test_raw_elements_stay_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("cql_type", "path", "value", "cause"),
     [
-        (cql_types.set_of(CqlType("int")), b"\0", b"", "1 bytes where 4 are expected"),
-        (cql_types.list_of(CqlType("int")), bytes(16), b"\0", "1 bytes where 4 are expected"),
+        (cql_types.set_of(CqlType("int")), b"\0", b"", "1 bytes; expected 4"),
+        (cql_types.list_of(CqlType("int")), bytes(16), b"\0", "1 bytes; expected 4"),
         (cql_types.map_of(CqlType("int"), CqlType("int")), b"", b"", "a null key"),
         (
             cql_types.user_type("outer", [("f0", CqlType("int"))]),
@@ -129,7 +129,7 @@ def test_raw_elements_stay_as_they_are() -> None:
             b"",
             "no field 1",
         ),
-        (cql_types.user_type("outer", [("f0", CqlType("int"))]), b"\0", b"", "1 bytes where 2"),
+        (cql_types.user_type("outer", [("f0", CqlType("int"))]), b"\0", b"", "1 bytes; expected 2"),
     ],
 )
 def test_elements_that_do_not_fit_are_refused(

@@ -197,9 +197,7 @@ def test_hostile_lengths_allocate_nothing(framing: Framing, tmp_path: Path) -> N
 def test_a_key_that_is_missing_is_named(framing: Framing, tmp_path: Path) -> None:
     with pytest.raises(commitlog.SegmentKeyError) as caught:
         read(segment(framing), tmp_path, keys={"other": KEY})
-    assert (
-        str(caught.value) == f'{NAME}: the key "Testing:1" of this encrypted segment is not given'
-    )
+    assert str(caught.value) == f'{NAME}: the key "Testing:1" of this encrypted segment is missing'
     assert caught.value.alias == "Testing:1"
 
 
@@ -231,7 +229,7 @@ def test_the_right_key_is_known_in_spite_of_damage(framing: Framing, tmp_path: P
 
 @every_cipher
 def test_keys_of_other_sizes(framing: Framing, tmp_path: Path) -> None:
-    with pytest.raises(commitlog.SegmentKeyError, match="it has 5 bytes, and AES takes 16, 24 or"):
+    with pytest.raises(commitlog.SegmentKeyError, match="it has 5 bytes; AES needs 16, 24 or"):
         read(segment(framing), tmp_path, keys={"testing:1": bytes(5)})
 
 

@@ -97,7 +97,7 @@ def test_tokens_and_times() -> None:
     token = events.token(1)
     assert token is not None
     assert bson.decode(token) == bson.decode(part)["_id"]
-    with pytest.raises(IndexError, match="no event 3 among 3"):
+    with pytest.raises(IndexError, match="no event 3; the batch has 3"):
         events.time(3)
 
 

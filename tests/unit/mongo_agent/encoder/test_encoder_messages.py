@@ -202,7 +202,7 @@ def test_events_without_message_are_skipped_or_reported() -> None:
     batch = encoder().encode([b"\x05\0\0\0\1", drop, event("insert"), event("delete")[:-1]])
     assert batch.skipped == {"drop": 1}
     assert [refused.event for refused in batch.failures] == [0, 3]
-    assert batch.failures[0].cause == "a document does not end with a zero at byte 0"
+    assert batch.failures[0].cause == "a document does not end with a zero byte at byte 0"
     assert len(batch) == 1
     assert batch.position_after(0) == 2
     assert batch.position_after(1) == 4

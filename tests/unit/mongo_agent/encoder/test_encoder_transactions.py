@@ -135,7 +135,7 @@ def test_numbering_continues_after_a_restart() -> None:
 
 
 def test_a_stored_state_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="no transaction: missing field `time`"):
+    with pytest.raises(ValueError, match="not a transaction: missing field `time`"):
         MongoTransaction.from_json('{"id": "x"}')
     made = MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={"a.b": 4})
     assert MongoTransaction.from_json(made.to_json()) == made

@@ -17,7 +17,9 @@ impl DdlReader {
         let mut tables = self.tables.iter_mut().rev();
         let Some(table) = tables.find(|table| table.keyspace == keyspace && table.name == name)
         else {
-            return Err(tokens.error(format!("table {keyspace}.{name} is not declared before")));
+            return Err(tokens.error(format!(
+                "table {keyspace}.{name} is not declared before this statement"
+            )));
         };
         if tokens.at_word("with") {
             return table.options.parse(tokens);

@@ -61,7 +61,7 @@ impl TableDeclaration {
         let key = |name: &String, kind| -> Result<Column> {
             let place = self.live_column(name);
             let Some(column) = place.and_then(|place| self.columns.get(place)) else {
-                return Err(self.error(&format!("PRIMARY KEY names {name}, which is no column")));
+                return Err(self.error(&format!("PRIMARY KEY names {name}, which is not a column")));
             };
             let mut resolved = self.resolve_column(column, kind, types)?;
             resolved.multi_cell = false;

@@ -226,7 +226,7 @@ impl<S: Source> Chain<S> {
                 reached < self.expected_end || self.is_before_completed(reached, length)?;
             // If logical and physical positions differ, later ones are unknown.
             return Ok(if is_short {
-                self.abandon("the chain ends before a position that an index of the node names")
+                self.abandon("the chain of sync markers ends before the offset in the index file")
             } else {
                 Opened::End
             });
@@ -246,7 +246,7 @@ impl<S: Source> Chain<S> {
         if self.marker_physical + MARKER_LENGTH < length.min(self.expected_end) {
             return self.open_unmarked(reach, length);
         }
-        let cause = "the file ends before a position that an index of the node names";
+        let cause = "the file ends before the offset in the index file";
         self.end();
         Ok(Opened::Gap(Gap::new(
             reached,
@@ -282,7 +282,7 @@ impl<S: Source> Chain<S> {
     fn open_doubtful(&mut self, marker: Marker, reach: Reach, length: u64) -> Result<Opened> {
         let at = self.marker_physical;
         if let Some(end) = self.decoder.empty_block_end(at, marker, length)? {
-            let cause = "a sync marker does not point to another one; the next one was found";
+            let cause = "a sync marker does not point to another marker; reading continues at the next marker";
             return self.open_damaged(end, reach, length, cause);
         }
         let is_right = marker.is_plausible(at, length)
@@ -292,14 +292,14 @@ impl<S: Source> Chain<S> {
             return self.open_chained(marker.end, reach, length);
         }
         if let Some(next) = self.file().find_marker(at + MARKER_LENGTH, length)? {
-            let cause = "a sync marker does not point to another one; the next one was found";
+            let cause = "a sync marker does not point to another marker; reading continues at the next marker";
             return self.open_damaged(next, reach, length, cause);
         }
         if self.is_plain() && marker.end > length {
             return self.open_chained(marker.end, reach, length);
         }
         if !self.is_plain() && self.decoder.is_block(at + MARKER_LENGTH, length)? {
-            let cause = "a sync marker does not point to another one; its section is read to the end of the file";
+            let cause = "a sync marker does not point to another marker; its section is read to the end of the file";
             return self.open_damaged(length, reach, length, cause);
         }
         if self.is_plain() {

@@ -123,7 +123,7 @@ class SegmentDisposer:
         """Rejected events are read and sent again."""
         self._errors.resolve("keep")
 
-    def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
         """Keeps a rejected event, or its segment when the event has no room; False when neither is
         possible for now. A row of a snapshot has no segment: it waits for room."""
         letter, source = rejected.letter, rejected.source

@@ -73,8 +73,8 @@ class SegmentSource:
     def note_progress(self) -> bool:
         return self._acknowledge.advance()
 
-    def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
-        return self._acknowledge.keep(rejected)
+    def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
+        return self._acknowledge.keep_dead_letter(rejected)
 
     def save(self) -> None:
         self._context.offsets.save()

@@ -117,7 +117,7 @@ class StreamSet:
             self._flusher.reached = self._flusher.reached.moved(progress.source, progress.position)
         return bool(moved)
 
-    def keep(self, rejected: RejectedEvent[str, StreamOffset]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[str, StreamOffset]) -> bool:
         return self._dead_letters.keep(rejected.letter)
 
     def save(self) -> None:

@@ -58,7 +58,7 @@ class ChangeSource(Protocol[SourceOf, PositionOf]):
     def note_progress(self) -> bool:
         """Takes `Delivery.progress`; True when something moved."""
 
-    def keep(self, rejected: RejectedEvent[SourceOf, PositionOf]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[SourceOf, PositionOf]) -> bool:
         """Keeps a dead letter; False when it cannot for now."""
 
     def save(self) -> None:
@@ -191,7 +191,7 @@ class Loop(Generic[Source, Position]):
     def _keep_dead_letters(self) -> bool:
         worked = False
         for rejected in tuple(self._delivery.rejected):
-            if not self._source.keep(rejected):
+            if not self._source.keep_dead_letter(rejected):
                 break
             self._delivery.dead_letter(rejected)
             worked = True

@@ -33,12 +33,12 @@ class AcknowledgeStep:
             )
         return bool(moved)
 
-    def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
         """Keeps a dead letter; False when the quarantine cannot be written for now."""
         context = self._context
         if not context.can_record:
             return False
-        if context.disposer.keep(rejected):
+        if context.disposer.keep_dead_letter(rejected):
             return True
         context.record_later()
         return False

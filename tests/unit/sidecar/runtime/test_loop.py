@@ -62,7 +62,7 @@ class Source:
             self.reached = progress.position
         return bool(moved)
 
-    def keep(self, rejected: RejectedEvent[str, int]) -> bool:
+    def keep_dead_letter(self, rejected: RejectedEvent[str, int]) -> bool:
         if self.can_keep:
             self.letters.append(rejected.reason)
         return self.can_keep

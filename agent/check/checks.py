@@ -40,7 +40,7 @@ from sidecar.check.environment import (
 )
 from sidecar.check.finding import Finding, warning
 from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import check_registry, registry_text
+from sidecar.check.schema_registry import check_registry, registry_text
 
 _STORE_S, _STORE_AGAIN_S = 600.0, 60.0
 

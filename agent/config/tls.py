@@ -10,8 +10,8 @@ from agent.config.driver_file import driver_stores
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import read_properties
-from sidecar.tls.errors import UnreadableStoreError
 from sidecar.tls.memory_file import MemoryFile
+from sidecar.tls.store_errors import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

@@ -30,7 +30,7 @@ from sidecar.check.environment import (
 )
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import check_registry, registry_text
+from sidecar.check.schema_registry import check_registry, registry_text
 
 _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""

@@ -24,8 +24,8 @@ from mongo_agent.config.connection import ConnectionProperties
 from mongo_agent.server.affinity import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.properties.text import MASK
-from sidecar.tls.errors import UnreadableStoreError
 from sidecar.tls.memory_file import MemoryFile
+from sidecar.tls.store_errors import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

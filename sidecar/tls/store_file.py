@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.errors import ConfigError
-from sidecar.tls.errors import UnreadableStoreError
+from sidecar.tls.store_errors import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

@@ -18,7 +18,7 @@ from sidecar.check.environment import (
 )
 from sidecar.check.finding import Finding, Level
 from sidecar.check.listener import check_address, check_host
-from sidecar.check.registry import Registries, check_registry, registry_text
+from sidecar.check.schema_registry import Registries, check_registry, registry_text
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock, lock_holder

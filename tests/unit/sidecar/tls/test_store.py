@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.tls.errors import UnreadableStoreError
 from sidecar.tls.memory_file import MemoryFile
 from sidecar.tls.store import TlsStore, read_store
+from sidecar.tls.store_errors import UnreadableStoreError
 from tests.support.servers.certificates import Authority
 from tests.support.servers.java import java_home
 

@@ -81,7 +81,7 @@ def config(folder: Path, node: CassandraNode, password: str = PASSWORD) -> Agent
         "offset.backing.store.dir": "/o",
         "cassandra.hosts": node.address.host,
         "cassandra.port": node.address.cql_port,
-        "cassandra.username": "cdc_agent",
+        "cassandra.username": "cdc",
         "cassandra.password": password,
     }
     path = folder / "cdc.properties"
@@ -103,7 +103,7 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
     assert create.startswith("CREATE ROLE")
     operator.execute(create.replace("…", PASSWORD))
     connection = node_connection(config(tmp_path, node))
-    own = session(node, "cdc_agent", PASSWORD)
+    own = session(node, "cdc", PASSWORD)
     try:
         # The schema needs a login alone.
         facts = connection.facts()

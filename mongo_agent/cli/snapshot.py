@@ -1,27 +1,19 @@
 """`mongo-agent snapshot`: control snapshots of a running agent over HTTP."""
 
-import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 import click
-import orjson
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.console import Group
+from rich.progress import Progress
 from rich.text import Text
 
 from mongo_agent.config import MongoConfig
 from mongo_agent.signals.client import SignalClient
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.errors import AccessDeniedError
+from sidecar.cli.snapshots import empty_bars, print_answer, show_progress, url_option
 
-_FOLLOW_INTERVAL_S = 1.0
 _KIND = {"type": "incremental"}
-
-_url = click.option("--url", help="URL of the agent; default: from `http.host` and `http.port`.")
 
 
 @click.group("snapshot", short_help="Start, stop, pause or monitor snapshots.")
@@ -32,7 +24,7 @@ def snapshot() -> None:
 
 @snapshot.command("start", short_help="Start snapshots of collections.")
 @configuration_options
-@_url
+@url_option
 @click.argument("names", nargs=-1, required=True)
 @click.option(
     "--filter",
@@ -54,41 +46,41 @@ def start(
     data: dict[str, Any] = {**_KIND, "data-collections": list(names)}
     if conditions:
         data["additional-conditions"] = conditions
-    _send(_client(invocation, url), "execute-snapshot", data)
+    _send(invocation, url, "execute-snapshot", data)
 
 
 @snapshot.command("stop", short_help="Stop snapshots.")
 @configuration_options
-@_url
+@url_option
 @click.argument("names", nargs=-1)
 @click.pass_obj
 def stop(invocation: Invocation[MongoConfig], url: str | None, names: tuple[str, ...]) -> None:
     """Stop the snapshots of NAMES; without names all snapshots, including the initial one."""
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
-    _send(_client(invocation, url), "stop-snapshot", data)
+    _send(invocation, url, "stop-snapshot", data)
 
 
 @snapshot.command("pause", short_help="Pause snapshots.")
 @configuration_options
-@_url
+@url_option
 @click.pass_obj
 def pause(invocation: Invocation[MongoConfig], url: str | None) -> None:
     """Pause snapshots, also across restarts. Streams continue."""
-    _send(_client(invocation, url), "pause-snapshot", _KIND)
+    _send(invocation, url, "pause-snapshot", _KIND)
 
 
 @snapshot.command("resume", short_help="Resume paused snapshots.")
 @configuration_options
-@_url
+@url_option
 @click.pass_obj
 def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
     """Resume snapshots where they were paused."""
-    _send(_client(invocation, url), "resume-snapshot", _KIND)
+    _send(invocation, url, "resume-snapshot", _KIND)
 
 
 @snapshot.command("status", short_help="Show the progress of snapshots.")
 @configuration_options
-@_url
+@url_option
 @click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
@@ -96,39 +88,22 @@ def status(
     invocation: Invocation[MongoConfig], url: str | None, follow: bool, as_json: bool
 ) -> None:
     """Print the documents of each collection and the remaining time."""
-    client = _client(invocation, url)
-    with _shown(as_json) as show:
-        while True:
-            snapshots = client.snapshots()
-            show(snapshots)
-            if not follow or not any(each.get("is_running") for each in snapshots.values()):
-                return
-            time.sleep(_FOLLOW_INTERVAL_S)
+    show_progress(
+        SignalClient.of(invocation, url).snapshots,
+        lines,
+        progress_bars,
+        as_json=as_json,
+        is_followed=lambda snapshots: (
+            follow and any(each.get("is_running") for each in snapshots.values())
+        ),
+    )
 
 
-def _client(invocation: Invocation[MongoConfig], url: str | None) -> SignalClient:
-    if url is not None and not invocation.files:
-        return SignalClient(url)
-    return SignalClient.of(invocation.config().properties, url)
-
-
-def _send(client: SignalClient, kind: str, data: Mapping[str, Any]) -> None:
-    answer = client.send(kind, data)
-    if not answer.is_accepted:
-        raise AccessDeniedError(answer.message)
-    click.echo(answer.message)
-
-
-@contextmanager
-def _shown(as_json: bool) -> Iterator[Any]:
-    """A function that shows progress: redrawn in a terminal, otherwise appended."""
-    if as_json:
-        yield lambda snapshots: click.echo(orjson.dumps(snapshots).decode())
-    elif not sys.stdout.isatty():
-        yield lambda snapshots: click.echo("\n".join(lines(snapshots)))
-    else:
-        with Live(console=Console(), auto_refresh=False) as live:
-            yield lambda snapshots: live.update(progress_bars(snapshots), refresh=True)
+def _send(
+    invocation: Invocation[MongoConfig], url: str | None, kind: str, data: Mapping[str, Any]
+) -> None:
+    answer = SignalClient.of(invocation, url).send(kind, data)
+    print_answer(answer.is_accepted, answer.message)
 
 
 def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -159,12 +134,7 @@ def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
     """A progress bar for each collection with a known number of documents."""
     parts: list[Progress | Text] = []
     for name, view in snapshots.items():
-        bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[count]}"),
-        )
+        bars = empty_bars()
         for each in view["collections"]:
             is_open = each["state"] in ("copying", "waiting")
             percent = each.get("percent", None if is_open else 100.0)
@@ -172,7 +142,7 @@ def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
                 each["collection"],
                 total=None if percent is None else 100,
                 completed=round(percent or 0),
-                count=f"{each['documents']} {each.get('note', each['state'])}",
+                note=f"{each['documents']} {each.get('note', each['state'])}",
             )
         parts += [bars, Text(f"{name}: {summary(view)}" if name else summary(view))]
     return Group(*parts)

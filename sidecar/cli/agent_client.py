@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any, Self
 
-from sidecar.config.settings import SidecarProperties
+from sidecar.cli.invocation import Invocation
 from sidecar.errors import UnavailableError
 from sidecar.http.token import read_token
 
@@ -29,9 +29,12 @@ class AgentClient:
         return cls(f"http://{shown}:{port}", token)
 
     @classmethod
-    def of(cls, properties: SidecarProperties, url: str | None) -> Self:
-        """A client for the agent with these properties, or at `url`, with their token. Raises
+    def of(cls, invocation: Invocation[Any], url: str | None) -> Self:
+        """A client for the agent at `url`, or with the configuration, with its token. Raises
         ConfigError."""
+        if url is not None and not invocation.files:
+            return cls(url)
+        properties = invocation.config().properties
         file = properties.http_token_file
         token = read_token(file) if file is not None else None
         if url is not None:

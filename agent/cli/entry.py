@@ -1,26 +1,54 @@
 """The command `agent`."""
 
 from collections.abc import Sequence
-from typing import NoReturn
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from agent.cli.check import check
 from agent.cli.dump import dump
 from agent.cli.offsets import offsets
 from agent.cli.quarantine import quarantine
-from agent.cli.run import run
 from agent.cli.snapshot import snapshot
 from agent.cli.start_problems import start_problems
 from agent.cli.verify import verify
-from agent.config import load_config
+from agent.config import AgentConfig, load_config
 from agent.config.document import configuration_document
 from commitlog import CommitLogError, __version__
 from sidecar.cli.config import config_group
 from sidecar.cli.deprecated import deprecated_command
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
+from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+from sidecar.cli.running import run_command
+from sidecar.process.lifecycle import Service
 
+if TYPE_CHECKING:
+    from agent.check.probe import AgentProbe
+    from sidecar.check.check import Check
+
+
+def _create_service(config: AgentConfig) -> Service:
+    # Imported here, so that other commands do not load the clients of broker and node.
+    from agent.service import create_service
+
+    return create_service(config)
+
+
+def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
+    # Imported here: the clients of broker and node take long to load.
+    from agent.check.checks import CHECKS
+    from agent.check.probe import command_probe
+
+    return CHECKS, lambda config: nullcontext(command_probe(config))
+
+
+run = run_command(
+    _create_service,
+    lambda config: {"cdc_raw": config.cdc_raw_directory},
+    quiet=("cassandra", "opentelemetry"),
+)
+check = check_command("Check the node, the broker and the directories.", _checks)
 config = config_group(configuration_document, "docs/reference/configuration.md")
 
 

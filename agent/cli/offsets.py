@@ -8,13 +8,14 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from agent.cli.offsets_accept_prefix import accept_prefix
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
-from agent.config import OFFSET_FILE, AgentConfig
+from agent.cli.start_problems import state_stores
+from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.segments import SegmentOffsets, offsets_from_entries
 from agent.segments.offsets import NODE_ID_KEY
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.offsets import accept_prefix_command
 from sidecar.offsets import PropertiesStore
 
 
@@ -24,7 +25,7 @@ def offsets() -> None:
     """Show, import or reset the stored offsets, from which the agent resumes."""
 
 
-offsets.add_command(accept_prefix)
+offsets.add_command(accept_prefix_command(directory_problems, state_stores))
 offsets.add_command(import_)
 offsets.add_command(reset)
 

@@ -1,24 +1,49 @@
 """The command `mongo-agent`."""
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from commitlog import __version__
-from mongo_agent.cli.check import check
 from mongo_agent.cli.compare import compare
 from mongo_agent.cli.offsets import offsets
 from mongo_agent.cli.plan import plan
-from mongo_agent.cli.run import run
 from mongo_agent.cli.snapshot import snapshot
 from mongo_agent.cli.start_problems import start_problems
-from mongo_agent.config import load_config
+from mongo_agent.config import MongoConfig, load_config
 from mongo_agent.config.document import configuration_document
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
+from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+from sidecar.cli.running import run_command
+from sidecar.process.lifecycle import Service
 
+if TYPE_CHECKING:
+    from mongo_agent.check.probe import MongoProbe
+    from sidecar.check.check import Check
+
+
+def _create_service(config: MongoConfig) -> Service:
+    # Imported here, so that other commands do not load the broker's client.
+    from mongo_agent.service import create_service
+
+    return create_service(config)
+
+
+def _checks() -> "tuple[Sequence[Check[MongoProbe]], ProbeOf[MongoProbe]]":
+    # Imported here, because the broker's client loads slowly.
+    from mongo_agent.check.checks import CHECKS
+    from mongo_agent.check.probe import asking_probe
+
+    return CHECKS, asking_probe
+
+
+run = run_command(
+    _create_service, lambda config: {"mongodb": config.client.address}, quiet=("pymongo",)
+)
+check = check_command("Check MongoDB, the broker and the directories.", _checks)
 config = config_group(configuration_document, "docs/reference/mongodb-configuration.md")
 
 

@@ -9,13 +9,14 @@ import click
 import orjson
 from pymongo import MongoClient
 
-from mongo_agent.cli.accept_prefix import accept_prefix
 from mongo_agent.cli.offsets_import import import_
-from mongo_agent.config import MongoConfig
+from mongo_agent.cli.start_problems import state_stores
+from mongo_agent.config import MongoConfig, directory_problems
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.offsets import accept_prefix_command
 from sidecar.cli.tables import print_rows
 from sidecar.offsets import PropertiesStore, StoredOffsets
 
@@ -29,7 +30,17 @@ def offsets() -> None:
     """Manage the offsets at which a restart resumes."""
 
 
-offsets.add_command(accept_prefix)
+def _prefix_problems(config: MongoConfig) -> list[str]:
+    if config.properties.position_store == "kafka":
+        return [
+            "`position.store=kafka`: offsets in the topic belong to their topic.prefix and cannot "
+            "change it. Set the old topic.prefix again, or start with the new one without offsets; "
+            "`snapshot.mode` then decides on a snapshot."
+        ]
+    return directory_problems(config)
+
+
+offsets.add_command(accept_prefix_command(_prefix_problems, state_stores))
 offsets.add_command(import_)
 
 

@@ -4,6 +4,8 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,8 +16,10 @@ from rich.table import Table
 from sidecar.check.check import Check, ProbeT
 from sidecar.check.finding import Finding, Level, fault, listed
 from sidecar.check.running import Waiting, run_checks
-from sidecar.cli.invocation import Command
+from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
+
+ProbeOf = Callable[[Any], AbstractContextManager[ProbeT]]
 
 FAULTY = 1
 """Exit code of a check that found a fault."""
@@ -24,11 +28,31 @@ _QUIET_S = 3.0
 _SUBJECT_WIDTH = 16
 
 
-def json_option(command: Command) -> Command:
-    """Add the option `--json` to a command that prints findings."""
-    return click.option(
+def check_command(
+    short_help: str, parts: Callable[[], tuple[Sequence[Check[ProbeT]], ProbeOf[ProbeT]]]
+) -> click.Command:
+    """The command `check`. `parts` imports the checks, and what makes their probe from a
+    configuration."""
+
+    @click.command("check", short_help=short_help)
+    @click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document after all checks."
-    )(command)
+    )
+    @configuration_options
+    @click.pass_obj
+    def check(invocation: Invocation[Any], as_json: bool) -> None:
+        """Check everything that `run` needs, and print a remedy for each fault.
+
+        Changes nothing, and can run while the agent runs. Exit code 1: there is a fault; 2: the
+        configuration is invalid.
+        """
+        checks, probe = parts()
+        with ExitStack() as stack:
+            check_and_exit(
+                checks, lambda: stack.enter_context(probe(invocation.config())), as_json=as_json
+            )
+
+    return check
 
 
 def check_and_exit(

@@ -1,10 +1,14 @@
 """Runs a service until it is asked to stop."""
 
 import logging
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import click
 
 from sidecar import logs
-from sidecar.cli.invocation import Config
+from sidecar.cli.invocation import Config, Invocation, configuration_options
 from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
@@ -12,6 +16,27 @@ from sidecar.properties import hiding
 from sidecar.runtime.tune_malloc import tune_malloc
 
 logger = logging.getLogger(__name__)
+
+
+def run_command(
+    create: Callable[[Config], lifecycle.Service],
+    about: Callable[[Config], Mapping[str, object]],
+    *,
+    quiet: Iterable[str],
+) -> click.Command:
+    """The command `run`. `create` and `quiet` are as for `run_service`, `about` returns fields of
+    the first log line."""
+
+    @click.command("run", short_help="Run the agent (default command).")
+    @configuration_options
+    @click.pass_obj
+    def run(invocation: Invocation[Any]) -> None:
+        """Publish changes until SIGTERM or SIGINT."""
+        config = invocation.usable_config()
+        debug = invocation.is_debugging
+        sys.exit(run_service(config, create, is_debugging=debug, quiet=quiet, **about(config)))
+
+    return run
 
 
 def run_service(

@@ -66,7 +66,7 @@ def test_an_accepted_prefix_keeps_the_position(offsets: Path, said: Said) -> Non
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     code, text = said("offsets", "accept-prefix", topic_prefix="other")
     assert code == 0
-    assert "topic.prefix `other` (before: `shop`)" in text
+    assert "topic.prefix `other` instead of `shop`" in text
     assert "mongo-agent snapshot start" in text
     assert said("config", "check", topic_prefix="other")[0] == 0
     assert said("config", "check", topic_prefix="shop")[0] == 2

@@ -1,0 +1,74 @@
+"""Shared parts of the commands that use stored offsets while no agent runs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from sidecar.cli.invocation import Config, Invocation, configuration_options
+from sidecar.config.settings import SidecarProperties
+from sidecar.errors import ConfigError, OffsetStoreError
+from sidecar.files.locks import DirectoryLock
+from sidecar.http.address import address_problem
+from sidecar.offsets import PropertiesStore
+
+
+def start_problems(
+    properties: SidecarProperties,
+    directory_problems: Iterable[str],
+    stores: Iterable[PropertiesStore],
+) -> list[str]:
+    """A message for each unusable directory, state file and address.
+
+    A state file is unusable when it belongs to another topic.prefix. The start recovers from
+    damage.
+    """
+    problems = list(directory_problems)
+    if not problems:
+        try:
+            for store in stores:
+                with suppress(OffsetStoreError):
+                    store.load()
+        except ConfigError as error:
+            problems.append(str(error))
+    address = address_problem(properties.http_host)
+    return problems if address is None else [*problems, address]
+
+
+def accept_prefix_command(
+    problems: Callable[[Config], list[str]],
+    state_stores: Callable[[Config], Sequence[PropertiesStore]],
+) -> click.Command:
+    """The command `offsets accept-prefix`; `problems` are reasons to reject a configuration."""
+
+    @click.command("accept-prefix", short_help="Accept a changed topic.prefix.")
+    @configuration_options
+    @click.pass_obj
+    def accept_prefix(invocation: Invocation[Any]) -> None:
+        """Record the configured topic.prefix with the stored offsets.
+
+        Stop the agent first. The new topics receive changes from the stored offsets on, without
+        existing data. To copy it, run the command `snapshot start` when the agent runs.
+        """
+        config = invocation.config()
+        found = problems(config)
+        if found:
+            raise ConfigError(*found)
+        directory, stores = config.properties.offset_directory, state_stores(config)
+        with DirectoryLock(directory):
+            before = [store.accept_prefix() for store in stores]
+        old = next((name for name in before if name is not None), None)
+        prefix = config.properties.topic_prefix
+        if not any(store.path.exists() for store in stores):
+            click.echo(f"No offsets are stored in {directory}; any topic.prefix can be used.")
+        elif old in (prefix, None):
+            click.echo(f"The offsets in {directory} belong to topic.prefix `{prefix}`.")
+        else:
+            click.echo(
+                f"The offsets in {directory} now belong to topic.prefix `{prefix}` instead of "
+                f"`{old}`. Start the agent; copy existing data with `{invocation.command} snapshot "
+                "start`."
+            )
+
+    return accept_prefix

@@ -27,11 +27,11 @@ class MongoMetrics:
         by_stream = ("stream",)
         self.events = counter(
             "cdc_events_total",
-            "Messages made, by collection and kind; repeats count again.",
+            "Messages created since the start, by collection and kind; repeats count again.",
             ("collection", "kind"),
         )
         self.skipped_events = counter(
-            "cdc_skipped_events_total", "Events that give no message, by reason.", ("reason",)
+            "cdc_skipped_events_total", "Events skipped without a message, by reason.", ("reason",)
         )
         self.quarantined = counter(
             "cdc_quarantined_total",

@@ -36,7 +36,7 @@ _HEADINGS = (
     default=_WAIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="Time for the agent to deliver the documents read.",
+    help="Seconds to wait until the agent has delivered the documents read.",
 )
 @click.argument("names", nargs=-1)
 @click.pass_obj

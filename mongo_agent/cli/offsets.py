@@ -24,7 +24,7 @@ _ANSWER_MS = 10_000
 _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
 
 
-@click.group("offsets", short_help="Show, import or re-prefix stored offsets.")
+@click.group("offsets", short_help="Show or import offsets, or accept a new topic.prefix.")
 @configuration_options
 def offsets() -> None:
     """Manage the offsets at which a restart resumes."""

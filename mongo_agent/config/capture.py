@@ -184,9 +184,9 @@ class CaptureProperties(Properties):
     oversize_handling: Annotated[Literal["fail", "skip", "split"], LowerCase] = prop(
         "cursor.oversize.handling.mode",
         default="split",
-        doc="Handling of events larger than 16 MB. `split`: the server sends them in parts, "
-        "starting with the first such event (MongoDB 6.0.9). `skip`: the agent skips, counts and "
-        "logs them. `fail`: the agent exits.",
+        doc="Handling of events larger than 16 MB. `split`: the server sends them in parts "
+        "(MongoDB 6.0.9); the agent requests this after the first such event. `skip`: the agent "
+        "skips, counts and logs them. `fail`: the agent exits.",
     )
     cursor_pipeline: Annotated[str, AfterValidator(_own_stages)] | None = prop(
         "cursor.pipeline",

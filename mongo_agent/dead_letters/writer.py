@@ -78,7 +78,7 @@ class DeadLetterWriter:
         `ends_agent`."""
         if self._ends_agent:
             raise SidecarError(
-                f"An event gives no message ({unreadable.place}): {unreadable.reason}. {_END}"
+                f"An event cannot be converted ({unreadable.place}): {unreadable.reason}. {_END}"
             )
         if not self._try(lambda: self._quarantine.keep_unreadable(unreadable)):
             return False

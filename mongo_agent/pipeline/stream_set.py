@@ -158,7 +158,7 @@ class StreamSet:
             except UnavailableError as error:
                 self._repeated.log("position", str(error))
                 return False
-            self._repeated.resolved("position", "The position is read again.")
+            self._repeated.resolved("position", "The position is readable again.")
         self._is_position_unsure = False
         return True
 

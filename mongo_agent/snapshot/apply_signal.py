@@ -70,7 +70,7 @@ def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
         if plain is not None and not namespaces.captures(plain[1], plain[2]):
             raise InvalidSignalError(
                 f"The agent does not capture {name}, so its changes would not follow the snapshot. "
-                "Add it to `collection.include.list`; the restart takes its snapshot."
+                "Add it to `collection.include.list`; the next start takes its snapshot."
             )
     for name, query in asked.filters:
         try:

@@ -111,7 +111,7 @@ def _sentence(clause: str) -> str:
 def _progress(facts: Facts) -> Iterator[Condition]:
     yield from unsaved(
         facts,
-        consequence="A restart delivers events again, or loses what left the oplog.",
+        consequence="A restart repeats events, or loses changes that have left the oplog.",
     )
     yield from unrecorded(
         facts,
@@ -139,7 +139,7 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             f"{events} not delivered; stored in {directory}/refused.ndjson, each with its reason.",
-            "Send them by other means, then move that file away.",
+            "Publish these events by other means, then move that file away.",
         )
 
 

@@ -19,12 +19,12 @@ DAMAGE = "damage"
 UNKNOWN_SCHEMA = "unknown_schema"
 UNREADABLE = "unreadable"
 VANISHED = "vanished"
-REFUSED_EVENT = "refused_event"
-REASONS = (DAMAGE, UNKNOWN_SCHEMA, UNREADABLE, VANISHED, REFUSED_EVENT)
+REJECTED_EVENT = "rejected_event"
+REASONS = (DAMAGE, UNKNOWN_SCHEMA, UNREADABLE, VANISHED, REJECTED_EVENT)
 
-# Ways of `segments_finished`.
+# Dispositions of `segments_finished`.
 TRANSFERRED = "transferred"
-KEPT = "quarantined"
+QUARANTINED = "quarantined"
 
 
 class AgentMetrics:
@@ -52,8 +52,8 @@ class AgentMetrics:
         )
         self.segments_finished = counter(
             "cdc_segments_finished_total",
-            "Segments that left cdc_raw, by way: transferred or quarantined.",
-            ("way",),
+            "Segments that left cdc_raw, by disposition: transferred or quarantined.",
+            ("disposition",),
         )
         self.read_segment = gauge(READ_SEGMENT, "Id of the last segment that the agent read.")
         self.read_position = gauge(
@@ -164,8 +164,8 @@ class AgentMetrics:
         )
         for reason in REASONS:
             self.quarantined.labels(reason)
-        for way in (TRANSFERRED, KEPT):
-            self.segments_finished.labels(way)
+        for disposition in (TRANSFERRED, QUARANTINED):
+            self.segments_finished.labels(disposition)
         for phase in Phase:
             self.segments.labels(phase.value)
 

@@ -12,9 +12,9 @@ TOO_LARGE = "too large"
 
 # Reasons of `quarantined`.
 UNREADABLE = "unreadable"
-REFUSED_BY_SINK = "refused_event"
+REJECTED_BY_SINK = "rejected_event"
 GAP = "gap"
-REASONS = (UNREADABLE, REFUSED_BY_SINK, GAP)
+REASONS = (UNREADABLE, REJECTED_BY_SINK, GAP)
 
 
 class MongoMetrics:
@@ -104,4 +104,4 @@ class MongoMetrics:
 
     def answered(self, signal: Signal, answer: SignalResult) -> None:
         """A signal was answered."""
-        self.signals.labels(signal.type, "accepted" if answer.is_accepted else "refused").inc()
+        self.signals.labels(signal.type, "accepted" if answer.is_accepted else "rejected").inc()

@@ -48,7 +48,7 @@ _STORE_S, _STORE_AGAIN_S = 600.0, 60.0
 def _configuration(probe: AgentProbe) -> Iterator[Finding]:
     for message in probe.config.warnings:
         remedy = "`agent config docs` describes every property."
-        yield warning("configuration", message, remedy, code="configuration_doubtful")
+        yield warning("configuration", message, remedy, code="configuration_questionable")
 
 
 def _quarantine(probe: AgentProbe) -> Iterator[Finding]:

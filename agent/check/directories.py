@@ -42,7 +42,7 @@ def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
             message,
             "Allow writes only for the users of the node and the agent. See "
             "docs/explanation/security.md for commands.",
-            code="directory_writable_by_all",
+            code="directory_world_writable",
         )
 
 
@@ -99,7 +99,7 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
     """Files in `cdc_raw` that are not segments."""
     segments = seen.irregular_segments
     if segments:
-        yield segment_refused(config.cdc_raw_directory, segments)
+        yield irregular_segments(config.cdc_raw_directory, segments)
     foreign = [name for name in seen.other_files if name not in segments]
     if foreign:
         shown = _shown(foreign)
@@ -108,11 +108,11 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
             f"Files that are not segments: {shown}.",
             f"Move them out of {config.cdc_raw_directory}; only the node's segments and index "
             "files belong there.",
-            code="cdc_raw_foreign_files",
+            code="cdc_raw_unexpected_files",
         )
 
 
-def segment_refused(directory: Path, names: Sequence[str]) -> Finding:
+def irregular_segments(directory: Path, names: Sequence[str]) -> Finding:
     """The fault for links and irregular files with segment names."""
     return fault(
         "segment names",
@@ -120,7 +120,7 @@ def segment_refused(directory: Path, names: Sequence[str]) -> Finding:
         f"read: {_shown(names)}.",
         f"The node never creates such files. Find the user that did, revoke that user's write "
         f"permission on {directory}, and move the files away.",
-        code="segment_refused",
+        code="segment_not_regular_file",
     )
 
 

@@ -30,7 +30,7 @@ def check_keys(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
                 f"{problem}.",
                 "Correct commit.log.keystore.path and its passwords (keytool -list -keystore FILE "
                 "lists aliases). Until then these segments are blocked.",
-                code="segment_key_missing",
+                code="encryption_key_missing",
             )
 
 

@@ -30,7 +30,7 @@ def check_node_error(error: SidecarError) -> Iterator[Finding]:
                 str(error),
                 "Correct cassandra.username and cassandra.password. Until then the agent exits "
                 "with code 4 at its start.",
-                code="node_refuses",
+                code="node_access_denied",
             )
         case ConfigError():
             yield fault(
@@ -132,7 +132,7 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
             "latency",
             message,
             "For a lower latency set `commitlog_sync_period` to 1s or less.",
-            code="commit_log_synced_late",
+            code="commitlog_sync_period_long",
         )
 
 

@@ -33,7 +33,7 @@ def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]
             str(error),
             "Run `agent offsets accept-prefix` or `agent offsets reset --snapshots`, as the "
             "message says. Until then the agent exits with code 2.",
-            code="offsets_of_another_source",
+            code="offsets_source_mismatch",
         )
         return
     except OffsetStoreError as error:

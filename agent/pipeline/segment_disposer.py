@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.cdc_raw.names import is_temporary
-from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
+from agent.metrics import QUARANTINED, REJECTED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, QuarantineUsage
 from agent.quarantine.scanner import QuarantineScanner
 from agent.snapshot.partition import SnapshotPartition
@@ -141,13 +141,13 @@ class SegmentDisposer:
         if not is_kept and isinstance(source, SegmentName):
             cause = f"the sink rejected an event that has no room here: {rejected.reason}"
             lost = LostRange(rejected.start, rejected.end, cause)
-            return self.record(source, (lost,), REFUSED_EVENT)
+            return self.record(source, (lost,), REJECTED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
             "the sink rejected an event; it is stored as a dead letter",
             extra=fields(source=source, topic=letter.topic, reason=rejected.reason),
         )
-        self._metrics.quarantined.labels(REFUSED_EVENT).inc()
+        self._metrics.quarantined.labels(REJECTED_EVENT).inc()
         return True
 
     def requests(self) -> dict[SegmentName, bool] | None:
@@ -210,9 +210,9 @@ class SegmentDisposer:
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
                 self._transfer.transfer(log, idx)
-                way = TRANSFERRED
+                disposition = TRANSFERRED
             elif self._quarantine.add_segment(name, log, idx):
-                way = KEPT
+                disposition = QUARANTINED
                 self.has_changed_quarantine = True
             else:
                 self._keep_segment(
@@ -231,8 +231,8 @@ class SegmentDisposer:
             )
             return False
         self._removed(name)
-        self._metrics.segments_finished.labels(way).inc()
-        logger.info("segment finished", extra=fields(segment=name, way=way))
+        self._metrics.segments_finished.labels(disposition).inc()
+        logger.info("segment finished", extra=fields(segment=name, disposition=disposition))
         return True
 
     def _removal_messages(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent.check.directories import segment_refused
+from agent.check.directories import irregular_segments
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
@@ -39,7 +39,7 @@ _SAME_CAUSE: SameCause = {
     "topics": UNAVAILABLE | TOPICS,
     "node": _NODE,
     "schema": _NODE,
-    "segment names": frozenset(("segment_refused", "cdc_raw_unreadable")),
+    "segment names": frozenset(("segment_not_regular_file", "cdc_raw_unreadable")),
     "directories": frozenset(
         (
             "cdc_raw_unreadable",
@@ -133,15 +133,17 @@ def _source(facts: Facts) -> Iterator[Condition]:
         )
     elif facts.watch_error:
         yield Condition(
-            "cdc_raw_not_watched",
+            "inotify_unavailable",
             State.DEGRADED,
             "cdc_raw",
             f"{facts.watch_error} Events are late by up to cdc.dir.poll.interval.ms.",
             "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
         )
     if facts.irregular_segments:
-        refused = segment_refused(facts.cdc_raw_directory, facts.irregular_segments)
-        yield Condition(refused.code, State.DEGRADED, "cdc_raw", refused.message, refused.remedy)
+        irregular = irregular_segments(facts.cdc_raw_directory, facts.irregular_segments)
+        yield Condition(
+            irregular.code, State.DEGRADED, "cdc_raw", irregular.message, irregular.remedy
+        )
     if facts.blocked is not None:
         yield _blocked(facts.blocked, facts.schema.error)
     if facts.pinned_by_link:

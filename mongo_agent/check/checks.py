@@ -39,7 +39,7 @@ _LISTING_S = 300.0
 def _configuration(probe: MongoProbe) -> Iterator[Finding]:
     for message in probe.config.warnings:
         remedy = "`mongo-agent config docs` describes every property."
-        yield warning("configuration", message, remedy, code="configuration_doubtful")
+        yield warning("configuration", message, remedy, code="configuration_questionable")
 
 
 def check_directories(config: MongoConfig) -> Iterator[Finding]:

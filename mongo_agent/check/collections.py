@@ -82,7 +82,7 @@ def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> 
         f"server stores no images for them: {_names(lacking)}.",
         f"For each: db.getSiblingDB({json.dumps(first.database)}).runCommand("
         f"{json.dumps(command)})",
-        code="images_missing",
+        code="pre_images_disabled",
     )
 
 

@@ -35,12 +35,12 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
                 "position",
                 str(error),
                 "Start the broker. The agent waits for it.",
-                code="position_unavailable",
+                code="offset_unavailable",
             )
             return
         except SidecarError as error:
             remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
-            yield fault("position", str(error), remedy, code="position_unusable")
+            yield fault("position", str(error), remedy, code="offset_unusable")
             return
         if stored.recovered_from_previous is not None:
             remedy = (
@@ -86,7 +86,7 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
                     "position",
                     f"The stream cannot resume at {offset.stream.time}: {error}.",
                     f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
-                    code="position_lost",
+                    code="offset_lost",
                 )
 
 
@@ -110,7 +110,7 @@ def check_headroom(
             yield ok("oplog", f"{reach}.")
         else:
             remedy = f"A longer outage loses changes; {grow}"
-            yield warning("oplog", f"{reach}.", remedy, code="oplog_short")
+            yield warning("oplog", f"{reach}.", remedy, code="oplog_window_short")
         return
     headroom_s = position.second - oldest.second
     if headroom_s < 0:
@@ -119,14 +119,14 @@ def check_headroom(
             f"{reach}, and the stored offset is {duration_text(-headroom_s)} older. The changes in "
             "between are lost.",
             f"The agent follows `history.lost.policy={policy}`.",
-            code="position_lost",
+            code="offset_lost",
         )
         return
     distance = f"{duration_text(headroom_s)} ({headroom_s} s)"
     message = f"{reach}; its oldest entry is {distance} older than the stored offset."
     if headroom_s < warning_s:
         remedy = f"Check that the agent runs and delivers; {grow}"
-        yield warning("oplog", message, remedy, code="oplog_overtakes_position")
+        yield warning("oplog", message, remedy, code="oplog_headroom_low")
     else:
         yield ok("oplog", message)
 

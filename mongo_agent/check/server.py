@@ -40,7 +40,7 @@ def check_answer(
                 str(error),
                 "Correct mongodb.user, mongodb.password and mongodb.authsource. Until then the "
                 "agent exits with code 4.",
-                code="server_refuses",
+                code="server_access_denied",
             )
         case _:
             yield fault(
@@ -119,7 +119,7 @@ def check_privileges(
             "privileges",
             f"Optional privileges are missing: {listed}.",
             remedy,
-            code="privilege_useful",
+            code="privilege_recommended",
         )
 
 

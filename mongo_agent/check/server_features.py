@@ -50,5 +50,5 @@ def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
             f"MongoDB {release} has no pre- and post-images and no events of indexes and options; "
             f"{' and '.join(wanted)} requires them.",
             "Use MongoDB 6.0 or later, or remove the property.",
-            code="server_without_images",
+            code="server_without_pre_images",
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
-from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
+from mongo_agent.metrics import GAP, REJECTED_BY_SINK, UNREADABLE, MongoMetrics
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.dead_letters.errors import RETRY_S, RecordingErrors, full, not_writable
 from sidecar.errors import SidecarError, SinkError
@@ -66,7 +66,7 @@ class DeadLetterWriter:
             )
         if not self._try(lambda: self._quarantine.keep(event)):
             return False
-        self._metrics.quarantined.labels(REFUSED_BY_SINK).inc()
+        self._metrics.quarantined.labels(REJECTED_BY_SINK).inc()
         logger.warning(
             "the sink rejected a message; it is stored as a dead letter",
             extra=fields(topic=event.topic, reason=event.reason),

@@ -89,7 +89,7 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     headroom_s, behind_s = findings.headroom_s, findings.behind_s
     if headroom_s is not None and headroom_s < 0 and warnings.headroom_ms:
         return StreamWarning(
-            "oplog_overtaken",
+            "offset_before_oplog_start",
             f"the oplog starts {-headroom_s} s after the stored offset, so a restart before the "
             "events are delivered would lose changes",
             "check the sink, enlarge the oplog (`replSetResizeOplog`) and see "
@@ -106,13 +106,13 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     near_s = min(behind_s, warnings.headroom_ms / 1000)
     if headroom_s is not None and headroom_s < near_s and warnings.headroom_ms:
         return StreamWarning(
-            "oplog_headroom_short",
+            "oplog_headroom_low",
             f"the oldest entry of the oplog is only {headroom_s} s older than the stored offset",
             "check that events are delivered, or enlarge the oplog (`replSetResizeOplog`)",
         )
     if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
         return StreamWarning(
-            "stream_behind",
+            "stream_lagging",
             f"the stream is {behind_s:.0f} s behind and catches up",
             "if the lag persists, the sink or this machine is too slow",
         )

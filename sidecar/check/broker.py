@@ -67,7 +67,7 @@ def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterato
                 str(error),
                 "Correct kafka.producer.sasl.*, or the user and its rights at the broker: "
                 "kafka-configs.sh and kafka-acls.sh list them.",
-                code="broker_refuses",
+                code="broker_access_denied",
             )
         case ConfigError():
             yield fault(

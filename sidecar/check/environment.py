@@ -103,7 +103,7 @@ def check_quarantine(max_bytes: int, used_bytes: int, directory: Path) -> Iterat
             "quarantine.max.bytes=0: the quarantine has no room, so the first segment or event "
             "that cannot be delivered stops delivery.",
             "Set quarantine.max.bytes to the size of some segments, such as 1Gi.",
-            code="quarantine_without_room",
+            code="quarantine_disabled",
         )
     elif used_bytes >= _NEARLY_FULL * max_bytes:
         yield warning(

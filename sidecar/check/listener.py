@@ -68,7 +68,7 @@ def _taken(properties: SidecarProperties, sentence: str) -> Finding:
         f"{sentence} At present {owner}.",
         f"Find the process: `ss -ltnp 'sport = :{properties.http_port}'`. Stop it, or set another "
         f"http.port. {_ENDS}",
-        code="http_address_taken",
+        code="http_address_in_use",
     )
 
 

@@ -56,7 +56,7 @@ def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
                 _sentence(str(error)),
                 f"Correct {prefix}basic.auth.* or {prefix}bearer.auth.*, or allow this user to "
                 "read and register schemas.",
-                code="schema_registry_refuses",
+                code="schema_registry_access_denied",
             )
         else:
             message = f"{', '.join(settings.urls)} answers."

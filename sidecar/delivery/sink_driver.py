@@ -85,7 +85,7 @@ class SinkDriver(Generic[Source, Position]):
         pause_s = self._restart_pause.failed(is_jittered=is_refused)
         if is_refused:
             self._refusals.log("refused", str(error), pause_s=round(pause_s, 1))
-            state = SinkState(False, str(error), code="sink_refused", remedy=_REFUSED_REMEDY)
+            state = SinkState(False, str(error), code="sink_access_denied", remedy=_REFUSED_REMEDY)
         else:
             logger.warning(
                 "delivery restarts from the last acknowledged event",

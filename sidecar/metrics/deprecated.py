@@ -22,7 +22,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
 )
 """New names by old ones. All old ones are gauges."""
 
-RENAMED_LABELS: Mapping[str, str] = MappingProxyType({"lane": "stream"})
+RENAMED_LABELS: Mapping[str, str] = MappingProxyType({"lane": "stream", "way": "disposition"})
 """New names by old ones."""
 
 

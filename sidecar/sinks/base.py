@@ -47,7 +47,7 @@ class SinkState:
     message: str
     topics: Sequence[str] = field(default=())
     code: str = ""
-    """Stable name of a known cause: `sink_refused`, `topic_missing`, `topic_refused` or
+    """Stable name of a known cause: `sink_access_denied`, `topic_missing`, `topic_access_denied` or
     `topic_unavailable`."""
     remedy: str = ""
     """What the operator can do; empty where the sink recovers by itself."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from sidecar.health.condition import Condition, State
 from sidecar.sinks.base import SinkState
 
-UNAVAILABLE = frozenset(("sink_unavailable", "sink_refused"))
-TOPICS = frozenset(("topic_missing", "topic_refused", "topic_unavailable"))
+UNAVAILABLE = frozenset(("sink_unavailable", "sink_access_denied"))
+TOPICS = frozenset(("topic_missing", "topic_access_denied", "topic_unavailable"))
 
 
 def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Condition]:

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 _FIRST_ANSWER_S = 5.0
 _PROBE_S = 0.2
 _SHOWN_TOPICS = 5
-_CODES = ("topic_refused", "topic_missing", "topic_unavailable")
+_CODES = ("topic_access_denied", "topic_missing", "topic_unavailable")
 
 
 class KafkaClient:

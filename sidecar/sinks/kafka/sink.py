@@ -30,7 +30,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     reason,
 )
 from sidecar.sinks.kafka.in_flight import InFlightBatch
-from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_refused
+from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_access_denied
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem, TopicSlice, UnavailableTopics
 
 # Few enough that their messages are still in the CPU cache when they are freed: 1.5 µs of CPU per
@@ -285,7 +285,7 @@ class KafkaSink:
         """The problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             if self._client.waits_when_denied:
-                return topic_refused(topic, error, f"The topic {topic}")
+                return topic_access_denied(topic, error, f"The topic {topic}")
         elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(
                 "topic_missing",

@@ -30,7 +30,7 @@ class TopicProblem:
     """Why the sink cannot write to a topic."""
 
     code: str
-    """`topic_missing`, `topic_refused` or `topic_unavailable`."""
+    """`topic_missing`, `topic_access_denied` or `topic_unavailable`."""
     message: str
     remedy: str
 

@@ -99,14 +99,14 @@ def test_a_directory_that_fills_up(agent_dir: AgentDir, used_mib: int, level: Le
 def test_strange_files_are_named(agent_dir: AgentDir) -> None:
     (agent_dir.cdc_raw / "notes.txt").touch()
     (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
-    assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
+    assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_unexpected_files")
 
 
 def test_a_planted_name_of_a_segment_is_a_fault(agent_dir: AgentDir) -> None:
     (agent_dir.cdc_raw / "CommitLog-7-2.log").symlink_to(agent_dir.folder / "nowhere")
     os.mkfifo(agent_dir.cdc_raw / "CommitLog-7-3_cdc.idx")
     (finding,) = check_foreign_files(config(agent_dir), observe(agent_dir.cdc_raw))
-    assert (finding.level, finding.code) == (Level.FAULT, "segment_refused")
+    assert (finding.level, finding.code) == (Level.FAULT, "segment_not_regular_file")
     assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
 
 
@@ -114,7 +114,7 @@ def test_a_directory_that_every_user_can_write_is_a_fault(agent_dir: AgentDir) -
     assert list(check_directory_rights(config(agent_dir))) == []
     agent_dir.offsets.chmod(0o777)
     (finding,) = check_directory_rights(config(agent_dir))
-    assert (finding.level, finding.code) == (Level.FAULT, "directory_writable_by_all")
+    assert (finding.level, finding.code) == (Level.FAULT, "directory_world_writable")
     assert f"chmod o-w {agent_dir.offsets}" in finding.message
     agent_dir.offsets.chmod(0o1777)
     assert list(check_directory_rights(config(agent_dir))) == []

@@ -200,8 +200,8 @@ ENDS = {
     "relocation": Bad("directory_unusable", "does not exist", _gone("relocation"), 2),
     "schema file": Bad("schema_file_unusable", "schema.cql", _bad_schema, 2),
     "schema without table": Bad("schema_file_unusable", "has no CREATE TABLE", _no_table, 2),
-    "another node": Bad("offsets_of_another_source", "belong to the node node-2", _other_node, 2),
-    "another prefix": Bad("offsets_of_another_source", "belong to `other`", _other_prefix, 2),
+    "another node": Bad("offsets_source_mismatch", "belong to the node node-2", _other_node, 2),
+    "another prefix": Bad("offsets_source_mismatch", "belong to `other`", _other_prefix, 2),
     "torn offsets": Bad("offsets_unreadable", "its checksum does not match", _torn_offsets, 1),
 }
 """`run` ends: these never heal by themselves."""
@@ -211,9 +211,9 @@ HEALS = {
     "node": Bad("node_unavailable", "does not answer: Connection refused", _node),
     "registry": Bad("schema_registry_unavailable", "does not answer", _registry),
     "directory": Bad("cdc_raw_directory_differs", "and the agent reads", _other_directory),
-    "planted segment": Bad("segment_refused", "CommitLog-7-2.log", _planted),
+    "planted segment": Bad("segment_not_regular_file", "CommitLog-7-2.log", _planted),
     "everybody's directory": Bad(
-        "directory_writable_by_all", "every user of this machine can replace files", _exposed
+        "directory_world_writable", "every user of this machine can replace files", _exposed
     ),
     "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
     "full": Bad("cdc_raw_nearly_full", "When it is full, the node", _full),
@@ -360,7 +360,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
         done, document = checked(
             path, "--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}"
         )
-        assert [each["code"] for each in faults(document)] == ["http_address_taken"]
+        assert [each["code"] for each in faults(document)] == ["http_address_in_use"]
         assert process.stop() == 0
 
 

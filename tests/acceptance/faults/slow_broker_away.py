@@ -78,7 +78,7 @@ def test_too_few_replicas(tmp_path: Path, harness: BrokerHarness, report: Report
     "The agent's password is changed at the broker, the broker restarts, and the password is "
     "changed back",
     action="Stays up and logs in again after growing pauses of up to 30 s.",
-    health="`failing` (`sink_refused`): names the broker and `kafka.producer.sasl.*`",
+    health="`failing` (`sink_access_denied`): names the broker and `kafka.producer.sasl.*`",
     arrival="All events after the login succeeds.",
 )
 def test_a_changed_password(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:

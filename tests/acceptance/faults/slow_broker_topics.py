@@ -107,8 +107,8 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
     "The right to write to a topic is taken away and given back",
     action="Publishes the events of other topics, and tries the topic after growing pauses of up "
     "to 30 s.",
-    health="`degraded` (`topic_refused`) with the `kafka-acls` command, `failing` once the window "
-    "is full",
+    health="`degraded` (`topic_access_denied`) with the `kafka-acls` command, `failing` once the "
+    "window is full",
     arrival="The events of the topic after the grant, in their order.",
 )
 def test_a_refused_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:

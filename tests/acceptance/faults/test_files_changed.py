@@ -193,7 +193,7 @@ def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> N
     "files",
     "`cdc_raw` has links, directories and other files with names like segments",
     action="It leaves them alone, and reads the regular files with the name of a segment.",
-    health="`degraded` (`segment_refused`) for links and files that are not regular",
+    health="`degraded` (`segment_not_regular_file`) for links and files that are not regular",
     arrival="All events, once.",
 )
 def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report) -> None:
@@ -220,7 +220,7 @@ def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report)
     names = {file.name for file in raw.iterdir()}
     recorded = harness.put("batches", "collections")
     with listener, harness.running() as agent:
-        agent.until_not_ok("segment_refused", "CommitLog-7-3.log")
+        agent.until_not_ok("segment_not_regular_file", "CommitLog-7-3.log")
         agent.until("the events", lambda: harness.outcome().lost == 0)
         agent.until("recorded segments to leave", lambda: not any(p.exists() for p in recorded))
         assert agent.stop() == 0

@@ -108,7 +108,7 @@ def no_instances(uid: int) -> Iterator[None]:
     "files",
     "The user of the agent has no inotify instance left (`max_user_instances`), then has one",
     action="It looks at the directory periodically, and watches it when an instance is free.",
-    health="`degraded` (`cdc_raw_not_watched`)",
+    health="`degraded` (`inotify_unavailable`)",
     arrival="All events, once.",
 )
 def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None:
@@ -120,7 +120,7 @@ def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None
             harness.put("batches")
             agent.until_drained()
             assert agent.metric("cdc_inotify_active") == 0
-            agent.until_not_ok("cdc_raw_not_watched", "inotify")
+            agent.until_not_ok("inotify_unavailable", "inotify")
         harness.put("collections")
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_drained()
@@ -133,7 +133,7 @@ def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None
     "files",
     "The agent's namespace allows no inotify watch (`max_user_watches`)",
     action="It looks at the directory periodically.",
-    health="`degraded` (`cdc_raw_not_watched`)",
+    health="`degraded` (`inotify_unavailable`)",
     arrival="All events, once.",
 )
 def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
@@ -145,7 +145,7 @@ def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
         harness.put("batches", "collections")
         agent.until_drained()
         assert agent.metric("cdc_inotify_active") == 0
-        agent.until_not_ok("cdc_raw_not_watched", "inotify")
+        agent.until_not_ok("inotify_unavailable", "inotify")
         assert agent.stop() == 0
     report(harness.outcome())
 

@@ -75,7 +75,7 @@ ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
     "directory": ("directory_unusable", _no_directory),
     "deployment": ("deployment_unusable", lambda folder: {"mongodb.deployment": "mongos"}),
     "password": (
-        "server_refuses",
+        "server_access_denied",
         lambda folder: {"mongodb.password": "wrong", "access.denied.action": "exit"},
     ),
 }
@@ -90,7 +90,7 @@ def test_check_finds_errors_that_end_run(tmp_path: Path, hosts: str, name: str) 
     assert exit_code == 1
     assert [each["code"] for each in faults] == [code]
     ran = mongo_agent("run", "--config", path)
-    assert ran.exit_code == (4 if code == "server_refuses" else 2), ran.errors
+    assert ran.exit_code == (4 if code == "server_access_denied" else 2), ran.errors
     assert faults[0]["message"] in " ".join(ran.errors.splitlines())
 
 
@@ -108,15 +108,19 @@ def _registry(folder: Path) -> Changes:
 HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
     "broker": ("broker_unavailable", "sink_unavailable", _broker),
     "registry": ("schema_registry_unavailable", "schema_registry_unavailable", _registry),
-    "password": ("server_refuses", "start_blocked", lambda folder: {"mongodb.password": "wrong"}),
+    "password": (
+        "server_access_denied",
+        "start_blocked",
+        lambda folder: {"mongodb.password": "wrong"},
+    ),
     "lists": (
         "no_collection_captured",
         "no_collection_captured",
         lambda folder: {"database.include.list": "elsewhere"},
     ),
     "images": (
-        "images_missing",
-        "images_missing",
+        "pre_images_disabled",
+        "pre_images_disabled",
         lambda folder: {"capture.mode": "change_streams_with_pre_image"},
     ),
 }
@@ -165,7 +169,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(tmp_path: Path, hosts: st
         other.mkdir()
         options = ("--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}")
         exit_code, faults = checked(path, *options)
-        assert (exit_code, [each["code"] for each in faults]) == (1, ["http_address_taken"])
+        assert (exit_code, [each["code"] for each in faults]) == (1, ["http_address_in_use"])
 
 
 def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> None:

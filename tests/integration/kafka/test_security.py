@@ -140,13 +140,13 @@ def test_a_topic_that_is_refused_to_a_user_waits_and_others_do_not(
     first = [each for each in messages if each[0] == "allowed"]
     delivery.until(
         lambda: (
-            sink.state().code == "topic_refused"
+            sink.state().code == "topic_access_denied"
             and len(secured_broker.consume_all("allowed")) == len(first)
         ),
         "the rejection, and the events that may be written",
     )
     state = sink.state()
-    assert (state.healthy, state.code, state.topics) == (True, "topic_refused", ("denied",))
+    assert (state.healthy, state.code, state.topics) == (True, "topic_access_denied", ("denied",))
     assert "kafka-acls --add" in state.remedy
     secured_broker.allow("half", "denied", AclOperation.WRITE)
     delivery.run()

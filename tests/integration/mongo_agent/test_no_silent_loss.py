@@ -136,7 +136,7 @@ def gap(harness: StreamHarness) -> None:
 # By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
 LOST: dict[str, tuple[Callable[[StreamHarness], None], str]] = {
     metrics.UNREADABLE: (unreadable, "event_rejected"),
-    metrics.REFUSED_BY_SINK: (rejected, "event_rejected"),
+    metrics.REJECTED_BY_SINK: (rejected, "event_rejected"),
     metrics.GAP: (gap, "changes_lost"),
 }
 # By the label `reason` of cdc_skipped_events_total: the property that asks for it.
@@ -171,7 +171,7 @@ def test_without_room_everything_waits_and_the_agent_fails(
     dead_letters = harness.dead_letters()
     kept = {
         metrics.UNREADABLE: lambda: harness.read(BROKEN),
-        metrics.REFUSED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
+        metrics.REJECTED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
         metrics.GAP: lambda: harness.read(lost=LostHistory(STREAM, "short", is_resnapshot=False)),
     }[reason]()
     assert not kept
@@ -225,7 +225,7 @@ def test_a_change_that_is_skipped_for_its_size_is_a_warning(
     assert harness.metrics.skipped_events.labels(metrics.TOO_LARGE)._value.get() == 2
 
 
-@pytest.mark.parametrize("reason", [metrics.UNREADABLE, metrics.REFUSED_BY_SINK])
+@pytest.mark.parametrize("reason", [metrics.UNREADABLE, metrics.REJECTED_BY_SINK])
 def test_an_agent_that_is_to_end_names_the_property(reason: str, harness: StreamHarness) -> None:
     with pytest.raises(SidecarError) as raised:
         if reason == metrics.UNREADABLE:

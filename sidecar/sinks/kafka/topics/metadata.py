@@ -165,14 +165,14 @@ class TopicMetadata:
             raise_denied_access(error, subject)
             return False
         self._counts.pop(topic, None)
-        self.missing[topic] = topic_refused(topic, error, subject)
+        self.missing[topic] = topic_access_denied(topic, error, subject)
         return True
 
 
-def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
+def topic_access_denied(topic: str, error: KafkaError, subject: str) -> TopicProblem:
     """A topic that this user may not describe, create or write to."""
     return TopicProblem(
-        "topic_refused",
+        "topic_access_denied",
         f"{subject[:1].lower()}{subject[1:]} is denied to this user: {reason(error)}",
         "Allow the user to write and describe it, and to create it where "
         f"topic.creation.enable=true: kafka-acls --add --allow-principal User:… --topic {topic} "

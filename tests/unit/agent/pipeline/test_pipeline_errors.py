@@ -71,7 +71,8 @@ def test_pipeline_reopens_a_refusing_sink_with_backoff(harness: PipelineHarness)
     for _ in range(80):
         harness.pass_time(0.5)
     state = harness.view.delivery.sink
-    assert (state.healthy, state.code, state.message) == (False, "sink_refused", "wrong password")
+    assert (state.healthy, state.message) == (False, "wrong password")
+    assert state.code == "sink_access_denied"
     assert "Restart it" in state.remedy
     pauses_s = [later - earlier for earlier, later in pairwise(opened)]
     assert all(pauses_s[n] >= 0.75 * 2**n for n in range(4)), pauses_s
@@ -187,7 +188,7 @@ def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_harness: M
     ]
     text = harness.metrics.delivery.render().decode()
     assert 'cdc_quarantined_total{reason="unknown_schema"} 2.0' in text
-    assert 'cdc_segments_finished_total{way="quarantined"} 1.0' in text
+    assert 'cdc_segments_finished_total{disposition="quarantined",way="quarantined"} 1.0' in text
 
 
 def test_abandoned_table_does_not_block_again(make_harness: MakeHarness) -> None:

@@ -67,7 +67,7 @@ LOST: dict[str, tuple[Callable[[MakeHarness], PipelineHarness], str]] = {
     metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined"),
     metrics.UNREADABLE: (unreadable, "segment_quarantined"),
     metrics.VANISHED: (vanished, "segment_lost"),
-    metrics.REFUSED_EVENT: (rejected, "event_rejected"),
+    metrics.REJECTED_EVENT: (rejected, "event_rejected"),
 }
 # By the label `reason` of cdc_skipped_updates_total: why it is no loss, or where the loss is told.
 SKIPPED = {

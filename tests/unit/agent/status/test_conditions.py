@@ -50,14 +50,14 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
     ),
     "refused segment": (
         {"irregular_segments": (NAME,), "cdc_raw_directory": Path("/raw")},
-        "segment_refused",
+        "segment_not_regular_file",
         State.DEGRADED,
         "cdc_raw",
         f"irregular files with segment names, which the agent does not read: {NAME}.",
     ),
     "watch": (
         {"watch_error": "inotify: no space left."},
-        "cdc_raw_not_watched",
+        "inotify_unavailable",
         State.DEGRADED,
         "cdc_raw",
         "fs.inotify.max_user_watches",

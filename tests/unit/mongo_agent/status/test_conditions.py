@@ -48,10 +48,12 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
     "oplog": (
         {
             "streams": (
-                StreamFacts(concern=StreamWarning("oplog_overtaken", "it is short", "see it")),
+                StreamFacts(
+                    concern=StreamWarning("offset_before_oplog_start", "it is short", "see it")
+                ),
             )
         },
-        "oplog_overtaken",
+        "offset_before_oplog_start",
         State.DEGRADED,
         "stream",
         "It is short. See it.",
@@ -144,10 +146,10 @@ def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
 @pytest.mark.parametrize(
     ("findings", "code"),
     [
-        (StreamLag(-5, 0.0, 0.0), "oplog_overtaken"),
+        (StreamLag(-5, 0.0, 0.0), "offset_before_oplog_start"),
         (StreamLag(9_999, 61.0, 0.0), "stream_stalled"),
-        (StreamLag(10, 0.0, 50.0), "oplog_headroom_short"),
-        (StreamLag(9_999, 0.0, 61.0), "stream_behind"),
+        (StreamLag(10, 0.0, 50.0), "oplog_headroom_low"),
+        (StreamLag(9_999, 0.0, 61.0), "stream_lagging"),
         (StreamLag(9_999, 0.0, 0.0), None),
         (StreamLag(None, 0.0, 0.0), None),
     ],

@@ -89,7 +89,7 @@ def test_an_address_that_another_program_has(tmp_path: Path) -> None:
     with http_server("/", b"hello") as port:
         chosen = properties(tmp_path, http__port=port)
         level, code, message = only(check_address(chosen))
-    assert (level, code) == (Level.FAULT, "http_address_taken")
+    assert (level, code) == (Level.FAULT, "http_address_in_use")
     assert f"The agent cannot serve HTTP on 127.0.0.1:{port}: Address already in use." in message
     assert "another program listens there" in message
 
@@ -97,7 +97,7 @@ def test_an_address_that_another_program_has(tmp_path: Path) -> None:
 def test_an_agent_of_other_directories_has_the_address(tmp_path: Path) -> None:
     with http_server("/buildinfo", BUILD) as port:
         level, code, message = only(check_address(properties(tmp_path, http__port=port)))
-    assert (level, code) == (Level.FAULT, "http_address_taken")
+    assert (level, code) == (Level.FAULT, "http_address_in_use")
     assert "cdc-sidecar-cassandra 0.1.0 answers there" in message
 
 
@@ -135,7 +135,7 @@ def test_the_agent_of_the_same_directories_runs_and_another_program_has_the_addr
         finally:
             os.close(writer)
             os.waitpid(child, 0)
-    assert (level, code) == (Level.FAULT, "http_address_taken")
+    assert (level, code) == (Level.FAULT, "http_address_in_use")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_registry_that_refuses_the_agent(status: int) -> None:
     with FakeRegistry() as server:
         server.mood = lambda method, subject: (status, {"message": "who are you?"})
         level, code, message = only(check_registry(registry(server.url), "shop-value"))
-    assert (level, code) == (Level.FAULT, "schema_registry_refuses")
+    assert (level, code) == (Level.FAULT, "schema_registry_access_denied")
     assert f"answers {status}: who are you?" in message
 
 

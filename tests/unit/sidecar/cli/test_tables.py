@@ -9,7 +9,10 @@ from sidecar.cli.findings import show_findings
 from sidecar.cli.tables import print_rows
 
 PATTERN = "collection.include.list: shop[.].*"
-FOUND = [ok("MongoDB", "Well."), warning("oplog", "Short.", f"See {PATTERN}.", code="oplog_short")]
+FOUND = [
+    ok("MongoDB", "Well."),
+    warning("oplog", "Short.", f"See {PATTERN}.", code="oplog_window_short"),
+]
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,12 +20,7 @@ MAY_KNOW = {
 }
 # The parts of the sidecar that have nothing to do with a process that serves.
 OF_THE_SIDECAR = {
-    "spark_jobs": {
-        "sidecar.errors",
-        "sidecar.logs",
-        "sidecar.properties",
-        "sidecar.config.settings",
-    },
+    "spark_jobs": {"sidecar.errors", "sidecar.logs", "sidecar.properties"},
 }
 CRATES_MAY_KNOW = {
     "commitlog/core": set[str](),

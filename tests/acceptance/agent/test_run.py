@@ -96,7 +96,7 @@ def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     with running(agent_dir) as process:
         process.wait_until(
-            "the hold",
+            "the blocked segment",
             lambda: (
                 (health := process.health()) is not None
                 and any(str(OTHER_ID) in sentence for sentence in health.sentences.values())

@@ -210,7 +210,7 @@ def test_a_schema_that_is_taken_after_all(place: Place) -> None:
     assert place.harness.pipeline.view.quarantine.segments == 0
 
 
-def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
+def test_an_abandoned_table_is_registered_again(place: Place) -> None:
     """An operator changes the compatibility of the subject, and restarts nothing."""
     place.abandon()
     asked = place.registry.asked
@@ -230,7 +230,7 @@ def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
     assert place.harness.pipeline.view.quarantine.segments == 0
 
 
-def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Place) -> None:
+def test_requeued_segments_do_not_wait_for_the_next_request(place: Place) -> None:
     place.abandon()
     place.registry.mood = taking
     place.retry(1)
@@ -238,7 +238,7 @@ def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Pla
     assert place.harness.pipeline.view.quarantine.segments == 0
 
 
-def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
+def test_a_table_that_is_still_rejected_blocks_nothing(place: Place) -> None:
     place.abandon()
     asked = place.registry.asked
     place.harness.pass_time(ASK_AGAIN_S)

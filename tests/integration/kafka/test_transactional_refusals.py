@@ -23,7 +23,7 @@ pytestmark = pytest.mark.servers
 
 
 @pytest.mark.parametrize("limit", ["client", "topic"])
-def test_an_event_that_is_refused_is_set_aside_and_the_others_are_committed(
+def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     broker: KafkaBroker, make_exact: MakeSink, limit: str
 ) -> None:
     topic, positions = f"tx-large-{limit}", f"tx-large-{limit}-positions"

@@ -79,7 +79,7 @@ def test_a_table_that_is_altered_passes_backward(
         assert_read_alike(event, registry.schema(event.schema_id), latest)
 
 
-def test_a_table_made_anew_is_refused_and_given_up(
+def test_a_rejected_table_made_anew_is_abandoned(
     node: CassandraNode, registry: ApicurioRegistry, agent: AvroAgent
 ) -> None:
     """Its records wait, then their segment goes to the quarantine, and other tables go on. An

@@ -308,7 +308,7 @@ def test_collections_are_found_by_a_user_of_one_database() -> None:
             ]
 
 
-def test_a_document_that_gives_no_message_is_handed_out_to_be_set_aside(client: Client) -> None:
+def test_a_document_without_a_message_is_returned_as_a_dead_letter(client: Client) -> None:
     """Deeper than messages go, which servers would not take; the others are not touched by it."""
     deep: dict[str, Any] = {}
     for _ in range(210):

@@ -120,7 +120,7 @@ def refused(file: Path, *reasons: str) -> None:
     file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
 
 
-def test_refused_events_of_a_copy_are_listed_and_discarded(agent_dir: AgentDir) -> None:
+def test_dead_letters_of_a_snapshot_are_listed_and_discarded(agent_dir: AgentDir) -> None:
     error = agent_dir.relocation / "error"
     refused(error / "snapshot-ks.t.events.ndjson", "too large", "too large")
     configuration = agent_dir.configuration()

@@ -36,10 +36,10 @@ def test_requested_scan_is_due_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("took_s", "pause_s"), [(0.004, 0.0), (0.1, 0.4), (60.0, 5.0)])
-def test_the_pause_after_a_long_look_has_an_end(
+def test_the_pause_after_a_long_scan_is_bounded(
     tmp_path: Path, took_s: float, pause_s: float
 ) -> None:
-    """A process that was frozen for a minute during a look continues to look."""
+    """A process that was frozen for a minute during a scan continues to scan."""
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
         scanner.scan(())

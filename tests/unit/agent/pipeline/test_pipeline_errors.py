@@ -16,10 +16,6 @@ from tests.support.quarantine_reasons import reason_of
 MakeHarness = Callable[..., PipelineHarness]
 
 
-def held_because(harness: PipelineHarness) -> str:
-    return harness.view.blocked.message if harness.view.blocked is not None else ""
-
-
 def test_a_sink_that_fails_starts_again_from_the_watermark(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
     log = harness.raw.completed(1, *[2] * 10)
@@ -128,102 +124,6 @@ def test_without_stored_progress_a_restart_repeats(harness: PipelineHarness) -> 
     assert harness.collect() == log.ids() * 2
 
 
-def test_blocked_segment_resumes_when_the_schema_arrives(harness: PipelineHarness) -> None:
-    log = harness.raw.completed(1, 2)
-    log.add(2, table="ks.new")
-    log.add(2)
-    behind = harness.raw.completed(2, 2)
-    harness.settle()
-    assert harness.collect() == log.ids()[:2]
-    assert harness.phases == ["blocked", "final"]
-    assert "ks.new" in held_because(harness)
-    assert harness.schema.asked == ["ks.new is not known"]
-    harness.pass_time(5)
-    assert len(harness.schema.asked) > 1
-    harness.schema.next_schema = harness.raw.schema("ks.t", "ks.new")
-    harness.pass_time(1)
-    assert harness.collect() == log.ids() + behind.ids()
-    assert held_because(harness) == ""
-    assert harness.quarantined() == set()
-
-
-def test_a_schema_that_comes_by_itself_ends_the_hold(harness: PipelineHarness) -> None:
-    log = harness.raw.completed(1, 2)
-    log.add(2, table="ks.new")
-    harness.settle()
-    harness.schema.schema = harness.raw.schema("ks.t", "ks.new")
-    harness.settle()
-    assert harness.collect() == log.ids()
-
-
-def test_another_schema_does_not_make_the_hold_longer(make_harness: MakeHarness) -> None:
-    harness = make_harness(blocked_timeout_ms=10_000)
-    harness.raw.completed(1).add(2, table="ks.dropped")
-    harness.settle()
-    for _ in range(11):
-        harness.schema.schema = harness.raw.schema("ks.t")
-        harness.pass_time(1)
-    assert harness.view.blocked is None
-    assert harness.raw.names() == set()
-
-
-def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_harness: MakeHarness) -> None:
-    harness = make_harness(blocked_timeout_ms=10_000)
-    log = harness.raw.completed(1, 2)
-    log.add(3, 1, table="ks.dropped")
-    log.add(2)
-    log.add(1, table="ks.dropped")
-    harness.settle()
-    harness.pass_time(9)
-    assert harness.phases == ["blocked"]
-    harness.pass_time(1)
-    known = [event for event in log.ids() if event.split("/")[1] in ("30", "60")]
-    assert harness.collect() == known
-    assert harness.raw.names() == set()
-    assert {log.name.log, log.name.idx} <= harness.quarantined()
-    ranges = reason_of(harness, 1)["ranges"]
-    assert [(lost["start"], lost["end"], lost["table_id"]) for lost in ranges] == [
-        (30, 50, "ks.dropped"),
-        (60, 70, "ks.dropped"),
-    ]
-    text = harness.metrics.delivery.render().decode()
-    assert 'cdc_quarantined_total{reason="unknown_schema"} 2.0' in text
-    assert 'cdc_segments_finished_total{disposition="quarantined",way="quarantined"} 1.0' in text
-
-
-def test_abandoned_table_does_not_block_again(make_harness: MakeHarness) -> None:
-    harness = make_harness(blocked_timeout_ms=10_000)
-    harness.raw.completed(1).add(1, table="ks.dropped")
-    harness.settle()
-    harness.pass_time(10)
-    harness.schema.schema = harness.raw.schema("ks.t", "ks.other")
-    log = harness.raw.completed(2, 1)
-    log.add(1, table="ks.dropped")
-    log.add(1, table="ks.other")
-    harness.settle()
-    assert harness.view.blocked is None
-    assert harness.raw.names() == set()
-    assert len(harness.collect()) == 2
-    harness.schema.schema = harness.raw.schema("ks.t", "ks.dropped")
-    back = harness.raw.completed(3)
-    back.add(2, table="ks.dropped")
-    harness.settle()
-    assert harness.collect()[2:] == back.ids()
-
-
-def test_without_hold_time_the_schema_is_asked_once(make_harness: MakeHarness) -> None:
-    harness = make_harness(blocked_timeout_ms=0)
-    log = harness.raw.completed(1)
-    log.add(2, table="ks.new")
-    harness.schema.next_schema = harness.raw.schema("ks.t", "ks.new")
-    harness.settle()
-    assert harness.collect() == log.ids()
-    harness.raw.completed(2).add(2, table="ks.other")
-    harness.settle()
-    assert harness.raw.names() == set()
-    assert len(harness.schema.asked) == 2
-
-
 @pytest.mark.parametrize("table", ["ks.t", "ks.new"])
 def test_a_schema_that_is_refused_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
     """Also where nothing waits for it: with a kept schema nobody would see it until a table is
@@ -234,7 +134,7 @@ def test_a_schema_that_is_refused_ends_the_pipeline(harness: PipelineHarness, ta
         harness.settle()
 
 
-def test_damage_is_on_record_and_its_segment_kept(harness: PipelineHarness) -> None:
+def test_damage_is_recorded_and_its_segment_quarantined(harness: PipelineHarness) -> None:
     log = harness.raw.completed(1, 2)
     log.add(1, is_damaged=True)
     log.add(2)
@@ -317,7 +217,7 @@ def test_rejected_event_is_quarantined_and_the_others_continue(make_harness: Mak
     assert harness.raw.names() == set()
 
 
-def test_a_refused_event_without_room_keeps_its_segment(make_harness: MakeHarness) -> None:
+def test_a_rejected_event_without_room_quarantines_its_segment(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False), quarantine_max_bytes=10)
     log = harness.raw.completed(1, 2, 2)
     harness.settle()
@@ -424,7 +324,7 @@ def test_a_loss_that_is_none_any_more_leaves_no_error(
     assert harness.quarantined() == set()
 
 
-def test_a_segment_of_another_version_is_kept_whole(harness: PipelineHarness) -> None:
+def test_a_segment_of_another_version_is_quarantined_whole(harness: PipelineHarness) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     log.error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
     harness.settle()
@@ -435,7 +335,7 @@ def test_a_segment_of_another_version_is_kept_whole(harness: PipelineHarness) ->
     ]
 
 
-def test_a_live_segment_of_another_version_is_passed_over(harness: PipelineHarness) -> None:
+def test_a_live_segment_of_another_version_is_skipped(harness: PipelineHarness) -> None:
     log, fine = harness.raw.segment(1, 2), harness.raw.segment(2, 2)
     log.error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
     harness.raw.index(log, log.end)
@@ -470,7 +370,7 @@ def test_an_error_of_the_parser_costs_one_segment(harness: PipelineHarness) -> N
     assert "RuntimeError: unexpected" in reason_of(harness, 1)["ranges"][0]["cause"]
 
 
-def test_a_segment_that_goes_between_look_and_read_is_reported(harness: PipelineHarness) -> None:
+def test_a_segment_that_vanishes_before_its_read_is_reported(harness: PipelineHarness) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     harness.raw.open_error = FileNotFoundError(2, "No such file or directory")
     harness.tick()

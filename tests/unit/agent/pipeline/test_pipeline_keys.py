@@ -82,7 +82,7 @@ def test_a_segment_waits_for_its_key(place: Place) -> None:
     assert harness.store.values[place.name.log] == "COMPLETED"
 
 
-def test_another_key_of_the_same_name_holds_and_loses_nothing(place: Place) -> None:
+def test_another_key_of_the_same_name_blocks_and_loses_nothing(place: Place) -> None:
     """It is one sentence, and no damage on record."""
     harness = place.harness
     make_keystore(place.keystore)
@@ -99,7 +99,7 @@ def test_another_key_of_the_same_name_holds_and_loses_nothing(place: Place) -> N
 
 
 def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
-    """After the hold limit the whole segment is kept in the quarantine, with the reason."""
+    """After the timeout the whole segment is quarantined, with the reason."""
     harness = place.harness
     harness.settle()
     assert harness.phases == ["blocked"]

@@ -42,7 +42,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     assert harness.view.blocked is None
 
 
-def test_a_read_that_fails_without_a_number_is_given_up_in_the_end(
+def test_a_read_that_fails_without_an_errno_is_abandoned(
     make_harness: MakeHarness,
 ) -> None:
     """It may be the content of the file that fails."""

@@ -104,8 +104,10 @@ def test_a_read_that_takes_long_leaves_something_to_send(
     assert harness.collect() == log.ids()[:40]
 
 
-def test_a_hold_with_batches_ahead_of_the_sink(make_harness: MakeHarness, worker: Worker) -> None:
-    """They are sent while the segment is held, and what is behind follows the schema."""
+def test_a_blocked_segment_with_batches_ahead_of_the_sink(
+    make_harness: MakeHarness, worker: Worker
+) -> None:
+    """They are sent while the segment is blocked; later events follow after the schema."""
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink)
     log = harness.raw.completed(1, *[1] * 15)
@@ -125,9 +127,7 @@ def test_a_hold_with_batches_ahead_of_the_sink(make_harness: MakeHarness, worker
     assert harness.collect() == log.ids()
 
 
-def test_a_hold_that_ends_in_vain_with_batches_ahead(
-    make_harness: MakeHarness, worker: Worker
-) -> None:
+def test_an_abandoned_record_with_batches_ahead(make_harness: MakeHarness, worker: Worker) -> None:
     sink = MemorySink(automatic=False, capacity=0)
     harness = make_harness(make_worker=worker.make, sink=sink, blocked_timeout_ms=10_000)
     log = harness.raw.completed(1, *[1] * 15)

@@ -113,7 +113,7 @@ def test_a_segment_that_is_inside_already_needs_no_room_of_its_own(
     assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
-def test_keeps_refused_events_as_lines(quarantine: Quarantine) -> None:
+def test_dead_letters_are_lines(quarantine: Quarantine) -> None:
     assert quarantine.add_dead_letters(NAME, [event("first"), event("second")])
     path = quarantine.directory / f"{NAME.log}.events.ndjson"
     with path.open("ab") as file:

@@ -101,7 +101,7 @@ def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) 
         assert len(taken(snapshot).batch) == 1
 
 
-def test_a_table_that_is_refused_for_seconds_is_given_up() -> None:
+def test_a_table_that_is_rejected_for_seconds_is_abandoned() -> None:
     node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")

@@ -95,7 +95,7 @@ def test_a_broker_that_is_away_is_the_sentence(status_harness: StatusHarness) ->
     assert message(status_harness) == "Events are not delivered: no broker answers."
 
 
-def test_a_held_segment_asks_for_attention(status_harness: StatusHarness) -> None:
+def test_a_blocked_segment_needs_attention(status_harness: StatusHarness) -> None:
     status_harness.begin()
     status_harness.harness.raw.completed(1).add(1, table="ks.new")
     status_harness.harness.settle()

@@ -59,7 +59,7 @@ def test_a_sink_that_is_away_is_not_ready(status_harness: StatusHarness) -> None
     assert "no broker" in status_harness.component("sink").message
 
 
-def test_a_hold_is_seen(status_harness: StatusHarness) -> None:
+def test_a_blocked_segment_is_reported(status_harness: StatusHarness) -> None:
     status_harness.begin()
     status_harness.harness.raw.completed(1).add(1, table="ks.new")
     status_harness.harness.settle()

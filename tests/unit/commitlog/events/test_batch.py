@@ -260,7 +260,7 @@ def test_an_unknown_table_blocks_until_its_schema_comes(tmp_path: Path) -> None:
     assert clusterings([rest]) == [2, 3, 4]
 
 
-def test_a_blocked_record_can_be_given_up(tmp_path: Path) -> None:
+def test_a_blocked_record_can_be_abandoned(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(LATER, 1)), writer.mutation(rows(TABLE, 2)))
     reader = commitlog.SegmentReader(str(path))
     blocked = reader.read(SCHEMA, FORMAT, complete=True).blocked

@@ -214,7 +214,7 @@ def test_without_a_history_there_are_no_deltas(tmp_path: Path) -> None:
     assert told(batch) == [[(1, None, None)], [(2, None, None)]]
 
 
-def test_a_mutation_that_was_held_is_seen_for_the_first_time_again(tmp_path: Path) -> None:
+def test_a_mutation_that_was_blocked_counts_as_new(tmp_path: Path) -> None:
     two_tables = writer.mutation(
         *(
             writer.update(table_id, writer.insert(1, b"\0\1\x80\0" + shard(1, 20, 8)))

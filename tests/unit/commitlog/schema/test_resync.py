@@ -153,7 +153,7 @@ def test_what_does_not_fit_is_no_unknown_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [3000])
-def test_records_given_up_pass_in_one_read(count: int, tmp_path: Path) -> None:
+def test_abandoned_records_pass_in_one_read(count: int, tmp_path: Path) -> None:
     lost = [payload([(1, [b"x"])])] * count
     records = [*lost, payload([(0, [b"y"])]), *lost]
     found, skipped, blocked, ranges = read(records, schema_of({0}), tmp_path, {1})

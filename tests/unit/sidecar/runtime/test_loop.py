@@ -131,7 +131,7 @@ def test_everything_that_is_read_is_delivered_and_noted() -> None:
     assert harness.source.calls[-2:] == ["save_last", "close"]
 
 
-def test_a_dead_letter_that_cannot_be_kept_holds_the_position() -> None:
+def test_a_dead_letter_that_cannot_be_kept_stops_the_position() -> None:
     source = Source(3)
     harness = LoopHarness(source, automatic=False)
     harness.settle()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.cdc_raw.quota import watch_quota
-from agent.check.checks import RUNNING
+from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
 from agent.config import OFFSET_FILE, AgentConfig
@@ -85,7 +85,7 @@ class AgentService:
         self._status.registrar = self._registrar
         properties = config.properties
         self._checks = PeriodicChecks(
-            RUNNING, partial(running_probe, config, holder, self._status.sink_state)
+            CHECKS, partial(running_probe, config, holder, self._status.sink_state)
         )
         self._status.findings = lambda: self._checks.findings
         self._shell = ServiceShell(

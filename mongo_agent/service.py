@@ -12,7 +12,7 @@ import pymongo
 from pymongo import MongoClient
 
 from commitlog import __version__
-from mongo_agent.check.checks import RUNNING
+from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.probe import MongoProbe, probe_of_run
@@ -133,7 +133,7 @@ class MongoService:
     def _checks(self, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
         probe = partial(probe_of_run, self._config, client, status.server_error, status.sink_state)
-        return PeriodicChecks(RUNNING, probe)
+        return PeriodicChecks(CHECKS, probe)
 
     @contextmanager
     def _client(self) -> Iterator[Client]:

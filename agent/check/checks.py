@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from agent.cdc_raw import Observation, observe
 from agent.check.directories import (
     check_cdc_raw_usage,
-    check_directories,
     check_directory_rights,
     check_file_systems,
     check_foreign_files,
@@ -26,41 +25,41 @@ from agent.check.probe import AgentProbe
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
+from agent.config import directory_problems
 from agent.node.quota import grant_sentence
 from agent.quarantine import Quarantine
 from agent.quarantine.files import DIRECTORY
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.environment import (
+    check_configuration,
+    check_directories,
     check_quarantine,
     check_sink,
     check_token,
     check_tracing,
     check_transform,
 )
-from sidecar.check.finding import Finding, warning
+from sidecar.check.finding import Finding
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
 
 _STORE_S, _STORE_AGAIN_S = 600.0, 60.0
 
 
-def _configuration(probe: AgentProbe) -> Iterator[Finding]:
-    for message in probe.config.warnings:
-        remedy = "`agent config docs` describes every property."
-        yield warning("configuration", message, remedy, code="configuration_questionable")
+def _directories(probe: AgentProbe) -> Iterator[Finding]:
+    config, properties = probe.config, probe.config.properties
+    yield from check_directories(
+        directory_problems(config),
+        f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
+        f"{properties.offset_directory} are readable and writable.",
+    )
 
 
 def _quarantine(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     directory = properties.relocation_directory / DIRECTORY
-    max_bytes = properties.quarantine_max_bytes
-    try:
-        used_bytes = Quarantine(directory, max_bytes, "").usage().size_bytes
-    except OSError:
-        # `check_directories` reports it.
-        used_bytes = 0
-    yield from check_quarantine(max_bytes, used_bytes, directory)
+    yield from check_quarantine(Quarantine(directory, properties.quarantine_max_bytes, ""))
 
 
 def _cdc_raw(probe: AgentProbe) -> Iterator[Finding]:
@@ -118,16 +117,6 @@ def _tables(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_tables(publication)
 
 
-def _broker(probe: AgentProbe) -> Iterator[Finding]:
-    if probe.config.properties.sink == "kafka":
-        yield from check_broker(probe.config.properties, probe.broker())
-
-
-def _topics(probe: AgentProbe) -> Iterator[Finding]:
-    if probe.config.properties.sink == "kafka":
-        yield from check_topics(probe.config.properties, probe.broker(), probe.topics)
-
-
 def _registry(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
@@ -157,7 +146,11 @@ def _node_and_broker_text(probe: AgentProbe) -> str:
 
 
 CHECKS: tuple[Check[AgentProbe], ...] = (
-    Check("configuration", _configuration, interval_s=None),
+    Check(
+        "configuration",
+        lambda probe: check_configuration(probe.config.warnings, "agent"),
+        interval_s=None,
+    ),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check(
         "tracing",
@@ -166,8 +159,9 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     ),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
+    Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
-    Check("directories", lambda probe: check_directories(probe.config)),
+    Check("directories", _directories),
     Check("directory rights", lambda probe: check_directory_rights(probe.config)),
     Check("quarantine", _quarantine),
     Check("segments", _cdc_raw),
@@ -178,8 +172,8 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("rights", _rights, server=_node_text, runs_in_agent=False),
     Check("tables", _tables, server=_node_text),
     Check("offsets", _progress, server=_node_text, runs_in_agent=False),
-    Check("broker", _broker, server=lambda probe: broker_text(probe.config.properties)),
-    Check("topics", _topics, server=_node_and_broker_text),
+    Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
+    Check("topics", check_topics, server=_node_and_broker_text),
     Check(
         "schema_registry",
         _registry,
@@ -194,9 +188,3 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     ),
 )
 """In the order of the output: first this machine, then servers."""
-
-RUNNING: tuple[Check[AgentProbe], ...] = (
-    *CHECKS,
-    Check("http", lambda probe: check_host(probe.config.properties)),
-)
-"""Checks of a running agent, which has bound its HTTP address."""

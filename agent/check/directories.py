@@ -5,33 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.cdc_raw import Observation
-from agent.config import AgentConfig, directory_problems, directory_warnings
+from agent.config import AgentConfig, directory_warnings
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
-from sidecar.check.finding import Finding, fault, ok, size_text, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, size_text, warning
 
 _FULL_WARNING = 0.5
 _FULL_FAULT = 0.9
-_SHOWN = 5
-
-
-def check_directories(config: AgentConfig) -> Iterator[Finding]:
-    """Whether the directories are usable and do not overlap."""
-    problems = directory_problems(config)
-    for problem in problems:
-        yield fault(
-            "directories",
-            problem,
-            "Create a missing directory for the agent's user (install -d -o USER DIRECTORY), or "
-            "configure another one. Until then the agent exits with code 2 at its start.",
-            code="directory_unusable",
-        )
-    if not problems:
-        properties = config.properties
-        yield ok(
-            "directories",
-            f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
-            f"{properties.offset_directory} are readable and writable.",
-        )
 
 
 def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
@@ -102,7 +81,7 @@ def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Find
         yield irregular_segments(config.cdc_raw_directory, segments)
     foreign = [name for name in seen.other_files if name not in segments]
     if foreign:
-        shown = _shown(foreign)
+        shown = first_names(foreign)
         yield warning(
             "cdc_raw",
             f"Files that are not segments: {shown}.",
@@ -117,15 +96,11 @@ def irregular_segments(directory: Path, names: Sequence[str]) -> Finding:
     return fault(
         "segment names",
         f"{directory} has links or irregular files with segment names, which the agent does not "
-        f"read: {_shown(names)}.",
+        f"read: {first_names(names)}.",
         f"The node never creates such files. Find the user that did, revoke that user's write "
         f"permission on {directory}, and move the files away.",
         code="segment_not_regular_file",
     )
-
-
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _device(path: Path) -> int | None:

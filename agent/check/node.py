@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from agent.check.publication import Publication, joined_names
+from agent.check.publication import Publication
 from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
 _PROMPT_MS = 1000.0
@@ -152,7 +152,7 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
     """Captured and published tables, and list entries without a match."""
     captured, published = publication.captured, publication.published
     if publication.counters:
-        shown = joined_names(publication.counters)
+        shown = first_names(publication.counters)
         yield ok("tables", f"Skipped counter tables (`counter.events=skip`): {shown}.")
     if not captured:
         yield fault(
@@ -165,12 +165,12 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
         yield fault(
             "tables",
             f"The table lists exclude all {len(captured)} captured tables, so the agent deletes "
-            f"segments without an event: {joined_names(captured)}.",
+            f"segments without an event: {first_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
             code="no_table_published",
         )
     else:
-        shown = joined_names(published)
+        shown = first_names(published)
         yield ok(
             "tables", f"Published: {len(published)} of {len(captured)} captured tables: {shown}."
         )

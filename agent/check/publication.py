@@ -8,8 +8,7 @@ import orjson
 from agent.config.model import AgentProperties
 from agent.config.patterns import is_published
 from commitlog import Schema
-
-_SHOWN = 5
+from sidecar.check.finding import first_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +77,6 @@ def create_publication(properties: AgentProperties) -> Callable[[Schema], Public
     return publication
 
 
-def joined_names(names: Iterable[str]) -> str:
-    """The first few names, with `…` for the rest."""
-    found = list(names)
-    return ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
-
-
 def _unmatched_tables(
     name: str, patterns: Iterable[str], wanted: Iterable[str], known: Iterable[str]
 ) -> Iterator[Unmatched]:
@@ -92,7 +85,7 @@ def _unmatched_tables(
             continue
         uncaptured = [table for table in known if is_published(table, (pattern,), ())]
         if uncaptured:
-            reason = f"it matches only tables without cdc = true: {joined_names(uncaptured)}"
+            reason = f"it matches only tables without cdc = true: {first_names(uncaptured)}"
         else:
             reason = "it matches no table"
         yield Unmatched(name, pattern, reason)

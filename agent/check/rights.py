@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from agent.config import AgentConfig
 from agent.node.rights import Rights, grants
-from sidecar.check.finding import Finding, ok, warning
-
-_SHOWN = 5
+from sidecar.check.finding import Finding, first_names, ok, warning
 
 
 def check_snapshot_rights(
@@ -22,11 +20,10 @@ def check_snapshot_rights(
         if tables:
             yield ok("rights", f"The role {role} can read the {len(tables)} published tables.")
         return
-    shown = ", ".join(denied[:_SHOWN]) + (", …" if len(denied) > _SHOWN else "")
     yield warning(
         "rights",
         f"The role {role} cannot read {len(denied)} of {len(tables)} published tables, so "
-        f"snapshots of them fail: {shown}.",
+        f"snapshots of them fail: {first_names(denied)}.",
         f"As a superuser: {grants(role, denied)} Or set snapshot.mode=never.",
         code="snapshot_rights_missing",
     )

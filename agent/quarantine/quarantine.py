@@ -5,7 +5,6 @@ when the agent restarts in between. The directory has a size limit, and the agen
 in it. While it is full, a segment stays in `cdc_raw`; so does the segment of a rejected event.
 """
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,12 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw import SegmentName
 from agent.cdc_raw.move import move
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, segments_with_suffix
 from agent.quarantine.reason import LostRange, QuarantineReason, parse_reason, reason_text
 from agent.quarantine.requeue import cancel_request, requeue
-from agent.quarantine.usage import QuarantineUsage
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.files.fsync import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
@@ -41,22 +39,9 @@ class Quarantine:
         self.max_bytes = max_bytes
         self._agent_version = agent_version
 
-    def usage(self) -> QuarantineUsage:
-        """Size and number of segments; zero without the directory. Raises OSError."""
-        size_bytes = 0
-        segments: set[str] = set()
-        try:
-            with os.scandir(self.directory) as entries:
-                for entry in entries:
-                    size_bytes += _size_bytes(Path(entry.path))
-                    is_of_segment = entry.name.endswith((REASON, EVENTS)) or parse_log_name(
-                        entry.name
-                    )
-                    if is_of_segment and not entry.name.startswith("."):
-                        segments.add(entry.name.removesuffix(REASON).removesuffix(EVENTS))
-        except FileNotFoundError:
-            return QuarantineUsage()
-        return QuarantineUsage(size_bytes, len(segments))
+    def size_bytes(self) -> int:
+        """Size of all files; zero without the directory. Raises OSError."""
+        return sum(_size_bytes(self.directory / name) for name in self._names())
 
     def reason(self, name: SegmentName) -> QuarantineReason | None:
         """The reason to quarantine a segment; None without one. Raises OSError."""
@@ -103,7 +88,7 @@ class Quarantine:
     def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
         """Appends rejected events, durably. False at the size limit. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
-        if self.usage().size_bytes + len(lines) > self.max_bytes:
+        if self.size_bytes() + len(lines) > self.max_bytes:
             return False
         append_lines(self.directory / f"{source.log}{EVENTS}", lines)
         return True
@@ -112,7 +97,7 @@ class Quarantine:
         """Moves a segment in; either file may be missing. False at the size limit. Raises
         OSError."""
         inside = self.directory / log.name
-        if self.usage().size_bytes - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
+        if self.size_bytes() - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
             return False
         make_directory(self.directory)
         # The index first: a reader that finds the segment also finds its index.

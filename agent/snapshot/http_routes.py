@@ -10,14 +10,14 @@ The body must be `application/json`, which a browser does not send across origin
 preflight request.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from flask import Blueprint, Response, request
 
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.http.answers import json_answer, request_answer
 
 
 def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
@@ -27,7 +27,7 @@ def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
     @pages.get("/snapshot")
     def show() -> Response:
         found = snapshot()
-        return _json({"tables": []} if found is None else snapshot_document(found), 200)
+        return json_answer({"tables": []} if found is None else snapshot_document(found))
 
     @pages.post("/snapshot/start")
     def start() -> Response:
@@ -45,22 +45,14 @@ def _answer(snapshot: Snapshot | None, act: Callable[[Snapshot, str], str]) -> R
     table = document.get("table") if isinstance(document, dict) else None
     if not isinstance(table, str):
         status = 400 if request.is_json else 415
-        return _reply(False, 'The body must be JSON: {"table": "keyspace.table"}.', status)
+        return request_answer(False, 'The body must be JSON: {"table": "keyspace.table"}.', status)
     if snapshot is None:
-        return _reply(False, "The agent is starting, or uses schema.file without a node.", 503)
+        return request_answer(
+            False, "The agent is starting, or uses schema.file without a node.", 503
+        )
     try:
-        return _reply(True, act(snapshot, table), 200)
+        return request_answer(True, act(snapshot, table), 200)
     except ConfigError as error:
-        return _reply(False, str(error), 422)
+        return request_answer(False, str(error), 422)
     except (UnavailableError, AccessDeniedError) as error:
-        return _reply(False, str(error), 503)
-
-
-def _reply(accepted: bool, message: str, status: int) -> Response:
-    # Renamed in 0.2.0; the old name stays for one release.
-    return _json({"accepted": accepted, "message": message, "sentence": message}, status)
-
-
-def _json(value: Mapping[str, object], status: int) -> Response:
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    return Response(text, status=status, mimetype="application/json")
+        return request_answer(False, str(error), 503)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from agent.check.publication import Publication, joined_names
+from agent.check.publication import Publication
+from sidecar.check.finding import first_names
 from sidecar.health import Condition, State
 
 _COMPONENT = "schema"
@@ -27,7 +28,7 @@ def publication_conditions(publication: Publication | None) -> Iterator[Conditio
             State.DEGRADED,
             _COMPONENT,
             f"The table lists exclude all {len(captured)} captured tables, so the agent deletes "
-            f"segments without an event: {joined_names(captured)}.",
+            f"segments without an event: {first_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
         )
     unmatched = publication.unmatched

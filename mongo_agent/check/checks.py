@@ -18,17 +18,19 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.check.server_features import check_features
-from mongo_agent.config import MongoConfig, directory_problems
+from mongo_agent.config import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.environment import (
+    check_configuration,
+    check_directories,
     check_quarantine,
     check_sink,
     check_token,
     check_transform,
 )
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault
 from sidecar.check.listener import check_address, check_host
 from sidecar.check.schema_registry import check_registry, registry_text
 
@@ -36,37 +38,15 @@ _LISTING_S = 300.0
 """Interval for listings, which are expensive in large deployments."""
 
 
-def _configuration(probe: MongoProbe) -> Iterator[Finding]:
-    for message in probe.config.warnings:
-        remedy = "`mongo-agent config docs` describes every property."
-        yield warning("configuration", message, remedy, code="configuration_questionable")
-
-
-def check_directories(config: MongoConfig) -> Iterator[Finding]:
-    """Check that the directories exist and are readable and writable."""
-    problems = directory_problems(config)
-    for problem in problems:
-        yield fault(
-            "directories",
-            problem,
-            "Create a missing directory for the agent's user (install -d -o USER DIRECTORY), or "
-            "configure another one. Until then the agent exits with code 2.",
-            code="directory_unusable",
-        )
-    if not problems:
-        yield ok("directories", f"{config.properties.offset_directory} is readable and writable.")
+def _directories(probe: MongoProbe) -> Iterator[Finding]:
+    usable = f"{probe.config.properties.offset_directory} is readable and writable."
+    yield from check_directories(directory_problems(probe.config), usable)
 
 
 def _quarantine(probe: MongoProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     directory = properties.offset_directory / DIRECTORY
-    max_bytes = properties.quarantine_max_bytes
-    try:
-        used_bytes = Quarantine(directory, max_bytes, "").size_bytes()
-    except OSError:
-        # The check of the directories reports the error.
-        used_bytes = 0
-    yield from check_quarantine(max_bytes, used_bytes, directory)
+    yield from check_quarantine(Quarantine(directory, properties.quarantine_max_bytes, ""))
 
 
 def _server(probe: MongoProbe) -> Iterator[Finding]:
@@ -114,16 +94,6 @@ def _progress(probe: MongoProbe) -> Iterator[Finding]:
         yield from check_offsets(probe.client, probe.config, deployment)
 
 
-def _broker(probe: MongoProbe) -> Iterator[Finding]:
-    if probe.config.properties.sink == "kafka":
-        yield from check_broker(probe.config.properties, probe.broker())
-
-
-def _topics(probe: MongoProbe) -> Iterator[Finding]:
-    if probe.config.properties.sink == "kafka":
-        yield from check_topics(probe.config.properties, probe.broker(), probe.topics)
-
-
 def _registry(probe: MongoProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
@@ -134,12 +104,17 @@ def _server_text(probe: MongoProbe) -> str:
 
 
 CHECKS: tuple[Check[MongoProbe], ...] = (
-    Check("configuration", _configuration, interval_s=None),
+    Check(
+        "configuration",
+        lambda probe: check_configuration(probe.config.warnings, "mongo-agent"),
+        interval_s=None,
+    ),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
+    Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
-    Check("directories", lambda probe: check_directories(probe.config)),
+    Check("directories", _directories),
     Check("quarantine", _quarantine),
     Check("MongoDB", _server, server=_server_text),
     Check("deployment", _deployment, server=_server_text),
@@ -148,10 +123,10 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     Check("collections", _collections, server=_server_text, interval_s=_LISTING_S),
     Check("reading", _reading, server=_server_text, runs_in_agent=False),
     Check("position", _progress, server=_server_text, runs_in_agent=False),
-    Check("broker", _broker, server=lambda probe: broker_text(probe.config.properties)),
+    Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
     Check(
         "topics",
-        _topics,
+        check_topics,
         server=lambda probe: broker_text(probe.config.properties),
         interval_s=_LISTING_S,
     ),
@@ -162,9 +137,3 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     ),
 )
 """In the order of the output: first this machine, then servers."""
-
-RUNNING: tuple[Check[MongoProbe], ...] = (
-    *CHECKS,
-    Check("http", lambda probe: check_host(probe.config.properties)),
-)
-"""The checks of a running agent, which already listens on its HTTP address."""

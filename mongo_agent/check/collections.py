@@ -8,7 +8,7 @@ from mongo_agent.capture.collection_kind import CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.guardrail import limit_violation
 from mongo_agent.config import MongoConfig
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
 
 _SHOWN = 8
 
@@ -88,4 +88,4 @@ def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> 
 
 def _names(verdicts: Sequence[CollectionPlan]) -> str:
     names = [f"{each.collection.database}.{each.collection.name}" for each in verdicts]
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    return first_names(names, _SHOWN)

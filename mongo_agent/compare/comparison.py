@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 
 from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState
 from mongo_agent.documents.cluster_time import ClusterTime
-
-SHOWN = 5
-"""Number of keys in a message."""
+from sidecar.check.finding import first_names
 
 
 @dataclass(slots=True)
@@ -55,7 +53,7 @@ class CollectionComparison:
             ("are only in the topic", self.surplus),
         )
         return [
-            f"{self.collection}: {len(keys)} documents {what}: {_shown(keys)}"
+            f"{self.collection}: {len(keys)} documents {what}: {_texts(keys)}"
             for what, keys in named
             if keys
         ]
@@ -97,6 +95,5 @@ def compare_collection(
     )
 
 
-def _shown(keys: tuple[bytes, ...]) -> str:
-    texts = [key.decode(errors="replace") for key in keys[:SHOWN]]
-    return ", ".join(texts) + (", …" if len(keys) > SHOWN else "")
+def _texts(keys: tuple[bytes, ...]) -> str:
+    return first_names([key.decode(errors="replace") for key in keys])

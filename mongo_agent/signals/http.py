@@ -10,7 +10,6 @@ Signals require the token of `http.token.file`, if set. Without it every client 
 pages of other origins cannot send without a preflight request.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -19,6 +18,7 @@ from typing import Any, Protocol
 from flask import Blueprint, Response, request
 
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
+from sidecar.http.answers import json_answer, request_answer
 
 CHANNEL = "http"
 _WAIT_S = 20.0
@@ -51,27 +51,17 @@ def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -
         document = request.get_json(silent=True)
         if not isinstance(document, dict):
             message = 'The body must be a JSON object: {"type": …, "data": …}.'
-            return _answer(SignalResult(False, message), 415 if not request.is_json else 400)
+            return request_answer(False, message, 415 if not request.is_json else 400)
         try:
             answer = send(parse_signal(document, CHANNEL)).result(wait_s)
         except (FutureTimeoutError, CancelledError):
-            return _answer(SignalResult(False, _NO_ANSWER), 503)
-        return _answer(answer, 202 if answer.is_accepted else 422)
+            return request_answer(False, _NO_ANSWER, 503)
+        status = 202 if answer.is_accepted else 422
+        return request_answer(answer.is_accepted, answer.message, status)
 
     @pages.get("/snapshot")
     def snapshot() -> Response:
         streams = {name: view.values() for name, view in snapshots().items()}
-        return _json({"streams": streams}, 200)
+        return json_answer({"streams": streams})
 
     return pages
-
-
-def _answer(answer: SignalResult, status: int) -> Response:
-    # `sentence` is the name of 0.1.0, for one release.
-    message = answer.message
-    return _json({"accepted": answer.is_accepted, "message": message, "sentence": message}, status)
-
-
-def _json(value: Mapping[str, object], status: int) -> Response:
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    return Response(text, status=status, mimetype="application/json")

@@ -1,17 +1,17 @@
 """Checks of the Kafka broker: whether it answers, and whether the topics exist."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 
 ANSWER_S = 10.0
-_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,23 @@ class BrokerAnswer:
     """Partition counts by name."""
     error: SidecarError | None = None
     """`UnavailableError`, `AccessDeniedError` or `ConfigError`."""
+
+
+class _Config(Protocol):
+    @property
+    def properties(self) -> SidecarProperties: ...
+
+
+class BrokerProbe(Protocol):
+    """The part of a probe that is about the broker."""
+
+    @property
+    def config(self) -> _Config: ...
+    @property
+    def broker(self) -> Callable[[], BrokerAnswer]: ...
+    @property
+    def topics(self) -> Sequence[str]:
+        """Topics to which the agent writes, as far as they are known."""
 
 
 def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> BrokerAnswer:
@@ -54,9 +71,12 @@ def topic_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", text)
 
 
-def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterator[Finding]:
+def check_broker(probe: BrokerProbe) -> Iterator[Finding]:
     """Whether the broker answers and accepts the agent."""
-    error = answer.error
+    properties = probe.config.properties
+    if properties.sink != "kafka":
+        return
+    error = probe.broker().error
     match error:
         case None:
             message = f"Kafka at {_servers(properties)} answers."
@@ -85,10 +105,12 @@ def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterato
             )
 
 
-def check_topics(
-    properties: SidecarProperties, answer: BrokerAnswer, topics: Sequence[str]
-) -> Iterator[Finding]:
-    """Whether the agent can write to `topics`. No finding while the broker does not answer."""
+def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
+    """Whether the agent can write to its topics. No finding while the broker does not answer."""
+    properties = probe.config.properties
+    if properties.sink != "kafka":
+        return
+    answer, topics = probe.broker(), probe.topics
     if answer.error is not None or not topics:
         return
     missing = [topic for topic in topics if topic not in answer.topics]
@@ -98,7 +120,7 @@ def check_topics(
         user = properties.kafka_producer.get("sasl.username", "NAME")
         yield fault(
             "topics",
-            f"The agent may not write to {len(denied)} topics: {_shown(denied)}.",
+            f"The agent may not write to {len(denied)} topics: {first_names(denied)}.",
             f"Run for each: kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
             f"--allow-principal User:{user} --operation Write --operation Describe --topic "
             f"{denied[0]}",
@@ -109,7 +131,7 @@ def check_topics(
     if not missing:
         yield ok("topics", f"All {len(topics)} topics exist.")
         return
-    shown = _shown(missing)
+    shown = first_names(missing)
     if properties.topic_creation_enable:
         message = f"The agent will create {len(missing)} topics: {shown}."
         yield ok("topics", message, code="topics_created_later")
@@ -122,10 +144,6 @@ def check_topics(
         f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
         code="topics_missing",
     )
-
-
-def _shown(topics: Sequence[str]) -> str:
-    return ", ".join(topics[:_SHOWN]) + (", …" if len(topics) > _SHOWN else "")
 
 
 def _servers(properties: SidecarProperties) -> str:

@@ -37,6 +37,8 @@ class Check(Generic[ProbeT_contra]):
     """Interval while it finds a fault."""
     runs_in_agent: bool = True
     """False if a component of a running agent checks the same."""
+    runs_in_command: bool = True
+    """False if it needs the HTTP address of a running agent."""
 
 
 def findings_of(check: Check[ProbeT], probe: ProbeT) -> Iterator[Finding]:

@@ -2,8 +2,9 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from sidecar.check.finding import Finding, fault, ok, size_text, warning
 from sidecar.config.settings import SidecarProperties
@@ -95,8 +96,43 @@ def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
         yield ok("file.path", f"{properties.file_path} is writable.")
 
 
-def check_quarantine(max_bytes: int, used_bytes: int, directory: Path) -> Iterator[Finding]:
-    """Whether the quarantine has room; `used_bytes` is its present size."""
+def check_configuration(warnings: Iterable[str], command: str) -> Iterator[Finding]:
+    for message in warnings:
+        remedy = f"`{command} config docs` describes every property."
+        yield warning("configuration", message, remedy, code="configuration_questionable")
+
+
+def check_directories(problems: Sequence[str], usable: str) -> Iterator[Finding]:
+    """`problems` are those of directories; `usable` is the message without one."""
+    for problem in problems:
+        yield fault(
+            "directories",
+            problem,
+            "Create a missing directory for the agent's user (install -d -o USER DIRECTORY), or "
+            f"configure another one. {_ENDS}",
+            code="directory_unusable",
+        )
+    if not problems:
+        yield ok("directories", usable)
+
+
+class BoundedDirectory(Protocol):
+    """A quarantine. `size_bytes` raises OSError."""
+
+    directory: Path
+    max_bytes: int
+
+    def size_bytes(self) -> int: ...
+
+
+def check_quarantine(quarantine: BoundedDirectory) -> Iterator[Finding]:
+    """Whether the quarantine has room."""
+    directory, max_bytes = quarantine.directory, quarantine.max_bytes
+    try:
+        used_bytes = quarantine.size_bytes()
+    except OSError:
+        # `check_directories` reports it.
+        used_bytes = 0
     if not max_bytes:
         yield warning(
             "quarantine",

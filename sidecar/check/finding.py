@@ -1,5 +1,6 @@
 """The finding of a check, with its remedy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -62,3 +63,8 @@ def listed(names: list[str]) -> str:
     """Names as a list: `a`, `a and b`, `a, b and c`."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def first_names(names: Sequence[str], most: int = 5) -> str:
+    """The first few names, with `…` for the rest."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -30,6 +30,7 @@ def run_checks(
 
     `on_wait` is called every second, and when the set of waiting servers changes.
     """
+    checks = [check for check in checks if check.runs_in_command]
     found: queue.SimpleQueue[tuple[Check[ProbeT], Finding | None]] = queue.SimpleQueue()
 
     def ask(check: Check[ProbeT]) -> None:

@@ -13,7 +13,6 @@ client that reaches the address may read everything, and change what those pages
 default of `http.host` is loopback, and a token (`http.token`) can protect changes.
 """
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from werkzeug.exceptions import HTTPException
 from sidecar import metrics
 from sidecar.health import Health, State
 from sidecar.http.address import listening_socket
+from sidecar.http.answers import json_answer
 from sidecar.http.connections import THREADS, bounded_server
 from sidecar.http.guard import guard_requests
 from sidecar.http.hosts import KnownHosts
@@ -100,7 +100,7 @@ def create_app(
     @app.get("/buildinfo")
     def buildinfo() -> Response:
         build = status.build()
-        return _json({"version": build.version, "service_name": build.service_name})
+        return json_answer({"version": build.version, "service_name": build.service_name})
 
     @app.get("/live")
     def live() -> Response:
@@ -113,11 +113,11 @@ def create_app(
     @app.get("/health")
     def health() -> Response:
         health = status.health()
-        return _json(health.to_document(), ok=health.state is State.OK)
+        return json_answer(health.to_document(), 200 if health.state is State.OK else 503)
 
     @app.get("/offsets")
     def offsets() -> Response:
-        return _json(status.offsets())
+        return json_answer(status.offsets())
 
     @app.get("/metrics")
     def prometheus() -> Response:
@@ -244,9 +244,4 @@ def _probe(result: ProbeResult) -> Response:
         # Deprecated name of 0.1.0.
         "sentence": result.message,
     }
-    return _json(document, ok=result.ok)
-
-
-def _json(value: Mapping[str, object], *, ok: bool = True) -> Response:
-    text = json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n"
-    return Response(text, status=200 if ok else 503, mimetype="application/json")
+    return json_answer(document, 200 if result.ok else 503)

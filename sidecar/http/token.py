@@ -4,7 +4,6 @@ The token file is read at every such request, so a new token is valid at once.
 """
 
 import hmac
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +12,7 @@ from flask import Flask, Response, request
 
 from sidecar.errors import ConfigError
 from sidecar.files.regular import read_regular
+from sidecar.http.answers import request_answer
 
 _READING_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _MAX_BYTES = 4096
@@ -66,10 +66,7 @@ def require_token(app: Flask, file: Path) -> None:
 
 
 def _rejection(status: int, message: str) -> Response:
-    # As the answers to signals. `sentence` is the deprecated name of 0.1.0.
-    document = {"accepted": False, "message": message, "sentence": message}
-    text = json.dumps(document, ensure_ascii=False) + "\n"
-    response = Response(text, status=status, mimetype="application/json")
+    response = request_answer(False, message, status)
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response

@@ -10,7 +10,6 @@ from agent.cdc_raw import observe
 from agent.check.checks import CHECKS
 from agent.check.directories import (
     check_cdc_raw_usage,
-    check_directories,
     check_directory_rights,
     check_foreign_files,
 )
@@ -20,8 +19,9 @@ from agent.check.offsets import check_offsets
 from agent.check.probe import command_probe
 from agent.check.publication import Publication
 from agent.cli.segment_files import find_segments
-from agent.config import OFFSET_FILE, AgentConfig, load_config
+from agent.config import OFFSET_FILE, AgentConfig, directory_problems, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
+from sidecar.check.environment import check_directories
 from sidecar.check.finding import Finding, Level, size_text
 from sidecar.check.running import run_checks
 from sidecar.offsets import PropertiesStore
@@ -75,7 +75,7 @@ def test_a_schema_file_that_is_bad_is_a_fault(agent_dir: AgentDir) -> None:
 
 def test_a_directory_that_is_missing_is_a_fault(agent_dir: AgentDir) -> None:
     agent_dir.offsets.rmdir()
-    (finding,) = check_directories(config(agent_dir))
+    (finding,) = check_directories(directory_problems(config(agent_dir)), "")
     assert finding.level is Level.FAULT
     assert str(agent_dir.offsets) in finding.message
 

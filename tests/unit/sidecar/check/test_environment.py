@@ -226,7 +226,16 @@ def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.Mon
     [(0, 0, Level.WARNING), (100, 90, Level.WARNING), (100, 89, Level.OK)],
 )
 def test_the_room_of_the_quarantine(max_bytes: int, used_bytes: int, level: Level) -> None:
-    found = only(check_quarantine(max_bytes, used_bytes, Path("/moved/error")))
+    class Quarantine:
+        directory = Path("/moved/error")
+
+        def __init__(self) -> None:
+            self.max_bytes = max_bytes
+
+        def size_bytes(self) -> int:
+            return used_bytes
+
+    found = only(check_quarantine(Quarantine()))
     assert found[0] is level
     assert ("quarantine.max.bytes=0" in found[2]) is (not max_bytes)
 

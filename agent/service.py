@@ -32,7 +32,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
-from agent.transfer import Transfer, TransferSettings, create_transfer
+from agent.transfer import Transfer, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.logs import fields
@@ -138,7 +138,14 @@ class AgentService:
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
         event_format = self._format(identity)
         snapshot = self._snapshot(identity, event_format)
-        transfer = self._transfer(identity)
+        config = self._config
+        transfer = create_transfer(
+            config.transfer_name,
+            config.properties,
+            config.cdc_raw_directory,
+            identity.node_id,
+            self._metrics,
+        )
         pipeline = self._pipeline(identity, event_format, transfer, snapshot)
         self._status.attach(pipeline, snapshot)
         logger.info(
@@ -163,22 +170,6 @@ class AgentService:
             transfer.close(remaining_s)
             if self._tracing is not None:
                 self._tracing.close(remaining_s)
-
-    def _transfer(self, identity: NodeIdentity) -> Transfer:
-        properties = self._config.properties
-        settings = TransferSettings(
-            properties.relocation_directory,
-            self._config.cdc_raw_directory,
-            identity.node_id,
-            properties.remote_directory,
-            properties.credential_key_file,
-            properties.transfer_backlog_max_bytes,
-            properties.transfer_chunk_bytes,
-            properties.transfer_timeout_ms / 1000,
-            properties.transfer_retry_longest_ms / 1000,
-            properties.error_reprocessing_enabled,
-        )
-        return create_transfer(self._config.transfer_name, settings, self._metrics)
 
     def _snapshot(self, identity: NodeIdentity, event_format: EventFormat) -> Snapshot | None:
         """The snapshot of existing rows; None with `schema.file`, which excludes the node."""

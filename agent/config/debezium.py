@@ -66,14 +66,6 @@ class DebeziumProperties(Properties):
     )
 
 
-UNUSED_PREFIXES: Mapping[str, str] = {
-    "kafka_consumer": "kafka.consumer.",
-    "transfer_settings": "commit.log.transfer.",
-    "heartbeat": "heartbeat.",
-    "signal": "signal.",
-    "notification": "notification.",
-}
-
 _WINDOW = "use `inflight.max.events` and `inflight.max.bytes`"
 _WOKEN = "the agent reacts to changes and scans every `cdc.dir.poll.interval.ms`"
 _FOLLOWED = "the agent always reads segments while the node writes them"
@@ -106,12 +98,3 @@ INERT: Mapping[str, str] = {
     "topic.transaction": "the commit log has no transactions.",
     "provide.transaction.metadata": "the commit log has no transactions.",
 }
-
-_NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
-
-REFUSED: Mapping[str, str] = {
-    "transforms": _NO_TRANSFORMS,
-    "predicates": _NO_TRANSFORMS,
-    "topic.creation.groups": "use `topic.creation.default.*`, for all topics",
-}
-"""Rejected properties, with their replacement."""

@@ -14,7 +14,6 @@ from sidecar.config.converters import (
 )
 from sidecar.properties import CommaList, LowerCase, prop
 
-Names = Literal["none", "avro", "avro_unicode"]
 Written = Literal["json", "json_with_schema", "avro", "string"]
 Converter = Annotated[str | None, BeforeValidator(converter_names(WITH_TEXT))]
 _TEXT = f"; `string` or `{STRING_CONVERTER}`"
@@ -56,29 +55,6 @@ class EncodingProperties(ConverterProperties):
         doc="Columns to omit from `after` and `cells`, each `keyspace.table.column`. Columns of "
         "the primary key are always included.",
     )
-    field_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
-        "field.name.adjustment.mode",
-        default=None,
-        doc="Replacement of characters that Avro does not allow in names. `none`: unchanged. "
-        "`avro`: an underscore. `avro_unicode`: `_uXXXX`. Not set: `avro` if "
-        "`sanitize.field.names` or a converter asks for it, else `none`. The Avro converter "
-        "always replaces them.",
-    )
-    sanitize_field_names: bool | None = prop(
-        "sanitize.field.names",
-        default=None,
-        doc="`true` is the older form of `field.name.adjustment.mode=avro`. Not set: `true` if a "
-        "converter is Avro, else `false`.",
-    )
-
-    @property
-    def names(self) -> Names:
-        """Replacement of characters that Avro does not allow in names."""
-        if self.field_name_adjustment_mode is not None:
-            return self.field_name_adjustment_mode
-        is_avro = self.uses_avro
-        sanitizes = is_avro if self.sanitize_field_names is None else self.sanitize_field_names
-        return "avro" if sanitizes else "none"
 
     @property
     def excluded_columns(self) -> tuple[tuple[str, str, str], ...]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config import debezium
 from agent.config.cross_validation import cross_validation_problems, cross_validation_warnings
+from agent.config.debezium import DebeziumProperties
 from agent.config.directory_overlap import directory_conflicts
 from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
@@ -102,7 +102,7 @@ def load_config(
         or (node_settings.native_transport_port if node_settings is not None else _DEFAULT_PORT),
         warnings=(
             *loaded.warnings,
-            *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *kafka_connect.unused(properties, DebeziumProperties),
             *properties.converter_warnings(),
             *cross_validation_warnings(properties),
         ),

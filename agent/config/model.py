@@ -8,6 +8,7 @@ from agent.config.debezium import DebeziumProperties
 from agent.config.encoding import EncodingProperties
 from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
 from agent.config.snapshot import SnapshotProperties
+from sidecar.config import kafka_connect
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties import Properties
 
@@ -34,4 +35,4 @@ class AgentProperties(
     EventProperties,
 ):
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
-    refused: ClassVar[Mapping[str, str]] = debezium.REFUSED
+    refused: ClassVar[Mapping[str, str]] = kafka_connect.REFUSED

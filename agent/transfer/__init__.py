@@ -1,12 +1,11 @@
 """Transfers of finished segments: a module for each value of `commit.log.transfer.class`."""
 
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
-from agent.transfer.registry import TransferSettings, create_transfer
+from agent.transfer.registry import create_transfer
 
 __all__ = [
     "Backlog",
     "Transfer",
     "TransferDeferredError",
-    "TransferSettings",
     "create_transfer",
 ]

@@ -1,19 +1,15 @@
 """Creates the transfer for `commit.log.transfer.class`.
 
-A new transfer is one module, one entry here, and one name in `TransferName`.
+A new transfer is one module, one case here, and one name in `TransferName`.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
-from agent.config.properties import TransferName
+from agent.config.properties import SegmentProperties, TransferName
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import DIRECTORY, REMOTE
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import RemoteDirectory
 from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
@@ -28,78 +24,55 @@ logger = logging.getLogger(__name__)
 ARCHIVE_OF_NODE = "archive"
 
 
-@dataclass(frozen=True, slots=True)
-class TransferSettings:
-    """Settings of all transfers; `gcs` requires `remote`."""
-
-    relocation_directory: Path
-    cdc_raw_directory: Path
-    node_id: str
-    remote: RemoteDirectory | None = None
-    key_file: Path | None = None
-    backlog_max_bytes: int = 1 << 30
-    chunk_bytes: int = 4 << 20
-    timeout_s: float = 60.0
-    retry_longest_s: float = 60.0
-    requeues_all: bool = False
-    """Requeue all quarantined segments at every start."""
-
-    @property
-    def first_pause_s(self) -> float:
-        return min(1.0, self.retry_longest_s)
-
-
-def _delete(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
+def create_transfer(
+    name: TransferName,
+    properties: SegmentProperties,
+    cdc_raw: Path,
+    node_id: str,
+    metrics: AgentMetrics,
+) -> Transfer:
+    """Raises ConfigError."""
+    if name == "gcs":
+        return _remote(properties, cdc_raw, node_id, metrics)
+    _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
+    if name == "archive":
+        return ArchiveTransfer(properties.relocation_directory)
     return DeleteTransfer()
 
 
-def _archive(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
-    return ArchiveTransfer(settings.relocation_directory)
-
-
-def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
+def _remote(
+    properties: SegmentProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
+) -> Transfer:
+    longest_pause_s = properties.transfer_retry_longest_ms / 1000
+    first_pause_s = min(1.0, longest_pause_s)
     uploads = UploadSettings(
-        settings.relocation_directory / UPLOAD,
-        settings.backlog_max_bytes,
-        first_pause_s=settings.first_pause_s,
-        longest_pause_s=settings.retry_longest_s,
+        properties.relocation_directory / UPLOAD,
+        properties.transfer_backlog_max_bytes,
+        first_pause_s=first_pause_s,
+        longest_pause_s=longest_pause_s,
     )
     errors = QuarantineSyncSettings(
-        settings.relocation_directory / DIRECTORY,
-        settings.cdc_raw_directory,
-        fetches_all=settings.requeues_all,
-        first_pause_s=settings.first_pause_s,
-        longest_pause_s=settings.retry_longest_s,
+        properties.relocation_directory / DIRECTORY,
+        cdc_raw,
+        fetches_all=properties.error_reprocessing_enabled,
+        first_pause_s=first_pause_s,
+        longest_pause_s=longest_pause_s,
     )
     return RemoteTransfer(
-        UploadQueue(_store(settings, ARCHIVE_OF_NODE), uploads, metrics),
-        QuarantineSync(_store(settings, DIRECTORY), errors, metrics),
+        UploadQueue(_store(properties, node_id, ARCHIVE_OF_NODE), uploads, metrics),
+        QuarantineSync(_store(properties, node_id, DIRECTORY), errors, metrics),
     )
 
 
-def _store(settings: TransferSettings, name: str) -> SubprocessStore:
-    assert settings.remote is not None
-    gcs = GcsSettings(
-        settings.remote.inside(settings.node_id, name),
-        settings.key_file,
-        settings.chunk_bytes,
-        settings.timeout_s,
+def _store(properties: SegmentProperties, node_id: str, name: str) -> SubprocessStore:
+    assert properties.remote_directory is not None
+    settings = GcsSettings(
+        properties.remote_directory.inside(node_id, name),
+        properties.credential_key_file,
+        properties.transfer_chunk_bytes,
+        properties.transfer_timeout_ms / 1000,
     )
-    return SubprocessStore(GcsStore(gcs))
-
-
-_FACTORIES: Mapping[TransferName, Callable[[TransferSettings, AgentMetrics], Transfer]] = (
-    MappingProxyType({"delete": _delete, "archive": _archive, "gcs": _gcs})
-)
-
-
-def create_transfer(
-    name: TransferName, settings: TransferSettings, metrics: AgentMetrics
-) -> Transfer:
-    """Raises ConfigError."""
-    if name != "gcs":
-        _warn_of_unreachable_segments(settings.relocation_directory / DIRECTORY)
-    return _FACTORIES[name](settings, metrics)
+    return SubprocessStore(GcsStore(settings))
 
 
 def _warn_of_unreachable_segments(quarantine: Path) -> None:

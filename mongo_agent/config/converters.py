@@ -1,12 +1,10 @@
 """Properties of the encoding of keys and values."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated
 
-from sidecar.config.converters import ConverterProperties
+from sidecar.config.converters import ConverterProperties, Names
 from sidecar.properties import LowerCase, Milliseconds, prop
-
-Names = Literal["none", "avro", "avro_unicode"]
 
 # Events contain no decimals.
 _WITHOUT_EFFECT = "decimal.format"
@@ -19,22 +17,9 @@ class EncodingProperties(ConverterProperties):
         "schema.name.adjustment.mode",
         default=None,
         doc="Replacement for characters in schema names that Avro rejects: `none` keeps them, "
-        "`avro` writes `_`, `avro_unicode` writes `_uXXXX`. Not set: `avro` if "
-        "`sanitize.field.names`, `field.name.adjustment.mode` or a converter requires it, else "
-        "`none`. Schemas in Avro never contain such characters.",
-    )
-    field_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
-        "field.name.adjustment.mode",
-        default=None,
-        doc="Replacement for characters in field names that Avro rejects. Document fields are "
-        "text inside a value and stay unchanged, so the property only replaces an unset "
-        "`schema.name.adjustment.mode`.",
-    )
-    sanitize_field_names: bool | None = prop(
-        "sanitize.field.names",
-        default=None,
-        doc="Older form of `field.name.adjustment.mode=avro`. Not set: `true` if a converter is "
-        "Avro, else `false`.",
+        "`avro` writes `_`, `avro_unicode` writes `_uXXXX`. Not set: the value of "
+        "`field.name.adjustment.mode`, which has no other effect: document fields are text inside "
+        "a value and stay unchanged. Schemas in Avro never contain such characters.",
     )
     schema_blocked_timeout_ms: Milliseconds = prop(
         "schema.blocked.timeout.ms",
@@ -48,12 +33,7 @@ class EncodingProperties(ConverterProperties):
     @property
     def schema_names(self) -> Names:
         """The replacement for characters that Avro rejects."""
-        for mode in (self.schema_name_adjustment_mode, self.field_name_adjustment_mode):
-            if mode is not None:
-                return mode
-        is_avro = self.uses_avro
-        sanitizes = is_avro if self.sanitize_field_names is None else self.sanitize_field_names
-        return "avro" if sanitizes else "none"
+        return self.schema_name_adjustment_mode or self.names
 
     def converter_warnings(self) -> Iterator[str]:
         """Warnings about converter settings without effect."""

@@ -49,8 +49,6 @@ class DebeziumProperties(Properties):
     )
 
 
-UNUSED_PREFIXES: Mapping[str, str] = {"notification": "notification."}
-
 _MEMBERS = "the driver discovers members, and a mongos its shards."
 _BACKOFF = "`connect.backoff.*` and `connect.max.attempts` control retries."
 _OFFSETS = "`position.store` and `offset.backing.store.dir` select the offset store."
@@ -125,10 +123,10 @@ INERT: Mapping[str, str] = {
 _RELATIONAL = (
     "it applies to relational databases; use `mongodb.hosts` or `mongodb.connection.string`"
 )
-_NO_TRANSFORMS = "the agent does not use Kafka Connect; transform events in a consumer"
 _MODES = "the agent supports only the five values of `snapshot.mode`"
 
 REFUSED: Mapping[str, str] = {
+    **kafka_connect.REFUSED,
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **dict.fromkeys(
@@ -144,9 +142,6 @@ REFUSED: Mapping[str, str] = {
         ),
         _MODES,
     ),
-    "topic.creation.groups": "`topic.creation.default.*` applies to all topics",
-    "transforms": _NO_TRANSFORMS,
-    "predicates": _NO_TRANSFORMS,
     "heartbeat.action.query": "the agent never writes to MongoDB",
     **dict.fromkeys(
         (

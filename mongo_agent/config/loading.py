@@ -18,10 +18,10 @@ from mongo_agent.capture.stream_pipeline import (
 from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.config import debezium
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
 from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
+from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.offsets import HistoryLostPolicy
 from mongo_agent.config.pattern_lists import namespaces
@@ -175,7 +175,7 @@ def load_config(
         ),
         warnings=(
             *loaded.warnings,
-            *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *kafka_connect.unused(properties, DebeziumProperties),
             *properties.converter_warnings(),
             *map(loaded.located, configuration_warnings(properties)),
         ),

@@ -13,12 +13,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from sidecar.errors import ConfigError
-from sidecar.properties import PassThrough, Properties, pass_through, prop
+from sidecar.properties import LowerCase, PassThrough, Properties, pass_through, prop
 from sidecar.schema_registry import RegistrySettings, registry_settings
 from sidecar.schema_registry.settings import without_effect
 
 Side = Literal["key", "value"]
 Encoding = Literal["json", "json_with_schema", "avro"]
+Names = Literal["none", "avro", "avro_unicode"]
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
@@ -134,6 +135,29 @@ class ConverterProperties(Properties):
     key_converter_settings: PassThrough = _converter_settings("key")
     value_converter: Converter = converter("value")
     value_converter_settings: PassThrough = _converter_settings("value")
+    field_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
+        "field.name.adjustment.mode",
+        default=None,
+        doc="Replacement of characters that Avro does not allow in names. `none`: unchanged. "
+        "`avro`: an underscore. `avro_unicode`: `_uXXXX`. Not set: `avro` if "
+        "`sanitize.field.names` or a converter asks for it, else `none`. The Avro converter "
+        "always replaces them.",
+    )
+    sanitize_field_names: bool | None = prop(
+        "sanitize.field.names",
+        default=None,
+        doc="`true` is the older form of `field.name.adjustment.mode=avro`. Not set: `true` if a "
+        "converter is Avro, else `false`.",
+    )
+
+    @property
+    def names(self) -> Names:
+        """Replacement of characters that Avro does not allow in names."""
+        if self.field_name_adjustment_mode is not None:
+            return self.field_name_adjustment_mode
+        is_avro = self.uses_avro
+        sanitizes = is_avro if self.sanitize_field_names is None else self.sanitize_field_names
+        return "avro" if sanitizes else "none"
 
     @property
     def key_encoding(self) -> Encoding:

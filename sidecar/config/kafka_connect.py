@@ -7,6 +7,7 @@ reason, and warns about properties without effect.
 from collections.abc import Mapping
 
 from sidecar.properties import Properties
+from sidecar.properties.model import declarations
 
 _NO_CONNECT = "the agent runs without Kafka Connect."
 
@@ -21,11 +22,20 @@ INERT: Mapping[str, str] = {
 }
 """Properties of every Debezium connector that have no effect."""
 
+_NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
+REFUSED: Mapping[str, str] = {
+    "transforms": _NO_TRANSFORMS,
+    "predicates": _NO_TRANSFORMS,
+    "topic.creation.groups": "use `topic.creation.default.*`, for all topics",
+}
+"""Rejected properties of every connector, with their replacement."""
 
-def unused(properties: Properties, prefixes: Mapping[str, str]) -> list[str]:
-    """A warning for each property under a prefix; `prefixes` are by field name."""
+
+def unused(properties: Properties, model: type[Properties]) -> list[str]:
+    """A warning for each property under the prefixes of `model`, which have no effect."""
     return [
-        f"`{prefix}{name}` has no effect here."
-        for field_name, prefix in prefixes.items()
+        f"`{declared.name}{name}` has no effect here."
+        for field_name, _, declared in declarations(model)
+        if declared.is_prefix
         for name in sorted(getattr(properties, field_name))
     ]

@@ -8,10 +8,10 @@ from typing import IO
 import pytest
 
 from agent.cdc_raw.move import move
-from agent.config.properties import TransferName
+from agent.config.properties import SegmentProperties, TransferName
 from agent.metrics import AgentMetrics
 from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
-from agent.transfer import Transfer, TransferSettings, create_transfer
+from agent.transfer import Transfer, create_transfer
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.delete import DeleteTransfer
 from agent.transfer.remote import RemoteTransfer
@@ -30,10 +30,11 @@ def raw(tmp_path: Path) -> Path:
 
 
 def created(name: TransferName, relocation: Path) -> Transfer:
-    settings = TransferSettings(
-        relocation, relocation / "cdc_raw", "node-1", RemoteDirectory("b", "p")
+    properties = SegmentProperties.model_construct(
+        relocation_directory=relocation, remote_directory=RemoteDirectory("b", "p")
     )
-    return create_transfer(name, settings, AgentMetrics(DeliveryMetrics("agent", "1.2.3")))
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    return create_transfer(name, properties, relocation / "cdc_raw", "node-1", metrics)
 
 
 def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:

@@ -104,7 +104,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"guardrail.collections.limit.action": "stop"}, "must be 'warn' or 'fail'"),
         ({"source.struct.version": "v1"}, "requires `event.layout=debezium-1.x`"),
         ({"source.struct.version": "v3"}, "must be 'v1' or 'v2'"),
-        ({"topic.creation.groups": "a"}, "`topic.creation.default.*` applies to all topics"),
+        ({"topic.creation.groups": "a"}, "`topic.creation.default.*`, for all topics"),
         ({"snapshot.mode": "custom"}, "must be 'initial', 'no_data'"),
         ({"snapshot.mode.custom.name": "x"}, "the five values of `snapshot.mode`"),
         ({"database.hostname": "h"}, "it applies to relational databases"),

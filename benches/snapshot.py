@@ -13,9 +13,9 @@ from pathlib import Path
 import commitlog
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
-from agent.snapshot.page import PendingPage
 from agent.snapshot.range_reader import PageSize
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN
+from agent.snapshot.sources import PendingPage
 from benches.backlog import TABLE, counted_topic, running_agent
 from benches.machine import machine
 from benches.paths import scratch_directory

@@ -174,10 +174,14 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
         yield ok(
             "tables", f"Published: {len(published)} of {len(captured)} captured tables: {shown}."
         )
-    for each in publication.unmatched:
+    unmatched = publication.unmatched
+    if unmatched:
+        entries = "; ".join(f"{each.name}: {each.entry}: {each.reason}" for each in unmatched[:5])
+        more = f"; and {len(unmatched) - 5} more" if len(unmatched) > 5 else ""
+        names = ", ".join(dict.fromkeys(each.name for each in unmatched))
         yield fault(
             "tables",
-            f"{each.name}: {each.entry}: {each.reason}.",
-            f"Correct or remove the entry in {each.name}.",
+            f"{entries}{more}.",
+            f"Correct or remove the entries in {names}.",
             code="list_entry_unmatched",
         )

@@ -72,10 +72,7 @@ class ReadWorker:
                     reader = readers[order.name] = open_reader(path, order.name, order.position)
                 batch = reader.read(
                     schema,
-                    limit=order.limit,
-                    complete=order.complete,
-                    expected_end=order.expected_end,
-                    completed_at=order.completed_at,
+                    order,
                     max_events=max_events,
                     max_bytes=max_bytes,
                     abandoned=abandoned,

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
 from agent.keystore import KeySource, open_segment, with_key_advice
+from agent.segments import ReadRequest
 from commitlog import (
     CounterHistory,
     EventFormat,
@@ -96,16 +97,13 @@ class Reader(Protocol):
     def read(
         self,
         schema: Schema,
+        order: ReadRequest,
         *,
-        limit: int | None,
-        complete: bool,
-        expected_end: int = 0,
-        completed_at: int = 0,
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
     ) -> Batch:
-        """The next events. Raises OSError; damage is a gap in the batch."""
+        """The next events of the requested part. Raises OSError; damage is a gap in the batch."""
 
 
 OpenReader = Callable[[Path, SegmentName, int], Reader]
@@ -169,11 +167,8 @@ class _FormattedReader:
     def read(
         self,
         schema: Schema,
+        order: ReadRequest,
         *,
-        limit: int | None,
-        complete: bool,
-        expected_end: int = 0,
-        completed_at: int = 0,
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
@@ -182,10 +177,10 @@ class _FormattedReader:
             return self._reader.read(
                 schema,
                 self._event_format,
-                limit=limit,
-                complete=complete,
-                expected_end=expected_end,
-                completed_at=completed_at,
+                limit=order.limit,
+                complete=order.complete,
+                expected_end=order.expected_end,
+                completed_at=order.completed_at,
                 max_events=max_events,
                 max_bytes=max_bytes,
                 counters=self._counters,

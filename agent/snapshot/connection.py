@@ -17,9 +17,9 @@ from cassandra.query import SimpleStatement
 
 from agent.node.connection import NodeAddress, NodeConnection
 from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
-from agent.snapshot.page import Page
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
+from agent.snapshot.sources import Page
 from sidecar.errors import ConfigError, UnavailableError
 
 _PAGES = "pages"

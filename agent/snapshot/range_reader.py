@@ -2,29 +2,13 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
-from agent.snapshot.page import Page, PageSource, PendingPage
 from agent.snapshot.ring import TokenRange
+from agent.snapshot.sources import Encoder, Page, PageSource, PendingPage
 from commitlog import EventBatch
 
 _FIRST_ROWS = 500
 _MOST_ROWS = 10_000
-
-
-class Encoder(Protocol):
-    """`commitlog.SnapshotEncoder`."""
-
-    def cql(self, after: int, to: int) -> str: ...
-    def encode(
-        self,
-        page: bytes,
-        *,
-        read_at_us: int,
-        start: int,
-        end: int | None = None,
-        continues: bool = False,
-    ) -> EventBatch: ...
 
 
 class PageSize:

@@ -13,12 +13,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future
 from pathlib import Path
 
 from mongo_agent.documents.extended_json import parse_json
-from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
+from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog
 from sidecar.process.worker import Worker
@@ -29,7 +28,6 @@ CHANNEL = "file"
 _MAX_BYTES = 16 << 20
 _SUFFIX = ".taken"
 _POLL_INTERVAL_S = 0.5
-_RESULT_POLL_S = 1.0
 
 
 def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
@@ -103,20 +101,7 @@ class SignalFile(Worker):
         done = b""
         while (content := read_regular(taken, _MAX_BYTES)) != done:
             for signal in signals_of(content, taken.name):
-                if not self._is_processed(signal):
+                if not is_answered(self._send(signal), lambda: self.is_stopping):
                     return
             done = content
         taken.unlink()
-
-    def _is_processed(self, signal: Signal) -> bool:
-        """False if the agent stops first; the next start processes the signal again."""
-        future = self._send(signal)
-        while not self.is_stopping:
-            try:
-                future.result(_RESULT_POLL_S)
-            except FutureTimeoutError:
-                continue
-            except CancelledError:
-                return False
-            return True
-        return False

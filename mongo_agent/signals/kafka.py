@@ -8,19 +8,17 @@ group `signal.kafka.groupId`, as left by Debezium's connector, else from the beg
 
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future
 from typing import Self
 
 from mongo_agent.documents.extended_json import parse_json
-from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
+from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal
 from sidecar.logs import fields
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 
 logger = logging.getLogger(__name__)
 
 CHANNEL = "kafka"
-_POLL_S = 1.0
 
 
 def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
@@ -74,13 +72,4 @@ class SignalTopic:
                 "signal for another agent skipped", extra=fields(key=key, offset=record.offset)
             )
             return
-        future = self._send(signal)
-        while not self._follower.is_closed:
-            try:
-                future.result(_POLL_S)
-            except FutureTimeoutError:
-                continue
-            except CancelledError:
-                # The agent is stopping and reads the signal again at the next start.
-                return
-            return
+        is_answered(self._send(signal), lambda: self._follower.is_closed)

@@ -1,10 +1,14 @@
 """A signal of any channel, and its result."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any
 
 from mongo_agent.documents.extended_json import check_depth, parse_extended_json
+
+_RESULT_POLL_S = 1.0
 
 
 class InvalidSignalError(ValueError):
@@ -31,6 +35,20 @@ class Signal:
 class SignalResult:
     is_accepted: bool
     message: str
+
+
+def is_answered(future: Future[SignalResult], is_stopping: Callable[[], bool]) -> bool:
+    """Wait for the result. False if the agent stops first; the next start processes the signal
+    again."""
+    while not is_stopping():
+        try:
+            future.result(_RESULT_POLL_S)
+        except FutureTimeoutError:
+            continue
+        except CancelledError:
+            return False
+        return True
+    return False
 
 
 def parse_signal(

@@ -8,6 +8,7 @@ from typing import Any
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import View
 from mongo_agent.pipeline.last_message import Seen
+from sidecar.page.summary import samples_of
 
 CONNECTOR = "mongodb"
 
@@ -34,12 +35,8 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
     return {
         "CapturedTables": sorted(tables),
         "MonitoredTables": sorted(tables),
-        "NumberOfEventsFiltered": int(
-            sum(sample.value for sample in _totals(metrics.skipped_events))
-        ),
-        "NumberOfErroneousEvents": int(
-            sum(sample.value for sample in _totals(metrics.quarantined))
-        ),
+        "NumberOfEventsFiltered": sum(count for _, count in samples_of(metrics.skipped_events)),
+        "NumberOfErroneousEvents": sum(count for _, count in samples_of(metrics.quarantined)),
         "NumberOfDisconnects": sum(stream.state.reopenings for stream in view.streams),
         "QueueTotalCapacity": view.delivery.window_limit_events,
         "QueueRemainingCapacity": max(
@@ -109,16 +106,6 @@ def _counts(metrics: MongoMetrics) -> Counter[str]:
 
 def _samples(metrics: MongoMetrics) -> dict[tuple[str, str], int]:
     return {
-        (sample.labels["collection"], sample.labels["kind"]): int(sample.value)
-        for sample in _totals(metrics.events)
+        (labels["collection"], labels["kind"]): count
+        for labels, count in samples_of(metrics.events)
     }
-
-
-def _totals(counter: Any) -> list[Any]:
-    """The samples of a counter, without the times at which they began."""
-    return [
-        sample
-        for family in counter.collect()
-        for sample in family.samples
-        if sample.name.endswith("_total")
-    ]

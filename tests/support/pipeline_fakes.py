@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.cdc_raw import SegmentName
+from agent.segments import ReadRequest
 from commitlog import Schema, SchemaChanges, Unregistered
 from sidecar.errors import OffsetSaveError
 from sidecar.events import Message, ProduceArguments
@@ -175,17 +176,14 @@ class FakeReader:
     def read(
         self,
         schema: Schema,
+        order: ReadRequest,
         *,
-        limit: int | None,
-        complete: bool,
-        expected_end: int = 0,
-        completed_at: int = 0,
         max_events: int,
         max_bytes: int,
         abandoned: Sequence[tuple[str, str | None]] = (),
     ) -> FakeBatch:
         self._log.reads += 1
-        self._raw.orders.append((self._log.name.id, self.position, limit, complete))
+        self._raw.orders.append((self._log.name.id, self.position, order.limit, order.complete))
         if self._log.error is not None:
             raise self._log.error
         start, taken, gaps, events = self.position, list[Record](), list[FakeGap](), 0
@@ -195,7 +193,7 @@ class FakeReader:
         for record in self._log.records:
             if record.end <= self.position:
                 continue
-            if limit is not None and record.end > limit:
+            if order.limit is not None and record.end > order.limit:
                 break
             if events >= max_events:
                 stop = "full"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline import open_with
+from agent.segments import ReadRequest
 from commitlog import EventFormat, Schema
 from sidecar.events import Message
 from tests.oracle.reference import recordings
@@ -41,8 +42,7 @@ def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Me
     while True:
         batch = reader.read(
             schema,
-            limit=None,
-            complete=True,
+            ReadRequest(name, reader.position, limit=None, complete=True),
             max_events=1 << 20,
             max_bytes=1 << 30,
             abandoned=abandoned,

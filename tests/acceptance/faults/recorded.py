@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
+from agent.segments import ReadRequest
 from commitlog import EventFormat, Schema
 from tests.oracle.reference.descriptor import id_words
 from tests.oracle.writer import MARKER_LENGTH, header, marker
@@ -184,9 +185,8 @@ def _filler(name: SegmentName, packed: Path, text: str) -> str:
         file.flush()
         reader = open_with(event_format)(Path(file.name), name, 0)
         while True:
-            batch = reader.read(
-                schema, limit=None, complete=True, max_events=1 << 20, max_bytes=1 << 30
-            )
+            order = ReadRequest(name, reader.position, limit=None, complete=True)
+            batch = reader.read(schema, order, max_events=1 << 20, max_bytes=1 << 30)
             if batch.stop not in ("schema", "full"):
                 break
     if batch.blocked is None:

@@ -282,7 +282,7 @@ class MongoService:
         offsets = (stream.snapshot.kafka_offset for stream in position.streams.values())
         return SignalTopic(
             config.signal_client,
-            config.signal_topic,
+            config.properties.signal_topic_name,
             config.properties.topic_prefix,
             max((offset for offset in offsets if offset is not None), default=None),
             self._send,

@@ -6,13 +6,12 @@ only the segments that need it. The agent reads the file again when it changes.
 
 from agent.keystore.segment_opener import open_segment, with_key_advice
 from agent.keystore.settings import KeystoreSettings
-from agent.keystore.source import KeySource, Keystore, read_keystore
+from agent.keystore.source import KeySource, Keystore
 
 __all__ = [
     "KeySource",
     "Keystore",
     "KeystoreSettings",
     "open_segment",
-    "read_keystore",
     "with_key_advice",
 ]

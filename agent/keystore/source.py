@@ -8,7 +8,6 @@ from agent.keystore.errors import UnreadableKeystoreError
 from agent.keystore.jceks import MAGIC, read_jceks
 from agent.keystore.pkcs12 import read_pkcs12
 from agent.keystore.settings import KeystoreSettings
-from sidecar.errors import ConfigError
 
 _JKS_MAGIC = bytes.fromhex("feedfeed")
 _NO_KEYSTORE = (
@@ -37,14 +36,6 @@ class Keystore:
             return f"put the key that the node used into {self.origin}"
         names = ", ".join(sorted(self.keys)) or "no secret key"
         return f"{self.origin} has {names}"
-
-
-def read_keystore(settings: KeystoreSettings) -> dict[str, bytes]:
-    """The secret keys by alias. Raises `ConfigError`."""
-    keystore = _read(settings)
-    if keystore.error is not None:
-        raise ConfigError(f"{keystore.error}.")
-    return keystore.keys
 
 
 class KeySource:

@@ -56,9 +56,3 @@ class View:
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
     """Of the transfer; None without a remote store."""
-
-    @property
-    def leave_error(self) -> str:
-        """All errors of quarantine, requeue and removal; empty without one."""
-        errors = (self.record_error, self.retry_error, self.removal_error)
-        return " ".join(each for each in errors if each)

@@ -150,7 +150,7 @@ class QuarantineSync(StoreThread):
         for name in filter(None, map(parse_log_name, stored)):
             if name not in here and not (self._settings.cdc_raw / name.log).exists():
                 make_directory(directory)
-                self._mark_remote(name)
+                self.mark_remote(name)
                 write_synced(directory / f"{name.log}{RETRY}", b"")
         self._has_listed = True
 
@@ -170,7 +170,7 @@ class QuarantineSync(StoreThread):
         if log not in sent or not log.exists() or retry.exists():
             self._remove(name)
             return
-        self._mark_remote(name)
+        self.mark_remote(name)
         # A requeue checks the marker after the request, so one of the two sees the other.
         if not log.exists() or retry.exists():
             (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
@@ -234,7 +234,8 @@ class QuarantineSync(StoreThread):
                 extra=fields(segment=name, reason=str(error)),
             )
 
-    def _mark_remote(self, name: SegmentName) -> None:
+    def mark_remote(self, name: SegmentName) -> None:
+        """Notes durably that the store has a segment. Raises OSError."""
         directory = self._settings.directory
         write_synced(directory / f"{name.log}{REMOTE}", f"{self._store.address}\n".encode())
         sync_directory(directory)

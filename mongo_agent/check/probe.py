@@ -74,7 +74,8 @@ class MongoProbe:
         """The topics of events and of the agent's own messages."""
         topic_of = self.config.topic_of
         of_collections = (topic_of(each.database, each.name) for each in self.captured)
-        return list(dict.fromkeys((*of_collections, *own_topics(self.config))))
+        own = (topic for _, topic in self.config.properties.own_topics())
+        return list(dict.fromkeys((*of_collections, *own)))
 
 
 @contextmanager
@@ -115,19 +116,6 @@ def probe_of_run(
         CachedAnswer(partial(_collections, config, client)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
     )
-
-
-def own_topics(config: MongoConfig) -> Iterator[str]:
-    """Topics of the agent's own messages."""
-    properties = config.properties
-    if properties.provide_transaction_metadata:
-        yield properties.transaction_topic_name
-    if properties.heartbeat_interval_ms:
-        yield properties.heartbeat_topic_name
-    if properties.schema_changes_topic is not None:
-        yield properties.schema_changes_topic
-    if properties.position_store == "kafka":
-        yield config.position_topic
 
 
 def _server(config: MongoConfig, client: Client) -> ServerAnswer:

@@ -190,7 +190,10 @@ def _database_names(properties: MongoProperties) -> Iterator[str]:
 
 def _topics(properties: MongoProperties) -> Iterator[str]:
     seen: dict[str, str] = {}
-    for name, topic in _own_topics(properties):
+    topics = list(properties.own_topics())
+    if "kafka" in properties.signal_channels:
+        topics.append(("signal.kafka.topic", properties.signal_topic_name))
+    for name, topic in topics:
         if len(topic) > LONGEST_TOPIC:
             yield (
                 f"`{name}` results in a topic of {len(topic)} characters; Kafka allows "
@@ -202,23 +205,6 @@ def _topics(properties: MongoProperties) -> Iterator[str]:
                 "one kind of message in it. Use two topics."
             )
         seen.setdefault(topic, name)
-
-
-def _own_topics(properties: MongoProperties) -> Iterator[tuple[str, str]]:
-    """Topics other than those of collections: the property that names each, and the name."""
-    if properties.provide_transaction_metadata:
-        name = "transaction.topic" if properties.transaction_topic else "topic.transaction"
-        yield name, properties.transaction_topic_name
-    if properties.heartbeat_interval_ms:
-        name = "topic.heartbeat.name" if properties.heartbeat_name else "topic.heartbeat.prefix"
-        yield name, properties.heartbeat_topic_name
-    if properties.schema_changes_topic is not None:
-        yield "topic.schema.changes", properties.schema_changes_topic
-    if properties.position_store == "kafka":
-        yield "position.topic", properties.position_topic or properties.topic_of("position")
-    if "kafka" in properties.signal_channels:
-        topic = properties.signal_topic or f"{properties.topic_prefix}-signal"
-        yield "signal.kafka.topic", topic
 
 
 def _renames(properties: MongoProperties) -> Iterator[str]:

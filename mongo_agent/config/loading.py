@@ -116,16 +116,6 @@ class MongoConfig:
         return self.properties.max_queue_size_in_bytes or self.properties.inflight_max_bytes
 
     @property
-    def position_topic(self) -> str:
-        """The topic of `position.store=kafka`."""
-        return self.properties.position_topic or self.properties.topic_of("position")
-
-    @property
-    def signal_topic(self) -> str:
-        """The topic of the signal channel `kafka`."""
-        return self.properties.signal_topic or f"{self.properties.topic_prefix}-signal"
-
-    @property
     def signal_client(self) -> Mapping[str, str]:
         """Client settings of the signal channel `kafka`, under their Java names."""
         properties = self.properties

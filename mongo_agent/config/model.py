@@ -1,6 +1,6 @@
 """The model of all properties of the MongoDB agent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from mongo_agent.config import debezium
@@ -43,3 +43,26 @@ class MongoProperties(
 ):
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
     refused: ClassVar[Mapping[str, str]] = debezium.REFUSED
+
+    @property
+    def position_topic_name(self) -> str:
+        """The topic of `position.store=kafka`."""
+        return self.position_topic or self.topic_of("position")
+
+    @property
+    def signal_topic_name(self) -> str:
+        """The topic of the signal channel `kafka`."""
+        return self.signal_topic or f"{self.topic_prefix}-signal"
+
+    def own_topics(self) -> Iterator[tuple[str, str]]:
+        """Topics of the agent's own messages: the property that names each, and the name."""
+        if self.provide_transaction_metadata:
+            name = "transaction.topic" if self.transaction_topic else "topic.transaction"
+            yield name, self.transaction_topic_name
+        if self.heartbeat_interval_ms:
+            name = "topic.heartbeat.name" if self.heartbeat_name else "topic.heartbeat.prefix"
+            yield name, self.heartbeat_topic_name
+        if self.schema_changes_topic is not None:
+            yield "topic.schema.changes", self.schema_changes_topic
+        if self.position_store == "kafka":
+            yield "position.topic", self.position_topic_name

@@ -18,7 +18,7 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
     name = config.properties.topic_prefix
     if deployment.is_shard:
         name = f"{name}.{deployment.name}"
-    return PositionRecords(config.position_topic, name, _values)
+    return PositionRecords(config.properties.position_topic_name, name, _values)
 
 
 class KafkaOffsets:

@@ -119,12 +119,6 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     return None
 
 
-def warning_text(findings: StreamLag, warnings: WarningThresholds) -> str:
-    """The most severe warning as one sentence, or an empty string."""
-    worst = stream_warning(findings, warnings)
-    return "" if worst is None else worst.sentence
-
-
 class OplogMonitor(Worker):
     """Checks the streams on its own thread. Any thread may call the other methods."""
 
@@ -180,8 +174,8 @@ class OplogMonitor(Worker):
 
     def warning_text(self, stream: str) -> str:
         """The most severe warning about a stream as one sentence; empty without one."""
-        findings = self._findings.get(stream)
-        return "" if findings is None else warning_text(findings, self._warnings)
+        worst = self.warning(stream)
+        return "" if worst is None else worst.sentence
 
     def details(self, stream: str) -> dict[str, object]:
         """Figures of a stream for `/health`."""

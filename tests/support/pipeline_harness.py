@@ -139,6 +139,13 @@ class PipelineHarness:
         return self.pipeline.view
 
     @property
+    def leave_error(self) -> str:
+        """All errors of quarantine, requeue and removal; empty without one."""
+        view = self.view
+        errors = (view.record_error, view.retry_error, view.removal_error)
+        return " ".join(each for each in errors if each)
+
+    @property
     def phases(self) -> list[str]:
         return [segment.phase.value for segment in self.view.segments]
 

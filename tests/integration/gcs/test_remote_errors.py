@@ -376,13 +376,13 @@ def test_what_is_asked_for_while_it_is_marked_stays_here(
     harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = harness.quarantine_one(1)
-    mark = QuarantineSync._mark_remote
+    mark = QuarantineSync.mark_remote
 
     def asked_for_before(errors: QuarantineSync, each: SegmentName) -> None:
         request_retry(harness.directory, [each])
         mark(errors, each)
 
-    monkeypatch.setattr(QuarantineSync, "_mark_remote", asked_for_before)
+    monkeypatch.setattr(QuarantineSync, "mark_remote", asked_for_before)
     harness.start()
     harness.wait_until_back(name)
     wait_until(lambda: harness.stored() == set(), "both to be gone there")

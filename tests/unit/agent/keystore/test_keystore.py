@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keystore import KeySource, KeystoreSettings, read_keystore
+from agent.keystore import KeySource, KeystoreSettings
 from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.java import java_home
@@ -32,7 +32,10 @@ def keys(
     key_password: str | None = None,
     store_type: str | None = None,
 ) -> dict[str, bytes]:
-    return read_keystore(settings(path, password, key_password, store_type))
+    keystore = KeySource(settings(path, password, key_password, store_type)).keystore()
+    if keystore.error is not None:
+        raise ConfigError(f"{keystore.error}.")
+    return keystore.keys
 
 
 def keytool(*arguments: str) -> None:

@@ -170,11 +170,11 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
 
         patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         harness.settle()
-        assert "No space left" in harness.view.leave_error
+        assert "No space left" in harness.leave_error
         assert harness.collect() == []
         harness.pass_time(5)
     harness.pass_time(1)
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     assert harness.collect() == log.ids()
     assert log.name.log in harness.quarantined()
 
@@ -190,7 +190,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_harness: MakeHarnes
     harness.settle()
     assert harness.collect() == log.ids() + fine.ids()
     assert harness.raw.names() == {log.name.log, log.name.idx}
-    assert "quarantine.max.bytes" in harness.view.leave_error
+    assert "quarantine.max.bytes" in harness.leave_error
     assert harness.phases == ["drained"]
     harness.kill()
     harness.settle()
@@ -198,7 +198,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_harness: MakeHarnes
     filler.unlink()
     harness.pass_time(2)
     assert harness.raw.names() == set()
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     assert harness.collect() == log.ids() + fine.ids()
 
 
@@ -316,10 +316,10 @@ def test_a_loss_that_is_none_any_more_leaves_no_error(
         patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         harness.raw.drop(log)
         harness.settle()
-        assert "Read-only file system" in harness.view.leave_error
+        assert "Read-only file system" in harness.leave_error
         harness.raw.link(log)
         harness.settle()
-        assert harness.view.leave_error == ""
+        assert harness.leave_error == ""
     harness.settle()
     assert harness.quarantined() == set()
 
@@ -393,8 +393,8 @@ def test_a_transfer_that_fails_is_tried_again(
 
         patch.setattr(Path, "replace", fail)
         harness.settle()
-        assert "No space left" in harness.view.leave_error
+        assert "No space left" in harness.leave_error
         assert log.name.log in harness.raw.names()
     harness.pass_time(1)
     assert harness.raw.names() == set()
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""

@@ -134,7 +134,7 @@ def test_every_operation_may_fail(
         assert harness.quarantined() == set(), injector.names
         assert harness.archived() == {log.name.log, log.name.idx}, injector.names
         assert harness.raw.names() == set(), injector.names
-        assert harness.view.leave_error == ""
+        assert harness.leave_error == ""
         assert vanished(harness) == 0
         if injector.done < fails_at:
             assert fails_at > 8, "there are operations to fail"
@@ -159,14 +159,14 @@ def test_a_full_disk_is_reported_until_there_is_room(
         full.setattr("shutil.copyfileobj", copy)
         for _ in range(3):
             harness.pass_time(5)
-            assert "No space left on device" in harness.view.leave_error
+            assert "No space left on device" in harness.leave_error
             assert harness.raw.names() == set()
             assert harness.phases == []
             assert f"{log.name.log}.reason.json" in harness.quarantined(), (
                 "why it is there stays known"
             )
     harness.pass_time(5)
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     assert harness.collect() == log.ids()
 
 
@@ -181,10 +181,10 @@ def test_the_message_goes_with_the_request(
 
         full.setattr(os, "link", link)
         harness.pass_time(5)
-    assert "Input/output error" in harness.view.leave_error
+    assert "Input/output error" in harness.leave_error
     discard(harness.quarantine.directory, harness.raw.directory, log.name, lambda *_: None)
     harness.pass_time(5)
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
 
 
 def test_what_an_older_release_left_half_moved_is_requeued(harness: PipelineHarness) -> None:
@@ -222,7 +222,7 @@ def test_nothing_is_looked_at_before_the_requests_are_known(
         unreadable.setattr(type(harness.quarantine), "_names", names)
         harness.settle()
         assert harness.phases == []
-        assert "Permission denied" in harness.view.leave_error
+        assert "Permission denied" in harness.leave_error
     harness.pass_time(5)
     assert harness.collect() == log.ids()
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""

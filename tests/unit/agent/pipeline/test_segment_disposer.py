@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.pipeline import View
 from tests.support.pipeline_harness import PipelineHarness
 
 
@@ -24,8 +23,8 @@ class FullDisk:
         monkeypatch.setattr(Path, "replace", replace)
 
 
-def sentences(view: View) -> int:
-    return view.leave_error.count(". ") + view.leave_error.endswith(".")
+def sentences(harness: PipelineHarness) -> int:
+    return harness.leave_error.count(". ") + harness.leave_error.endswith(".")
 
 
 def test_one_sentence_stands_for_all_that_cannot_be_archived(
@@ -39,14 +38,14 @@ def test_one_sentence_stands_for_all_that_cannot_be_archived(
     harness.settle()
     for _ in range(60):
         harness.pass_time(1)
-    assert "CommitLog-7-1.log cannot leave" in harness.view.leave_error
-    assert "archive/CommitLog-7-1.log: No space left" in harness.view.leave_error
-    assert "40 finished segments" in harness.view.leave_error
-    assert sentences(harness.view) == 2
+    assert "CommitLog-7-1.log cannot leave" in harness.leave_error
+    assert "archive/CommitLog-7-1.log: No space left" in harness.leave_error
+    assert "40 finished segments" in harness.leave_error
+    assert sentences(harness) == 2
     assert sum("cannot leave" in line for line in caplog.messages) == 1
     disk.is_full = False
     harness.pass_time(1)
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     assert len(harness.archived()) == 80
     assert sum("leave cdc_raw again" in line for line in caplog.messages) == 1
 
@@ -61,12 +60,12 @@ def test_a_segment_that_the_node_deletes_troubles_no_more(
     harness.settle()
     harness.kill()
     harness.settle()
-    assert "CommitLog-7-1.log cannot leave" in harness.view.leave_error
+    assert "CommitLog-7-1.log cannot leave" in harness.leave_error
     harness.raw.drop(log)
     harness.settle()
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     disk.is_full = False
     harness.raw.completed(2, 1)
     harness.settle()
-    assert harness.view.leave_error == ""
+    assert harness.leave_error == ""
     assert harness.quarantined() == set()

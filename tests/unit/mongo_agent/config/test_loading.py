@@ -220,7 +220,8 @@ def test_topics_are_named_as_debezium_names_them(tmp_path: Path) -> None:
     properties = config.properties
     assert properties.transaction_topic_name == "t.transaction"
     assert properties.heartbeat_topic_name == "__debezium-heartbeat.t"
-    assert (config.position_topic, config.signal_topic) == ("t.position", "t-signal")
+    topics = (properties.position_topic_name, properties.signal_topic_name)
+    assert topics == ("t.position", "t-signal")
     older = {
         "transaction.topic": "${database.server.name}.tx",
         "heartbeat.topics.prefix": "hb",

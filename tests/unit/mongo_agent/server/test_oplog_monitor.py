@@ -11,7 +11,7 @@ from mongo_agent.server.oplog_monitor import (
     StreamTimes,
     WarningThresholds,
     stream_lag,
-    warning_text,
+    stream_warning,
 )
 from sidecar.metrics import DeliveryMetrics
 
@@ -38,10 +38,10 @@ def test_figures() -> None:
     ],
 )
 def test_sentences(findings: StreamLag, part: str) -> None:
-    sentence = warning_text(findings, WARNINGS)
-    assert part in sentence
-    assert bool(sentence) == bool(part)
-    assert warning_text(findings, WarningThresholds(0, 0, 0)) == ""
+    worst = stream_warning(findings, WARNINGS)
+    assert (worst is not None) == bool(part)
+    assert worst is None or part in worst.sentence
+    assert stream_warning(findings, WarningThresholds(0, 0, 0)) is None
 
 
 def test_short_limits_are_looked_at_often() -> None:

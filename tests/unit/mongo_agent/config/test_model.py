@@ -1,13 +1,12 @@
-"""The topics that a check looks for besides those of collections."""
+"""The topics of the agent's own messages."""
 
 from pathlib import Path
 
-from mongo_agent.check.probe import own_topics
 from tests.support.mongo_properties import load
 
 
 def test_topics_of_the_agent_itself(tmp_path: Path) -> None:
-    assert list(own_topics(load(tmp_path))) == []
+    assert list(load(tmp_path).properties.own_topics()) == []
     everything = {
         "provide.transaction.metadata": "true",
         "heartbeat.interval.ms": "1000",
@@ -16,7 +15,8 @@ def test_topics_of_the_agent_itself(tmp_path: Path) -> None:
         "kafka.producer.bootstrap.servers": "h:9092",
         "position.store": "kafka",
     }
-    assert list(own_topics(load(tmp_path, everything))) == [
+    own = load(tmp_path, everything).properties.own_topics()
+    assert [topic for _, topic in own] == [
         "t.transaction",
         "__debezium-heartbeat.t",
         "ddl",

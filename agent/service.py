@@ -27,7 +27,7 @@ from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.http_routes import snapshot_pages
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from agent.snapshot.offsets import snapshot_offsets_from_entries
-from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes

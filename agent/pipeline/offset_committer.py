@@ -24,7 +24,6 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds."""
         super().__init__(
             store, ledger, SegmentOffsets.to_entries, flush_interval_s, metrics=metrics, clock=clock
         )

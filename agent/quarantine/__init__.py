@@ -10,6 +10,6 @@ entries     list, retry and discard, for the command line
 
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange, QuarantineReason
-from agent.quarantine.usage import QuarantineUsage
+from agent.quarantine.scanner import QuarantineUsage
 
 __all__ = ["LostRange", "Quarantine", "QuarantineReason", "QuarantineUsage"]

@@ -1,10 +1,4 @@
-"""Errors that stop the snapshot of a table.
-
-RejectedTableError       the node rejects the statement for a table
-PostponedTableError      a schema registry rejects the schemas of a table
-UnavailableError
-└── ReplicasMissingError the consistency level needs more replicas than answer
-"""
+"""Errors that stop the snapshot of a table."""
 
 from sidecar.errors import UnavailableError
 
@@ -14,7 +8,7 @@ class RejectedTableError(Exception):
 
 
 class PostponedTableError(Exception):
-    """This table cannot be copied now, and others can; the message says why."""
+    """A schema registry rejects the schemas of this table; others can be copied."""
 
 
 class ReplicasMissingError(UnavailableError):

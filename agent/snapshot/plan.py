@@ -1,4 +1,4 @@
-"""Which tables to copy. Pure."""
+"""Settings of snapshots, and which tables to copy. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,6 +7,19 @@ from typing import Literal
 from agent.snapshot.offsets import SnapshotOffsets
 
 SnapshotMode = Literal["initial", "always", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSettings:
+    mode: SnapshotMode
+    consistency: str
+    """Name of a `ConsistencyLevel` of the driver."""
+    scan_interval_ms: int
+    rows_per_second: int | None
+    """None: no limit."""
+    copies_whole_ring: bool
+    page_bytes: int
+    """Approximate size of the events of a page."""
 
 
 @dataclass(frozen=True, slots=True)

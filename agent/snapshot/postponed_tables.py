@@ -10,7 +10,6 @@ class PostponedTables:
     """For the snapshot thread."""
 
     def __init__(self, pause_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
         self._pause_s = pause_s
         self._clock = clock
         self._tables: dict[str, tuple[float, str]] = {}

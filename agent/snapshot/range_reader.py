@@ -32,7 +32,6 @@ class Throttle:
     def __init__(
         self, rows_per_second: int | None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` returns seconds."""
         self._rate = rows_per_second
         self._clock = clock
         self._next_s = clock()

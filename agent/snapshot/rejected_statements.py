@@ -11,7 +11,6 @@ class RejectedStatements:
     """By table, for the snapshot thread."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` returns seconds."""
         self._clock = clock
         self._first: dict[str, tuple[str, float]] = {}
 

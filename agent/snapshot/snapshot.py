@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.partition import EncodedPage, SnapshotPartition
-from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import SnapshotState
 from agent.snapshot.worker import SnapshotWorker

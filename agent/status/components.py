@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from agent.pipeline import View
-from agent.quarantine import QuarantineUsage
 from agent.segments import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
@@ -45,17 +44,6 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     if view.watch_error:
         details["watch"] = view.watch_error
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
-
-
-def quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, object]:
-    return {
-        "bytes": usage.size_bytes,
-        "segments": usage.segments,
-        "ranges": usage.ranges,
-        "refused_events": usage.dead_letters,
-        "oldest": [*usage.available_names, *usage.missing_names],
-        "max_bytes": max_bytes,
-    }
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:

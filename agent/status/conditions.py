@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from agent.check.directories import irregular_segments
+from agent.check.node import check_tables
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
-from agent.status.published import publication_conditions
+from sidecar.check.finding import Level
 from sidecar.health import Condition, State, Status, status_of
 from sidecar.status.facts import (
     stalled,
@@ -93,7 +94,7 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from _source(facts)
     yield from undelivered(facts, subject="tables", check="agent check")
     yield from _progress(facts)
-    yield from publication_conditions(facts.publication)
+    yield from _publication(facts)
     yield from _beside(facts)
 
 
@@ -240,3 +241,10 @@ def _beside(facts: Facts) -> Iterator[Condition]:
     if facts.blocked is None or facts.blocked.cause != "registry":
         yield from unregistered(facts)
     yield from snapshot_conditions(facts.snapshot)
+
+
+def _publication(facts: Facts) -> Iterator[Condition]:
+    """No published table, and list entries without a match."""
+    for found in () if facts.publication is None else check_tables(facts.publication):
+        if found.level is Level.FAULT:
+            yield Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy)

@@ -14,7 +14,7 @@ from agent.schema import SchemaHolder
 from agent.segments import pinned_by_link
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
-from agent.status.components import own_components, quarantine_details
+from agent.status.components import own_components
 from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema
@@ -122,7 +122,15 @@ class AgentStatus(StatusReporter[View]):
         return own_components(status, self.facts(), view, self.snapshot)
 
     def quarantine_details(self, view: View) -> Mapping[str, object]:
-        return quarantine_details(view.quarantine, self._quarantine_max_bytes)
+        usage = view.quarantine
+        return {
+            "bytes": usage.size_bytes,
+            "segments": usage.segments,
+            "ranges": usage.ranges,
+            "refused_events": usage.dead_letters,
+            "oldest": [*usage.available_names, *usage.missing_names],
+            "max_bytes": self._quarantine_max_bytes,
+        }
 
     def start_message(self) -> str:
         reason = self._holder.last_error

@@ -1,8 +1,4 @@
-"""The protocol of a remote store: files by name in one directory.
-
-StoreError         a file could not be sent, fetched or removed
-StoreStoppedError  a request was cancelled because the agent stops
-"""
+"""The protocol of a remote store: files by name in one directory."""
 
 from pathlib import Path
 from typing import Protocol

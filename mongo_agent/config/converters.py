@@ -1,17 +1,16 @@
 """Properties of the encoding of keys and values."""
 
-from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from sidecar.config.converters import ConverterProperties, Names
+from sidecar.config.converters import JSON_WITHOUT_EFFECT, ConverterProperties, Names
 from sidecar.properties import LowerCase, Milliseconds, prop
-
-# Events contain no decimals.
-_WITHOUT_EFFECT = "decimal.format"
 
 
 class EncodingProperties(ConverterProperties):
     """Converters, and handling of rejected schemas."""
+
+    # Events contain no decimals.
+    json_without_effect: ClassVar[frozenset[str]] = JSON_WITHOUT_EFFECT | {"decimal.format"}
 
     schema_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
         "schema.name.adjustment.mode",
@@ -34,14 +33,3 @@ class EncodingProperties(ConverterProperties):
     def schema_names(self) -> Names:
         """The replacement for characters that Avro rejects."""
         return self.schema_name_adjustment_mode or self.names
-
-    def converter_warnings(self) -> Iterator[str]:
-        """Warnings about converter settings without effect."""
-        yield from super().converter_warnings()
-        for side, settings in (
-            ("key", self.key_converter_settings),
-            ("value", self.value_converter_settings),
-        ):
-            if _WITHOUT_EFFECT in settings:
-                name = f"{side}.converter.{_WITHOUT_EFFECT}"
-                yield f"`{name}` has no effect here."

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from mongo_agent.capture import Namespaces
 from mongo_agent.config.capture import PatternList
-from mongo_agent.documents.filters import parse_filter
+from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings
 from sidecar.properties import (
     CommaList,

@@ -28,6 +28,14 @@ def parse_extended_json(text: str | bytes) -> Any:
     return check_depth(found)
 
 
+def parse_filter(text: str) -> dict[str, Any]:
+    """Parse the filter of a snapshot. Raises ValueError."""
+    document = parse_extended_json(text)
+    if not isinstance(document, dict):
+        raise ValueError("not a document")
+    return document
+
+
 def parse_json(text: str | bytes) -> Any:
     """Parse plain JSON. Raises ValueError."""
     try:

@@ -3,8 +3,19 @@
 from pymongo.errors import ConfigurationError, OperationFailure, PyMongoError
 
 from mongo_agent.server.failures import Failure, classify_failure
-from mongo_agent.server.tls_errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
+from sidecar.tls.failures import TlsServer, tls_failure
+
+_SERVER = TlsServer(
+    name="MongoDB",
+    address="`mongodb.hosts` or the connection string, and the configuration of the replica set",
+    trusted="`mongodb.ssl.truststore`, `mongodb.ssl.ca.path` or, in the connection string, "
+    "`tlsCAFile`",
+    identity="`mongodb.ssl.keystore`, `mongodb.ssl.certificate.path` or, in the connection string, "
+    "`tlsCertificateKeyFile`",
+    protocols="`net.tls.disabledProtocols`",
+    hostname_check="`mongodb.ssl.invalid.hostname.allowed=true`",
+)
 
 
 def server_error(error: PyMongoError) -> SidecarError:
@@ -46,3 +57,9 @@ def error_text(error: PyMongoError) -> str:
     text = str(details["errmsg"] if details and "errmsg" in details else error)
     text = tls_error(text) or text
     return text.partition(", Timeout: ")[0].rstrip(".")
+
+
+def tls_error(text: str) -> str | None:
+    """Explain the driver's error text; None unless it is about certificates or protocols."""
+    clause = tls_failure(text, _SERVER)
+    return None if clause is None else f"{clause[0].upper()}{clause[1:]}."

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from mongo_agent.capture.namespaces import Namespaces
-from mongo_agent.documents.filters import parse_filter
+from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.signals import InvalidSignalError, Signal, SignalResult
 from mongo_agent.signals.commands import (
     ExecuteSnapshot,

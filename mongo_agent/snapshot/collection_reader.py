@@ -19,7 +19,7 @@ from pymongo.command_cursor import CommandCursor
 
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.document_id import id_document
-from mongo_agent.documents.filters import parse_filter
+from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.server.sessions import new_session
 from mongo_agent.snapshot.collections import Client, exists
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot

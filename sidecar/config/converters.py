@@ -8,7 +8,7 @@ string, org.…StringConverter    the text of a Java object, if the agent suppor
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
@@ -34,7 +34,7 @@ _REPLACES_NULLS = "replace.null.with.default"
 # Cache sizes, and settings of sink connectors.
 _OF_READERS = frozenset({"converter.type", "schema.content", "schemas.cache.size"})
 # No nullable field has a default.
-_JSON_WITHOUT_EFFECT = _OF_READERS | {_REPLACES_NULLS}
+JSON_WITHOUT_EFFECT = _OF_READERS | {_REPLACES_NULLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
             problems.append(f"`{prefix}{name}` must be `true` or `false`, not `{text}`.")
         return _FLAGS.get(text, default)
 
-    known = {"schemas.enable", "decimal.format"} | _JSON_WITHOUT_EFFECT
+    known = {"schemas.enable", "decimal.format"} | JSON_WITHOUT_EFFECT
     for name in sorted(settings.keys() - known):
         problems.append(f"`{prefix}{name}` is not a known setting of the JSON converter.")
     decimals = settings.get("decimal.format", "BASE64").strip().upper()
@@ -131,6 +131,8 @@ def _converter_settings(side: Side) -> Any:
 
 
 class ConverterProperties(Properties):
+    json_without_effect: ClassVar[frozenset[str]] = JSON_WITHOUT_EFFECT
+
     key_converter: Converter = converter("key")
     key_converter_settings: PassThrough = _converter_settings("key")
     value_converter: Converter = converter("value")
@@ -216,7 +218,7 @@ class ConverterProperties(Properties):
             if self.is_text(side):
                 continue
             is_avro = _kind(converter) == "avro"
-            unused = sorted(settings.keys() & _JSON_WITHOUT_EFFECT)
+            unused = sorted(settings.keys() & self.json_without_effect)
             for name in without_effect(settings) if is_avro else unused:
                 yield f"`{side}.converter.{name}` has no effect here."
 

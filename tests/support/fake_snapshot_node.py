@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from agent.snapshot.offsets import SnapshotOffsets, TableSnapshot
 from agent.snapshot.partition import EncodedPage
-from agent.snapshot.plan import NodeTable
+from agent.snapshot.plan import NodeTable, SnapshotSettings
 from agent.snapshot.ring import Ring, RingNode
-from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.sources import Page
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts

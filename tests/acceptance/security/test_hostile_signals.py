@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mongo_agent.documents.filters import parse_filter
+from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.signals.commands import parse_command
 from mongo_agent.signals.file import signals_of
 from mongo_agent.signals.kafka import signal_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.server.tls_errors import tls_error
+from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.running_mongo_agent import RunningAgent

@@ -7,8 +7,7 @@ import pytest
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.plan import NodeTable
-from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.plan import NodeTable, SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError

@@ -12,7 +12,7 @@ from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.config import load_config
 from mongo_agent.config.document import configuration_document
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.filters import parse_filter
+from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties import Loaded, Properties, rows
 from tests.support.mongo_properties import load

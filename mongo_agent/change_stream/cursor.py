@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import bson
-from bson import CodecOptions, Timestamp
+from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
@@ -180,12 +180,8 @@ def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dic
     if opening.start_after is not None:
         stage["startAfter"] = dict(opening.start_after)
     elif opening.from_time is not None:
-        stage["startAtOperationTime"] = _timestamp(opening.from_time)
+        stage["startAtOperationTime"] = opening.from_time.timestamp
     return stage
-
-
-def _timestamp(time: ClusterTime) -> Timestamp:
-    return Timestamp(time.second, time.increment)
 
 
 def _session(client: Client) -> ClientSession | None:

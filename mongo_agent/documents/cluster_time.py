@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from bson import Timestamp
+
 _LAST_INCREMENT = 2**32 - 1
 
 
@@ -25,6 +27,11 @@ class ClusterTime:
         if self.increment < _LAST_INCREMENT:
             return ClusterTime(self.second, self.increment + 1)
         return ClusterTime(self.second + 1, 0)
+
+    @property
+    def timestamp(self) -> Timestamp:
+        """The BSON value."""
+        return Timestamp(self.second, self.increment)
 
     def __str__(self) -> str:
         return f"{self.second}:{self.increment}"

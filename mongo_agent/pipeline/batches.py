@@ -1,6 +1,6 @@
 """Batches of messages with the position after them: of a stream, of a snapshot, of the agent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
@@ -8,7 +8,7 @@ from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.snapshot import SnapshotProgress
-from sidecar.events import Message, ProduceArguments
+from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch
 
 
@@ -28,17 +28,14 @@ class PlacedBatch:
         self._before = before
         self._behind = behind
         self._events = events
+        self.size_bytes = batch.size_bytes
+        self.last_write_ts_us = batch.last_write_ts_us
+        self.messages = batch.messages
+        self.produce_arguments = batch.produce_arguments
+        self.ndjson = batch.ndjson
 
     def __len__(self) -> int:
         return len(self._batch)
-
-    @property
-    def size_bytes(self) -> int:
-        return self._batch.size_bytes
-
-    @property
-    def last_write_ts_us(self) -> int | None:
-        return self._batch.last_write_ts_us
 
     def position_after(self, messages: int, /) -> StreamOffset:
         if messages == len(self._batch):
@@ -49,22 +46,6 @@ class PlacedBatch:
         token, time = token_at(self._events, done - 1), time_at(self._events, done - 1)
         stream = replace(self._behind.stream, token=token, time=time)
         return replace(self._behind, stream=stream, transaction=self._batch.transaction_after(done))
-
-    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
-        return self._batch.messages(first, stop)
-
-    def produce_arguments(
-        self,
-        first: int,
-        stop: int,
-        partitions: Callable[[str], int | None],
-        on_delivery: Callable[..., None],
-        /,
-    ) -> Sequence[ProduceArguments]:
-        return self._batch.produce_arguments(first, stop, partitions, on_delivery)
-
-    def ndjson(self, first: int, stop: int, /) -> bytes:
-        return self._batch.ndjson(first, stop)
 
 
 def of_read(

@@ -21,6 +21,7 @@ from mongo_agent.snapshot.records import (
     SnapshotReason,
     SnapshotRequest,
 )
+from sidecar.check.finding import first_names
 
 _PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _STOPPED = "stopped by a signal"
@@ -57,7 +58,7 @@ def _execute(
     request = SnapshotRequest(
         SnapshotReason.SIGNAL, asked.names, asked.filters, signal=signal.id or None
     )
-    message = f"A snapshot of the collections matching {_listed(asked.names)} starts."
+    message = f"A snapshot of the collections matching {first_names(asked.names)} starts."
     if progress.is_paused:
         message += " Snapshots are paused; send `resume-snapshot` to resume them."
     return progress.requested(request), SignalResult(True, message)
@@ -101,7 +102,7 @@ def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProg
     if not stopped:
         return progress, SignalResult(True, "No snapshot of these collections is running.")
     names = [each.namespace for each in stopped]
-    return progress, SignalResult(True, f"The snapshot of {_listed(names)} is stopped.")
+    return progress, SignalResult(True, f"The snapshot of {first_names(names)} is stopped.")
 
 
 def _is_among(snapshot: CollectionSnapshot, names: tuple[str, ...]) -> bool:
@@ -118,8 +119,3 @@ def _pause(
     if asked.is_paused:
         message = "Snapshots are paused; the stream continues. Send `resume-snapshot` to resume."
     return progress.paused(asked.is_paused), SignalResult(True, message)
-
-
-def _listed(names: tuple[str, ...] | list[str]) -> str:
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from bson import CodecOptions, Timestamp
+from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
@@ -87,14 +87,14 @@ class CollectionReader:
         return ChunkBounds(tuple(found), is_whole=False)
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
-        concern = {"level": "snapshot", "atClusterTime": _timestamp(point)}
+        concern = {"level": "snapshot", "atClusterTime": point.timestamp}
         return self._read(snapshot, chunk, concern)
 
     def since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
     ) -> ChunkDocuments:
         """Read the documents of a chunk, each as of a time between a cluster time and `read_to`."""
-        concern = {"level": "majority", "afterClusterTime": _timestamp(point)}
+        concern = {"level": "majority", "afterClusterTime": point.timestamp}
         return self._read(snapshot, chunk, concern)
 
     def _read(
@@ -164,7 +164,3 @@ def _find(snapshot: CollectionSnapshot, lower: bytes | None) -> dict[str, Any]:
     if lower is not None:
         command["min"] = RawBSONDocument(lower)
     return command
-
-
-def _timestamp(point: ClusterTime) -> Timestamp:
-    return Timestamp(point.second, point.increment)

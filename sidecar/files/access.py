@@ -50,8 +50,8 @@ def access_denial(path: Path) -> AccessDenial | None:
             return AccessDenial(
                 part,
                 is_directory,
-                _user(found.st_uid),
-                _group(found.st_gid),
+                user_text(found.st_uid),
+                group_text(found.st_gid),
                 stat.S_IMODE(found.st_mode),
                 os.geteuid(),
                 os.getegid(),
@@ -59,14 +59,16 @@ def access_denial(path: Path) -> AccessDenial | None:
     return None
 
 
-def _user(uid: int) -> str:
+def user_text(uid: int) -> str:
+    """The name of a user and its number."""
     try:
         return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
     except KeyError:
         return f"uid {uid}"
 
 
-def _group(gid: int) -> str:
+def group_text(gid: int) -> str:
+    """The name of a group and its number."""
     try:
         return f"{grp.getgrgid(gid).gr_name} (gid {gid})"
     except KeyError:

@@ -1,12 +1,12 @@
 """Checks of configured directories: usable, separate, and not writable for everybody."""
 
-import grp
 import os
-import pwd
 import shlex
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+
+from sidecar.files.access import group_text, user_text
 
 
 def directory_problems(wanted: Iterable[tuple[str, Path]]) -> list[str]:
@@ -105,7 +105,7 @@ def _problem(name: str, path: Path) -> str | None:
 def _rights(path: Path) -> str:
     """The user of the process, the owner of the nearest visible directory, and the remedy."""
     uid, gid = os.geteuid(), os.getegid()
-    process = f"The process runs as {_user(uid)} in {_group(gid)}"
+    process = f"The process runs as user {user_text(uid)} in group {group_text(gid)}"
     for place in (path, *path.parents):
         try:
             status = place.stat()
@@ -115,21 +115,8 @@ def _rights(path: Path) -> str:
             mode = f"{stat.S_IMODE(status.st_mode):04o}"
             rights = "rwx" if place == path else "x"
             return (
-                f"{process}; {place} belongs to {_user(status.st_uid)} and {_group(status.st_gid)} "
-                f"with mode {mode}. Run: setfacl -m u:{uid}:{rights} {shlex.quote(str(place))}"
+                f"{process}; {place} belongs to user {user_text(status.st_uid)} and group "
+                f"{group_text(status.st_gid)} with mode {mode}. Run: setfacl -m "
+                f"u:{uid}:{rights} {shlex.quote(str(place))}"
             )
     return f"{process}."
-
-
-def _user(uid: int) -> str:
-    try:
-        return f"user {pwd.getpwuid(uid).pw_name} (uid {uid})"
-    except KeyError:
-        return f"uid {uid}"
-
-
-def _group(gid: int) -> str:
-    try:
-        return f"group {grp.getgrgid(gid).gr_name} (gid {gid})"
-    except KeyError:
-        return f"gid {gid}"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
-from agent.snapshot.partition import EncodedPage, SnapshotPartition
+from agent.snapshot.partition import SnapshotPartition
 from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import SnapshotState
@@ -47,6 +47,9 @@ class Snapshot:
         self._worker = SnapshotWorker(
             settings, node, encoders, self._state, on_ready=on_ready, postponed_s=postponed_s
         )
+        # For the pipeline's thread.
+        self.peek, self.take = self._state.peek, self._state.take
+        self.add_rows, self.rollback = self._state.add_rows, self._state.rollback
 
     @property
     def offsets(self) -> SnapshotOffsets:
@@ -107,16 +110,6 @@ class Snapshot:
         self._on_ready()
         return f"Stopped the snapshot of {name}. Events that were sent are not withdrawn."
 
-    # For the pipeline's thread.
-
-    def peek(self) -> EncodedPage | None:
-        """The next page; None without one."""
-        return self._state.peek()
-
-    def take(self) -> None:
-        """Removes the page that `peek` returned."""
-        self._state.take()
-
     def acknowledge(self, source: SnapshotPartition, position: int) -> None:
         """All events of a range before `position` are acknowledged."""
         completed = self._state.acknowledge(source, position)
@@ -126,11 +119,3 @@ class Snapshot:
                 "the snapshot of a table is complete",
                 extra=fields(table=completed.table, rows=completed.rows, took_s=took_s),
             )
-
-    def add_rows(self, source: SnapshotPartition, rows: int) -> None:
-        """Counts rows that the pipeline has taken."""
-        self._state.add_rows(source, rows)
-
-    def rollback(self) -> None:
-        """Reads again what is not acknowledged."""
-        self._state.rollback()

@@ -31,9 +31,11 @@ class SnapshotState:
         self._ready: deque[EncodedPage] = deque()
         self._read: dict[tuple[str, TokenRange], int] = {}
         self._epoch = 0
-        self._error = ""
-        self._counter_tables = 0
-        self._is_stopping = False
+        self.error = ""
+        """Why the snapshot does not progress; empty while it does."""
+        self.counter_tables = 0
+        """Number of published counter tables, which are not copied."""
+        self.is_stopping = False
 
     @property
     def offsets(self) -> SnapshotOffsets:
@@ -41,31 +43,10 @@ class SnapshotState:
         with self._changed:
             return self._offsets
 
-    @property
-    def error(self) -> str:
-        """Why the snapshot does not progress; empty while it does."""
-        with self._changed:
-            return self._error
-
-    @error.setter
-    def error(self, message: str) -> None:
-        with self._changed:
-            self._error = message
-
-    @property
-    def counter_tables(self) -> int:
-        """Number of published counter tables, which are not copied."""
-        with self._changed:
-            return self._counter_tables
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._is_stopping
-
     def stop(self) -> None:
         """Ends every wait."""
         with self._changed:
-            self._is_stopping = True
+            self.is_stopping = True
             self._changed.notify_all()
 
     def wake(self) -> None:
@@ -75,7 +56,7 @@ class SnapshotState:
     def wait(self, seconds: float) -> None:
         """Waits until something changes, at most so many seconds."""
         with self._changed:
-            if not self._is_stopping:
+            if not self.is_stopping:
                 self._changed.wait(max(0.0, seconds))
 
     def put(self, table: TableSnapshot) -> None:
@@ -104,7 +85,7 @@ class SnapshotState:
             if forgotten:
                 self._offsets = self._offsets.without(forget)
                 self._rollback()
-            self._counter_tables = counter_tables
+            self.counter_tables = counter_tables
             return forgotten
 
     def next_read(self, is_postponed: Callable[[str], bool]) -> NextRead | None:
@@ -125,20 +106,22 @@ class SnapshotState:
         with self._changed:
             self._changed.wait_for(
                 lambda: (
-                    len(self._ready) < _MAX_READY_PAGES or self._epoch != epoch or self._is_stopping
+                    len(self._ready) < _MAX_READY_PAGES or self._epoch != epoch or self.is_stopping
                 )
             )
-            if self._epoch != epoch or self._is_stopping:
+            if self._epoch != epoch or self.is_stopping:
                 return False
             self._ready.append(page)
             self._read[source.table_id, source.range] = token_at(page.batch.end_position)
             return True
 
     def peek(self) -> EncodedPage | None:
+        """The next page; None without one."""
         with self._changed:
             return self._ready[0] if self._ready else None
 
     def take(self) -> None:
+        """Removes the page that `peek` returned."""
         with self._changed:
             if self._ready:
                 self._ready.popleft()
@@ -156,6 +139,7 @@ class SnapshotState:
             return after if is_completed else None
 
     def add_rows(self, source: SnapshotPartition, rows: int) -> None:
+        """Counts rows that the pipeline has taken."""
         with self._changed:
             table = self._current(source)
             if table is not None:

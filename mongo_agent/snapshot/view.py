@@ -1,6 +1,6 @@
 """The progress of snapshots for the page, metrics and HTTP."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -48,9 +48,7 @@ class SnapshotView:
 
     def values(self) -> dict[str, Any]:
         """The JSON form, without unknown values."""
-        shown = {name: getattr(self, name) for name in self.__slots__ if name != "collections"}
-        known = {name: value for name, value in shown.items() if value is not None}
-        return {**known, "collections": [_values(each) for each in self.collections]}
+        return asdict(self, dict_factory=_known)
 
 
 def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0.0) -> SnapshotView:
@@ -116,6 +114,5 @@ def _ended_view(finished: FinishedSnapshot) -> CollectionView:
     )
 
 
-def _values(collection: CollectionView) -> dict[str, Any]:
-    shown = {name: getattr(collection, name) for name in collection.__slots__}
-    return {name: value for name, value in shown.items() if value is not None}
+def _known(values: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in values if value is not None}

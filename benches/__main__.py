@@ -1,7 +1,10 @@
-"""Run benchmarks: `python -m benches [name …] [--quick]`, all of them without a name."""
+"""Run benchmarks: `python -m benches [name …] [--quick]`; without names, run all."""
 
 import argparse
 from importlib import import_module
+
+from benches.machine import machine
+from benches.stats import write_result
 
 NAMES = (
     "parser",
@@ -13,7 +16,6 @@ NAMES = (
     "dedupe",
     "state",
     "reconcile",
-    "mongo_debezium",
     "mongo_agent",
     "transfer",
     "transform",
@@ -26,14 +28,17 @@ def main() -> None:
     arguments = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
     arguments.add_argument("names", nargs="*", metavar="name", help=f"any of {', '.join(NAMES)}")
     arguments.add_argument(
-        "--quick", action="store_true", help="small inputs: shows that it runs, measures little"
+        "--quick", action="store_true", help="small inputs: verifies only that the benchmark runs"
     )
     given = arguments.parse_args()
     unknown = [name for name in given.names if name not in NAMES]
     if unknown:
-        arguments.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
+        arguments.error(f"unknown benchmark {unknown[0]!r}; use any of {', '.join(NAMES)}")
     for name in given.names or NAMES:
-        import_module(f"benches.{name}").run(given.quick)
+        at_start = machine()
+        print(at_start.sentence())
+        result = import_module(f"benches.{name}").run(given.quick)
+        print(write_result(name, at_start, given.quick, result))
 
 
 main()

@@ -1,13 +1,11 @@
 """Plot the last full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from benches.paths import bench_directory
+from benches.stats import read_result
 from tests.support.servers.cache import REPOSITORY
 
 _IMAGES = REPOSITORY / "docs" / "images"
@@ -129,37 +127,30 @@ def reconcile_bars(result: dict[str, Any]) -> list[Bar]:
     ]
 
 
-def main() -> None:
-    _IMAGES.mkdir(exist_ok=True)
-    for name, title, bars in (
-        ("parser", "Mutations per CPU second", parser_bars),
-        ("agent", "CPU time an event", agent_bars),
-        ("dedupe", "Kafka to Delta: records per CPU second", dedupe_bars),
-        ("reconcile", "Kafka to versions: rate as a share of a plain copy's", reconcile_bars),
-    ):
-        # Each machine has the results that were made on it.
-        if (bench_directory() / f"{name}.json").exists():
-            _write(name, bar_chart(title, bars(_result(name))))
-    if (bench_directory() / "memory.json").exists():
-        _write_memory()
-
-
-def _write_memory() -> None:
-    series = _result("memory")["series"]
+def _memory_chart(result: dict[str, Any]) -> str:
+    series = result["series"]
     points = [(seconds, rss_mib) for seconds, events, rss_mib in series if events]
     title = f"Resident memory in MiB over {series[-1][1]:,} events"
-    _write("memory", line_chart(title, points, f"{series[-1][0]:.0f} s"))
+    return line_chart(title, points, f"{series[-1][0]:.0f} s")
 
 
-def _result(name: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((bench_directory() / f"{name}.json").read_text())
-    return result
+_CHARTS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "parser": lambda found: bar_chart("Mutations per CPU second", parser_bars(found)),
+    "agent": lambda found: bar_chart("CPU time an event", agent_bars(found)),
+    "dedupe": lambda found: bar_chart("Kafka to Delta: records per CPU second", dedupe_bars(found)),
+    "reconcile": lambda found: bar_chart(
+        "Kafka to versions: rate as a share of a plain copy's", reconcile_bars(found)
+    ),
+    "memory": _memory_chart,
+}
 
 
-def _write(name: str, picture: str) -> Path:
-    file = _IMAGES / f"bench-{name}.svg"
-    file.write_text(picture)
-    return file
+def main() -> None:
+    """Draw the benchmarks that ran on this machine."""
+    for name, chart in _CHARTS.items():
+        result = read_result(name)
+        if result is not None:
+            (_IMAGES / f"bench-{name}.svg").write_text(chart(result))
 
 
 if __name__ == "__main__":

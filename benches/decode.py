@@ -18,11 +18,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from benches.machine import machine
 from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.rounds import run_rounds
 from benches.spark import SparkUnderTest
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from commitlog import Schema
 from commitlog.arrow import Decoder
 
@@ -93,39 +92,27 @@ KINDS = (
 )
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     rows, rounds = (20_000, 2) if is_quick else (ROWS, 5)
-    at_start = machine()
-    results = []
     with scratch_directory("decode") as scratch, SparkUnderTest.started() as spark:
-        for kind in KINDS:
-            with progress_bar(f"decoding: {kind.name}", rounds + 1) as step:
-                results.append(_measure(kind, rows, rounds, scratch, spark, step))
-    file = write_result("decode", at_start, is_quick, {"kinds": results})
-    print(at_start.sentence())
+        results = [_measure(kind, rows, rounds, scratch, spark) for kind in KINDS]
     print_table(
         "thousand rows per CPU second",
-        ("rows", "decoder alone", *results[0].stages, "decoding adds, µs a row"),
-        [
-            (
-                result.name,
-                result.decoder.text(scale=1e3),
-                *(spread.text(scale=1e3) for spread in result.stages.values()),
-                f"{result.added_us:.1f}",
-            )
-            for result in results
-        ],
+        results,
+        {
+            "rows": lambda each: each.name,
+            "decoder alone": lambda each: each.decoder.text(scale=1e3),
+            "scan": lambda each: each.stages["scan"].text(scale=1e3),
+            "identity": lambda each: each.stages["identity"].text(scale=1e3),
+            "decode": lambda each: each.stages["decode"].text(scale=1e3),
+            "decoding adds, µs a row": lambda each: f"{each.added_us:.1f}",
+        },
     )
-    print(f"{file}")
+    return {"kinds": results}
 
 
 def _measure(
-    kind: RowKind,
-    rows: int,
-    rounds: int,
-    scratch: Path,
-    spark: SparkUnderTest,
-    step: Callable[[], None],
+    kind: RowKind, rows: int, rounds: int, scratch: Path, spark: SparkUnderTest
 ) -> KindResult:
     batches = _batches(kind, rows)
     decoder = kind.decoder()
@@ -139,23 +126,20 @@ def _measure(
         "identity": frame.mapInArrow(_identity, frame.schema),
         "decode": frame.mapInArrow(decoder.decode_all, types),
     }
-    alone: list[float] = []
-    in_spark: dict[str, list[float]] = {name: [] for name in stages}
-    for number in range(rounds + 1):
+
+    def rate(name: str, _: int) -> float:
+        if name in stages:
+            return rows / _cpu_of(stages[name], spark)
         started_s = time.thread_time()
         for batch in batches:
             decoder.decode(batch)
-        alone_s = time.thread_time() - started_s
-        took = {name: _cpu_of(stage, spark) for name, stage in stages.items()}
-        step()
-        if number == 0:
-            continue
-        alone.append(rows / alone_s)
-        for name, cpu_s in took.items():
-            in_spark[name].append(rows / cpu_s)
-    spreads = {name: Spread.of(rates) for name, rates in in_spark.items()}
+        return rows / (time.thread_time() - started_s)
+
+    names = ("alone", *stages)
+    rates = run_rounds(f"decoding: {kind.name}", names, rate, rounds=rounds, warm_up=1)
+    spreads = {name: Spread.of(found) for name, found in rates.items()}
     added_us = 1e6 / spreads["decode"].median - 1e6 / spreads["identity"].median
-    return KindResult(kind.name, rows, Spread.of(alone), spreads, added_us)
+    return KindResult(kind.name, rows, spreads.pop("alone"), spreads, added_us)
 
 
 def _batches(kind: RowKind, rows: int) -> list[pa.RecordBatch]:

@@ -1,9 +1,8 @@
 """Kafka → Delta: a plain copy, Spark's bare deduplication, and ours, over the same topic.
 
-Each run has a table and a checkpoint of its own and reads the whole topic, each event in three
-copies. The ways take turns; the first round counts for nothing. Rates are by CPU time of Spark's
-JVM, since whatever else the machine does takes clock time from all of them; those by the clock
-stand beside them.
+Each run has its own table and checkpoint and reads the whole topic, with three copies of each
+event. The ways run in interleaved rounds, without the first one. Rates are by CPU time of Spark's
+JVM, because other programs change the elapsed time; rates by elapsed time are reported too.
 """
 
 from collections.abc import Callable
@@ -14,12 +13,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.machine import machine
 from benches.paths import scratch_directory
-from benches.progress import progress_bar
+from benches.rounds import run_rounds
 from benches.segments import SegmentSet, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.source import read_stream
@@ -53,46 +51,36 @@ class _Run:
     options: DedupeJobOptions
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     events, rounds = (10_000, 1) if is_quick else (EVENTS, 3)
-    at_start = machine()
-    costs: dict[str, list[Cost]] = {name: [] for name in _WAYS}
     with scratch_directory("dedupe") as scratch, KafkaBroker(scratch / "kafka") as broker:
         messages = events_of_replicas(written(SEGMENTS), events)
         fill_topic(broker, TOPIC, messages)
         records = len(messages)
         del messages
-        with (
-            SparkUnderTest.started() as spark,
-            progress_bar("dedupe", len(_WAYS) * (rounds + 1)) as step,
-        ):
-            for number in range(rounds + 1):
-                for name, way in _WAYS.items():
-                    options = _options(broker, scratch / f"{name}-{number}", records)
-                    cost = spark.cost_of(partial(way, _Run(spark, options)))
-                    _check(spark, options, records if name == "plain copy" else events)
-                    step()
-                    if number:
-                        costs[name].append(cost)
+        with SparkUnderTest.started() as spark:
+
+            def cost(name: str, number: int) -> Cost:
+                options = _options(broker, scratch / f"{name}-{number}", records)
+                found = spark.cost_of(partial(_WAYS[name], _Run(spark, options)))
+                _check(spark, options, records if name == "plain copy" else events)
+                return found
+
+            costs = run_rounds("dedupe", tuple(_WAYS), cost, rounds=rounds, warm_up=1)
     results = [_result(name, costs, records) for name in _WAYS]
-    file = write_result("dedupe", at_start, is_quick, {"records": records, "ways": results})
-    print(at_start.sentence())
     print_table(
         f"{records:,} records, {events:,} events",
-        ("", "thousand records/CPU s", "of plain", "of bare", "thousand/s", "of bare by the clock"),
-        [
-            (
-                each.name,
-                each.cpu_rate.text(1, 1e3),
-                each.of_plain.text(2),
-                each.of_bare.text(2),
-                each.wall_rate.text(1, 1e3),
-                each.of_bare_wall.text(2),
-            )
-            for each in results
-        ],
+        results,
+        {
+            "": lambda each: each.name,
+            "thousand records/CPU s": lambda each: each.cpu_rate.text(1, 1e3),
+            "of plain": lambda each: each.of_plain.text(2),
+            "of bare": lambda each: each.of_bare.text(2),
+            "thousand/s": lambda each: each.wall_rate.text(1, 1e3),
+            "of bare, elapsed": lambda each: each.of_bare_wall.text(2),
+        },
     )
-    print(f"{file}")
+    return {"records": records, "ways": results}
 
 
 def _plain(run: _Run) -> None:
@@ -145,16 +133,13 @@ def _check(spark: SparkUnderTest, options: DedupeJobOptions, expected: int) -> N
 
 
 def _result(name: str, costs: dict[str, list[Cost]], records: int) -> WayResult:
-    def share_of(other: str) -> Spread:
-        pairs = zip(costs[other], costs[name], strict=True)
-        return Spread.of([theirs.cpu_s / ours.cpu_s for theirs, ours in pairs])
-
-    by_clock = zip(costs["bare"], costs[name], strict=True)
+    cpu_s = {way: [cost.cpu_s for cost in found] for way, found in costs.items()}
+    wall_s = {way: [cost.wall_s for cost in found] for way, found in costs.items()}
     return WayResult(
         name,
-        Spread.of([records / cost.cpu_s for cost in costs[name]]),
-        Spread.of([records / cost.wall_s for cost in costs[name]]),
-        share_of("plain copy"),
-        share_of("bare"),
-        Spread.of([theirs.wall_s / ours.wall_s for theirs, ours in by_clock]),
+        Spread.of(records / each for each in cpu_s[name]),
+        Spread.of(records / each for each in wall_s[name]),
+        Spread.of_ratios(cpu_s["plain copy"], cpu_s[name]),
+        Spread.of_ratios(cpu_s["bare"], cpu_s[name]),
+        Spread.of_ratios(wall_s["bare"], wall_s[name]),
     )

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from benches.backlog import TABLE, running_agent
 from benches.index_log import IndexLog, IndexUpdate
-from benches.machine import Machine, machine
 from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.sampling import TopicCounter
-from benches.stats import print_table, write_result
+from benches.stats import Result, print_table
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.errors import ToolFailedError
@@ -60,18 +59,16 @@ class LatencyResult:
     largest_bursts: list[Burst]
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     seconds = 10 if is_quick else 60
-    at_start = machine()
     results = []
     with progress_bar("following a node", len(SYNC_PERIODS_MS)) as step:
         for sync_period_ms in SYNC_PERIODS_MS:
             with scratch_directory("latency") as scratch:
                 results.append(_measure(scratch, sync_period_ms, seconds))
             step()
-    file = write_result("latency", at_start, is_quick, {"results": results})
-    _print(at_start, results)
-    print(file)
+    _print(results)
+    return {"results": results}
 
 
 def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
@@ -164,22 +161,20 @@ def _place(record: KafkaRecord) -> tuple[int, str, int]:
     return int(segment.removesuffix(".log").rpartition("-")[2]), segment, int(source["pos"])
 
 
-def _print(at_start: Machine, results: Sequence[LatencyResult]) -> None:
-    print(at_start.sentence())
-    columns = ("sync period", "events", "offered/s", "p50 ms", "p99 ms", "max ms", "updates")
-    rows = [
-        (
-            f"{each.sync_period_ms} ms",
-            f"{each.events:,}",
-            f"{each.events / each.written_s:,.0f}",
-            f"{each.p50_ms:,.0f}",
-            f"{each.p99_ms:,.0f}",
-            f"{each.max_ms:,.0f}",
-            f"{each.updates}",
-        )
-        for each in results
-    ]
-    print_table("From the index update to Kafka", columns, rows)
+def _print(results: Sequence[LatencyResult]) -> None:
+    print_table(
+        "From the index update to Kafka",
+        results,
+        {
+            "sync period": lambda each: f"{each.sync_period_ms} ms",
+            "events": lambda each: f"{each.events:,}",
+            "offered/s": lambda each: f"{each.events / each.written_s:,.0f}",
+            "p50 ms": lambda each: f"{each.p50_ms:,.0f}",
+            "p99 ms": lambda each: f"{each.p99_ms:,.0f}",
+            "max ms": lambda each: f"{each.max_ms:,.0f}",
+            "updates": lambda each: f"{each.updates}",
+        },
+    )
     for each in results:
         for burst in each.largest_bursts:
             print(

@@ -5,19 +5,18 @@ It is flat when the second half of the run needs no more than the first.
 
 from dataclasses import dataclass
 
-from benches.backlog import run_agent
-from benches.machine import machine
+from benches.backlog import agent_over
 from benches.paths import scratch_directory
 from benches.progress import progress_bar
-from benches.sampling import Observation
+from benches.sampling import Observation, observe
 from benches.segments import SegmentSet, written
-from benches.stats import print_table, write_result
+from benches.stats import Result, print_table
 from tests.support.servers.kafka import KafkaBroker
 
 FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)
 QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)
 _PARTS = 10
-# What was sent is not needed: the disk holds little of it.
+# Sent events are not needed, so the disk holds few of them.
 _TOPIC = {"retention.bytes": str(64 << 20), "segment.bytes": str(32 << 20)}
 
 
@@ -31,49 +30,41 @@ class Part:
     max_mib: float
 
 
-def run(is_quick: bool) -> None:
-    at_start = machine()
-    with progress_bar("writing segments"):
-        segments = written(QUICK if is_quick else FULL)
+def run(is_quick: bool) -> Result:
+    segments = written(QUICK if is_quick else FULL)
     properties = {"log.retention.check.interval.ms": "5000"}
     with (
         scratch_directory("memory") as scratch,
         KafkaBroker(scratch / "kafka", properties=properties) as broker,
         progress_bar("publishing"),
+        agent_over(broker, segments, scratch / "agent", "memory", topic_config=_TOPIC) as agent,
     ):
-        seen = run_agent(broker, segments, scratch / "agent", "memory", topic_config=_TOPIC)
+        seen = observe(*agent, broker, segments.mutations)
     parts = _parts(seen)
-    file = write_result(
-        "memory",
-        at_start,
-        is_quick,
+    print_table(
+        "Resident memory",
+        parts,
         {
-            "events": segments.mutations,
-            "parts": parts,
-            "max_rss_mib": seen.max_rss_mib,
-            "series": [
-                (round(each.at_s - seen.samples[0].at_s, 1), each.events, round(each.rss_mib, 1))
-                for each in seen.samples
-            ],
+            "events": lambda each: f"{each.until_event:,}",
+            "s": lambda each: f"{each.seconds:.1f}",
+            "mean MiB": lambda each: f"{each.mean_mib:.1f}",
+            "max MiB": lambda each: f"{each.max_mib:.1f}",
         },
     )
-    print(at_start.sentence())
-    rows = [
-        (
-            f"{each.until_event:,}",
-            f"{each.seconds:.1f}",
-            f"{each.mean_mib:.1f}",
-            f"{each.max_mib:.1f}",
-        )
-        for each in parts
-    ]
-    print_table("Resident memory", ("events", "s", "mean MiB", "max MiB"), rows)
     print(f"at most {seen.max_rss_mib:.1f} MiB over {segments.mutations:,} events")
-    print(file)
+    return {
+        "events": segments.mutations,
+        "parts": parts,
+        "max_rss_mib": seen.max_rss_mib,
+        "series": [
+            (round(each.at_s - seen.samples[0].at_s, 1), each.events, round(each.rss_mib, 1))
+            for each in seen.samples
+        ],
+    }
 
 
 def _parts(seen: Observation) -> list[Part]:
-    total = seen.samples[-1].events
+    total = seen.events
     parts = []
     for number in range(_PARTS):
         low, high = total * number // _PARTS, total * (number + 1) // _PARTS

@@ -1,9 +1,8 @@
-"""MongoDB's events from raw BSON to keys and values of Debezium's envelope, beside the same in
-Python: `bson.decode`, `bson.json_util` and `json`.
+"""MongoDB's events from raw BSON to keys and values of Debezium's envelope, compared with the same
+in Python: `bson.decode`, `bson.json_util` and `json`.
 
-CPU time of one thread. The ways take turns, and the first round counts for nothing; a ratio
-compares two rounds that followed each other. Before anything is measured both are shown to say the
-same.
+CPU time of one thread in interleaved rounds, without the first one. Before the measurement, the
+benchmark verifies that both make the same events.
 """
 
 import json
@@ -18,15 +17,13 @@ import bson
 from bson import Int64, ObjectId, Timestamp, json_util
 from bson.json_util import DatetimeRepresentation, JSONMode, JSONOptions
 
-from benches.machine import machine
-from benches.progress import progress_bar
-from benches.stats import Spread, print_table, write_result
+from benches.rounds import run_rounds
+from benches.stats import Result, Spread, print_table
 from mongo_agent.encoder import MongoEncoder
 
 EVENTS = 20_000
 BATCH_EVENTS = 1000
 DOCUMENT_BYTES = 450
-_NS_PER_S = 1e9
 _AT_NS = 1_700_000_000_123_456_789
 _DOCUMENTS = JSONOptions(
     json_mode=JSONMode.LEGACY,
@@ -42,7 +39,7 @@ Messages = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class KindResult:
-    """One kind of event in all ways: thousands per CPU second, and the ratio to Python's rate."""
+    """One kind of event: events per CPU second by way, and the ratio to Python's rate."""
 
     name: str
     event_bytes: float
@@ -51,24 +48,17 @@ class KindResult:
     ratios: dict[str, Spread]
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     count, rounds = (2_000, 2) if is_quick else (EVENTS, 7)
-    at_start = machine()
-    results = []
-    for operation in ("insert", "update"):
-        events = _events(operation, count)
-        with progress_bar(f"encoding: {operation}", rounds + 1) as step:
-            results.append(_measure(operation, events, rounds, step))
-    file = write_result("mongo", at_start, is_quick, {"kinds": results})
-    print(at_start.sentence())
+    results = [
+        _measure(operation, _events(operation, count), rounds) for operation in ("insert", "update")
+    ]
     for result in results:
         _print(result)
-    print(f"{file}")
+    return {"kinds": results}
 
 
-def _measure(
-    operation: str, events: Sequence[bytes], rounds: int, step: Callable[[], None]
-) -> KindResult:
+def _measure(operation: str, events: Sequence[bytes], rounds: int) -> KindResult:
     plain = _encoder()
     ways: dict[str, Callable[[], object]] = {
         "Python": lambda: [_in_python(event) for event in events],
@@ -83,29 +73,20 @@ def _measure(
     for name, encoder in others.items():
         ways[name] = partial(_encoded, encoder, events)
     _check(_messages(plain, events), [_in_python(event) for event in events])
-    spent: dict[str, list[int]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
-        for name, way in ways.items():
-            start_ns = time.thread_time_ns()
-            way()
-            if number > 0:
-                spent[name].append(time.thread_time_ns() - start_ns)
-        step()
+
+    def cpu_s(name: str, _: int) -> float:
+        start_s = time.thread_time()
+        ways[name]()
+        return time.thread_time() - start_s
+
+    spent = run_rounds(f"encoding: {operation}", tuple(ways), cpu_s, rounds=rounds, warm_up=1)
     values = [value for _, value in _messages(plain, events)]
     return KindResult(
         name=operation,
         event_bytes=sum(map(len, events)) / len(events),
         value_bytes=sum(map(len, values)) / len(events),
-        rates={
-            name: Spread.of([len(events) * _NS_PER_S / each for each in times])
-            for name, times in spent.items()
-        },
-        ratios={
-            name: Spread.of(
-                [python / own for python, own in zip(spent["Python"], times, strict=True)]
-            )
-            for name, times in spent.items()
-        },
+        rates={n: Spread.of(len(events) / each for each in times) for n, times in spent.items()},
+        ratios={n: Spread.of_ratios(spent["Python"], times) for n, times in spent.items()},
     )
 
 
@@ -177,7 +158,7 @@ def _in_python(raw: bytes) -> tuple[bytes, bytes]:
 def _check(ours: Messages, theirs: Messages) -> None:
     for own, other in zip(ours, theirs, strict=True):
         if _meaning(own) != _meaning(other):
-            raise AssertionError(f"the two do not say the same:\n{own}\n{other}")
+            raise AssertionError(f"the two events differ:\n{own}\n{other}")
 
 
 def _meaning(message: tuple[bytes, bytes]) -> tuple[Event, Event]:
@@ -248,8 +229,13 @@ def _print(result: KindResult) -> None:
         f"{result.name}: events of {result.event_bytes:.0f} bytes, "
         f"values of {result.value_bytes:.0f}"
     )
-    rows = [
-        (name, rate.text(scale=1e3), f"{1e6 / rate.median:.2f}", result.ratios[name].text(1))
-        for name, rate in result.rates.items()
-    ]
-    print_table(title, ("", "thousand/CPU s", "µs an event", "times Python"), rows)
+    print_table(
+        title,
+        result.rates,
+        {
+            "": lambda name: name,
+            "thousand/CPU s": lambda name: result.rates[name].text(scale=1e3),
+            "µs an event": lambda name: f"{1e6 / result.rates[name].median:.2f}",
+            "times Python": lambda name: result.ratios[name].text(1),
+        },
+    )

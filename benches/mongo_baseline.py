@@ -1,4 +1,4 @@
-"""The produce ceiling of MongoDB's events: a bare loop that publishes the agent's messages.
+"""The produce baseline of MongoDB's events: a bare loop that publishes the agent's messages.
 
 `python -m benches.mongo_baseline BOOTSTRAP TARGET SECOND INCREMENT PREFIX PARTITIONS COUNT` reads
 events once, makes their messages, keeps them in memory and sends them until COUNT are sent: the

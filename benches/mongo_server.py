@@ -1,8 +1,7 @@
 """A test replica set with a backlog of inserts, in its own process.
 
-`python -m benches.mongo_server COUNT [replayed]` prints where it is and when the inserts
-begin, and ends with its standard input. As a process of its own it costs whoever reads from it no
-CPU time.
+`python -m benches.mongo_server COUNT` prints its connection string and the cluster time at which
+the inserts begin, and ends with its standard input. Its CPU time does not count for the candidates.
 """
 
 import json
@@ -11,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -39,19 +39,15 @@ class MongoBacklog:
 
 
 @contextmanager
-def running_server(events: int, *, is_replayed: bool = False) -> Iterator[MongoBacklog]:
-    """Start a server with `count` inserts of about 450 bytes.
-
-    With `is_replayed` the replies of its change stream are prepared before."""
+def running_server(events: int) -> Iterator[MongoBacklog]:
+    """Start a server with so many inserts of about 450 bytes, and prepared replies."""
     command = [sys.executable, "-m", "benches.mongo_server", str(events)]
-    command += ["replayed"] if is_replayed else []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         try:
-            told = json.loads(process.stdout.readline())
-            yield MongoBacklog(**told, events=events)
+            yield MongoBacklog(**json.loads(process.stdout.readline()), events=events)
         finally:
             process.kill()
 
@@ -95,19 +91,12 @@ def main() -> None:
         MongoClient[dict[str, Any]](replica_set.connection_string) as client,
     ):
         start = replica_set.write_noop()
-        batch: list[dict[str, Any]] = []
-        for document in documents(count):
-            batch.append(document)
-            if len(batch) == _BATCH:
-                client[DATABASE][COLLECTION].insert_many(batch)
-                batch = []
-        if batch:
+        found = documents(count)
+        while batch := list(islice(found, _BATCH)):
             client[DATABASE][COLLECTION].insert_many(batch)
-        target = replica_set.connection_string
-        if "replayed" in sys.argv[2:]:
-            target = replayed(replica_set, client, start, count)
-        told = {"target": target, "second": start.time, "increment": start.inc}
-        print(json.dumps(told), flush=True)
+        target = replayed(replica_set, client, start, count)
+        backlog = {"target": target, "second": start.time, "increment": start.inc}
+        print(json.dumps(backlog), flush=True)
         sys.stdin.read()
 
 

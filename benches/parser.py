@@ -1,18 +1,17 @@
-"""The parser against Cassandra's own reader: the same segments, the same run, one core each.
+"""The parser and Cassandra's own reader: the same segments, the same run, one core each.
 
-The rounds alternate, so that what else runs on the machine meets both. A ratio compares two rounds
-that followed each other.
+Rounds alternate, so other programs on the machine affect both. A ratio compares two consecutive
+rounds.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from benches.machine import machine
 from benches.progress import progress_bar
 from benches.reader_process import MODES, Mode, ReadingProcess
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from tests.support.servers.java_reader import JavaBench
 
 FULL = (
@@ -45,11 +44,10 @@ class Rate:
 
 @dataclass(frozen=True)
 class SetResult:
-    """One set read in all ways. `rates` by who and how; `cpu_ratios` and `wall_ratios`: how many
-    times as fast as Cassandra's reader visiting every cell. `event_ratios`: how many times as fast
-    as Cassandra's reader that does nothing with what it reads, by CPU time. `two_cores`: how many
-    times as much two threads scan as one does in the same time; `two_cores_digest`: the same of
-    threads that only calculate, which is what the machine has to give."""
+    """One set, by reader and mode. `cpu_ratios` and `wall_ratios` are multiples of the rate of
+    Cassandra's reader that visits every cell. `event_ratios` are multiples of its CPU rate when it
+    drops the mutations. `two_cores` is the scan rate of two threads as a multiple of one thread's,
+    `two_cores_digest` the same of threads that only calculate, as an upper bound."""
 
     name: str
     mutations: int
@@ -63,20 +61,16 @@ class SetResult:
     two_cores_digest: Spread
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     warm_up, rounds = (2, 3) if is_quick else (12, 9)
-    at_start = machine()
     results = []
     for segment_set in QUICK if is_quick else FULL:
-        with progress_bar(f"writing segments: {segment_set.name}"):
-            segments = written(segment_set)
+        segments = written(segment_set)
         with progress_bar(f"reading: {segment_set.name}", warm_up + rounds) as step:
             results.append(_measure(segments, warm_up, rounds, step))
-    file = write_result("parser", at_start, is_quick, {"sets": results})
-    print(at_start.sentence())
     for result in results:
         _print(result)
-    print(f"{file}")
+    return {"sets": results}
 
 
 def _measure(
@@ -118,7 +112,7 @@ def _measure(
                     visited.checksum,
                     visited.cells,
                 ):
-                    raise AssertionError("the two readers did not see the same cells")
+                    raise AssertionError("the two readers saw different cells")
                 if number >= warm_up:
                     note(mode, made.cpu_ns, made.wall_ns)
                 if mode == "scan" and number >= warm_up:
@@ -129,16 +123,14 @@ def _measure(
             step()
 
     def rates(name: str) -> Rate:
-        return Rate(
-            *(
-                Spread.of([segments.mutations * _NS_PER_S / each for each in times[name]])
-                for times in (cpu_ns, wall_ns)
-            )
+        per_ns = segments.mutations * _NS_PER_S
+        cpu, wall = (
+            Spread.of(per_ns / each for each in times[name]) for times in (cpu_ns, wall_ns)
         )
+        return Rate(cpu, wall)
 
     def ratio(times: dict[str, list[int]], name: str, to: str = "Cassandra, visit") -> Spread:
-        pairs = zip(times[to], times[name], strict=True)
-        return Spread.of([theirs / own for theirs, own in pairs])
+        return Spread.of_ratios(times[to], times[name])
 
     return SetResult(
         name=segments.segment_set.name,
@@ -157,27 +149,19 @@ def _measure(
 def _print(result: SetResult) -> None:
     each_bytes = result.payload_bytes / result.mutations
     title = f"{result.name}: {result.mutations:,} mutations of {each_bytes:.0f} bytes"
-    columns = (
-        "",
-        "thousand/CPU s",
-        "MB/CPU s",
-        "thousand/s",
-        "times visit, CPU",
-        "times visit, clock",
-        "times deserialise, CPU",
+    rates = result.rates
+    print_table(
+        title,
+        rates,
+        {
+            "": lambda name: name,
+            "thousand/CPU s": lambda name: rates[name].cpu.text(scale=1e3),
+            "MB/CPU s": lambda name: f"{rates[name].cpu.median * each_bytes / 1e6:,.0f}",
+            "thousand/s": lambda name: rates[name].wall.text(scale=1e3),
+            "times visit, CPU": lambda name: result.cpu_ratios[name].text(1),
+            "times visit, elapsed": lambda name: result.wall_ratios[name].text(1),
+            "times deserialise, CPU": lambda name: result.event_ratios[name].text(1),
+        },
     )
-    rows = [
-        (
-            name,
-            rate.cpu.text(scale=1e3),
-            f"{rate.cpu.median * each_bytes / 1e6:,.0f}",
-            rate.wall.text(scale=1e3),
-            result.cpu_ratios[name].text(1),
-            result.wall_ratios[name].text(1),
-            result.event_ratios[name].text(1),
-        )
-        for name, rate in result.rates.items()
-    ]
-    print_table(title, columns, rows)
     print(f"two threads scan {result.two_cores.text(2)} times as much as one", end="")
     print(f", and calculate {result.two_cores_digest.text(2)} times as much")

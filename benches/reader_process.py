@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, Self
 
@@ -184,32 +185,16 @@ def _events(
     return mutations, 0, 0, out_bytes
 
 
-def _skip(reading: Reading) -> Counts:
-    """Verify the checksums without decoding a table."""
-    return _events(reading, include=["no.table"])
-
-
-def _events_without_cells(reading: Reading) -> Counts:
-    return _events(reading, cells=False)
-
-
-def _events_avro(reading: Reading) -> Counts:
-    return _events(reading, encoding="avro")
-
-
-def _events_with_schemas(reading: Reading) -> Counts:
-    return _events(reading, encoding="json_with_schema")
-
-
 _READERS: dict[str, Callable[[Reading], Counts]] = {
     "digest": _digest,
     "pread": _pread,
-    "skip": _skip,
+    # Verifies the checksums and decodes no table.
+    "skip": partial(_events, include=["no.table"]),
     "scan": _scan,
     "events": _events,
-    "events-without-cells": _events_without_cells,
-    "events-avro": _events_avro,
-    "events-with-schemas": _events_with_schemas,
+    "events-without-cells": partial(_events, cells=False),
+    "events-avro": partial(_events, encoding="avro"),
+    "events-with-schemas": partial(_events, encoding="json_with_schema"),
 }
 
 

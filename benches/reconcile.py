@@ -1,9 +1,9 @@
-"""Kafka → versions of cells, beside a plain copy of the topic, by layout and size of the table.
+"""Kafka → versions of cells, compared with a plain copy of the topic, by layout and table size.
 
-A table is filled with the versions of real events, many times over with other partition keys and
-earlier write times; so every event of the topic, which are there in three copies, is an update of
-some row. Then a plain copy and the job take turns over the topic; then compaction, where the
-layout has one, and the view are measured. Costs are CPU time of Spark's JVM and its Python workers.
+A table is filled with the versions of real events, repeated with other partition keys and earlier
+write times. So every event of the topic, in three copies, updates a row. Then a plain copy and the
+job alternate over the topic. Compaction, if the layout has one, and the view follow. Costs are CPU
+time of Spark's JVM and its Python workers.
 """
 
 import time
@@ -14,12 +14,11 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.machine import machine
 from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
@@ -97,9 +96,9 @@ class Bench:
         return SizeResult(
             layout_name,
             filled,
-            Spread.of([records / cost.cpu_s for cost in ours]),
-            Spread.of([one.cpu_s / other.cpu_s for one, other in zip(plain, ours, strict=True)]),
-            Spread.of([records / cost.wall_s for cost in ours]),
+            Spread.of(records / cost.cpu_s for cost in ours),
+            Spread.of_ratios((cost.cpu_s for cost in plain), (cost.cpu_s for cost in ours)),
+            Spread.of(records / cost.wall_s for cost in ours),
             view.cpu_s / per_million,
             None if compaction is None else compaction.cpu_s / BUCKETS,
             None if compaction is None else compaction.cpu_s / per_million,
@@ -175,10 +174,9 @@ class Bench:
         return options_of(ReconcileOptions, settings)
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     sizes = (100_000,) if is_quick else SIZES
     count, rounds = (5_000, 1) if is_quick else (EVENTS, ROUNDS)
-    at_start = machine()
     results: list[SizeResult] = []
     with scratch_directory("reconcile") as scratch, KafkaBroker(scratch / "kafka") as broker:
         segments = written(SEGMENTS)
@@ -195,12 +193,9 @@ def run(is_quick: bool) -> None:
                 bench.warm_up(layout)
                 for cells in sizes:
                     results.append(bench.measure(layout, cells, records, rounds))
-                    result = {"records": records, "sizes": results}
-                    file = write_result("reconcile", at_start, is_quick, result)
                     step()
-    print(at_start.sentence())
     _print(results)
-    print(f"{file}")
+    return {"records": records, "sizes": results}
 
 
 def _print(results: list[SizeResult]) -> None:
@@ -209,27 +204,15 @@ def _print(results: list[SizeResult]) -> None:
 
     print_table(
         "records in three copies, events of four cells; CPU seconds",
-        (
-            "layout, cells",
-            "thousand records/CPU s",
-            "of plain",
-            "thousand/s",
-            "view, s/M cells",
-            "compaction, s/bucket",
-            "s/M cells",
-            "peak MiB",
-        ),
-        [
-            (
-                f"{each.layout}, {each.cells / 1e6:.1f} M",
-                each.rate.text(1, 1e3),
-                each.of_plain.text(2),
-                each.wall_rate.text(1, 1e3),
-                text(each.view_cpu_s_per_million),
-                text(each.compaction_cpu_s_per_bucket),
-                text(each.compaction_cpu_s_per_million),
-                f"{each.peak_rss_mib:,}",
-            )
-            for each in results
-        ],
+        results,
+        {
+            "layout, cells": lambda each: f"{each.layout}, {each.cells / 1e6:.1f} M",
+            "thousand records/CPU s": lambda each: each.rate.text(1, 1e3),
+            "of plain": lambda each: each.of_plain.text(2),
+            "thousand/s": lambda each: each.wall_rate.text(1, 1e3),
+            "view, s/M cells": lambda each: text(each.view_cpu_s_per_million),
+            "compaction, s/bucket": lambda each: text(each.compaction_cpu_s_per_bucket),
+            "s/M cells": lambda each: text(each.compaction_cpu_s_per_million),
+            "peak MiB": lambda each: f"{each.peak_rss_mib:,}",
+        },
     )

@@ -3,6 +3,7 @@
 import os
 import time
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -30,7 +31,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Interval:
-    """The difference between two samples."""
+    """The difference between two samples; one without events has no rate (`nan`)."""
 
     events: int
     seconds: float
@@ -39,15 +40,15 @@ class Interval:
 
     @property
     def events_per_s(self) -> float:
-        return self.events / self.seconds
+        return self.events / self.seconds if self.events else nan
 
     @property
     def cpu_us_per_event(self) -> float:
-        return self.cpu_s / self.events * 1e6
+        return self.cpu_s / self.events * 1e6 if self.events else nan
 
     @property
     def broker_cpu_us_per_event(self) -> float:
-        return self.broker_cpu_s / self.events * 1e6
+        return self.broker_cpu_s / self.events * 1e6 if self.events else nan
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class Observation:
     max_rss_mib: float
 
     @property
+    def events(self) -> int:
+        return self.samples[-1].events
+
+    @property
     def start_up(self) -> Interval:
         """From the start to the first sample with an event."""
         return between(self.samples[0], self._first)
@@ -69,6 +74,10 @@ class Observation:
     def steady(self) -> Interval:
         """From the first sample with an event to the end."""
         return between(self._first, self.samples[-1])
+
+    @property
+    def last_third(self) -> Interval:
+        return self.part(self.events * 2 // 3, self.events)
 
     def part(self, first: int, stop: int) -> Interval:
         """Between the first samples with at least `first` and at least `stop` events."""

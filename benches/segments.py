@@ -1,8 +1,12 @@
 """Benchmark segments, written once by Cassandra's own commit log and cached."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from benches.progress import progress_bar
+from commitlog import EventFormat, Schema, SegmentReader
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.java_reader import write_segments
 from tests.support.servers.keystore import make_keystore
@@ -66,8 +70,28 @@ def written(segment_set: SegmentSet) -> WrittenSegments:
         )
         (target / "mutations").write_text(str(mutations))
 
-    directory = cached_directory(name, write)
-    # An index file says that the segment holds something.
+    with progress_bar(f"writing segments: {wanted.name}"):
+        directory = cached_directory(name, write)
+    # Only segments with mutations have an index file.
     indexed = sorted(directory.glob("*_cdc.idx"))
     segments = tuple(index.with_name(index.name.replace("_cdc.idx", ".log")) for index in indexed)
     return WrittenSegments(wanted, directory, segments, int((directory / "mutations").read_text()))
+
+
+Message = tuple[Any, ...]
+"""A message of `EventBatch.messages`: topic, key, value, headers, partition hash."""
+
+
+def messages(
+    schema_file: Path, segments: Iterable[Path], prefix: str, node_id: str
+) -> Iterator[Message]:
+    """The agent's messages for the events of these segments."""
+    schema = Schema.from_cql(schema_file.read_text())
+    event_format = EventFormat(topic_prefix=prefix, cluster="bench", node_id=node_id)
+    for segment in segments:
+        reader = SegmentReader(str(segment))
+        while True:
+            batch = reader.read(schema, event_format, complete=True)
+            yield from batch.messages(0, len(batch))
+            if batch.stop == "end":
+                break

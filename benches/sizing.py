@@ -1,14 +1,13 @@
-"""How large the Spark jobs have to be: `python -m benches.sizing` computes the table of
+"""The size of the Spark jobs: `python -m benches.sizing` computes the tables of
 docs/evidence/spark-sizing.md from the last full results of `dedupe`, `state` and `reconcile`.
 """
 
-import json
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-from benches.paths import bench_directory
-from benches.stats import print_table
+from benches.stats import print_table, read_result
 
 RATES = (10_000, 100_000, 1_000_000)
 REPLICAS = 3
@@ -19,7 +18,7 @@ CATCH_UP = 2
 RECORDS_OF_KAFKA_PARTITION = 10_000
 TABLE_CELLS = (100_000_000, 1_000_000_000, 10_000_000_000)
 LOOSE_FILES = 8
-"""`compact.after.files`: one more and a bucket is written anew."""
+"""`compact.after.files`: with one more file a bucket is rewritten."""
 STATE_PARTITION_BYTES = 1e9
 
 
@@ -38,7 +37,7 @@ class Laws:
 
 @dataclass(frozen=True)
 class Sizing:
-    """What so many events a second need. Cores are rounded up; `cores_*` leave room to catch up."""
+    """Resources for a rate of events a second. `cores_*` are rounded up and allow catching up."""
 
     events: int
     records: int
@@ -81,8 +80,7 @@ def compaction_core_s(cells: int, laws: Laws) -> float:
 
 
 def compaction_cores(cells: int, laws: Laws) -> int:
-    """Where every micro-batch touches every bucket, so that each is written anew as often as
-    loose files allow."""
+    """Cores for compaction if every micro-batch adds a file to every bucket."""
     every_s = (LOOSE_FILES + 1) * TRIGGER_S
     return math.ceil(compaction_core_s(cells, laws) / every_s / USED_SHARE)
 
@@ -92,45 +90,28 @@ def main() -> None:
     print(laws)
     print_table(
         f"compaction, compact.after.files = {LOOSE_FILES}, a trigger of {TRIGGER_S} s",
-        ("cells in the table", "all buckets once, core-s", "cores"),
-        [
-            (
-                f"{cells:.0e}",
-                f"{compaction_core_s(cells, laws):,.0f}",
-                f"{compaction_cores(cells, laws):,}",
-            )
-            for cells in TABLE_CELLS
-        ],
+        TABLE_CELLS,
+        {
+            "cells in the table": lambda cells: f"{cells:.0e}",
+            "all buckets once, core-s": lambda cells: f"{compaction_core_s(cells, laws):,.0f}",
+            "cores": lambda cells: f"{compaction_cores(cells, laws):,}",
+        },
     )
     print_table(
         f"RF {REPLICAS}, ttl.ms = {TTL_S // 3600} h, a trigger of {TRIGGER_S} s",
-        (
-            "events/s",
-            "records/s",
-            "Kafka partitions",
-            "keys in state",
-            "RocksDB, GB",
-            "checkpoint, MB/s",
-            "scan, core-s",
-            "state partitions",
-            "cores, dedupe",
-            "cores, reconcile",
-        ),
-        [
-            (
-                f"{each.events:,}",
-                f"{each.records:,}",
-                f"{each.kafka_partitions:,}",
-                f"{each.keys:.1e}",
-                f"{each.disk_gb:,.0f}",
-                f"{each.checkpoint_mb_per_s:,.1f}",
-                f"{each.scan_core_s:,.0f}",
-                f"{each.state_partitions:,}",
-                f"{each.cores_dedupe:,}",
-                f"{each.cores_reconcile:,}",
-            )
-            for each in (sizing(events, laws) for events in RATES)
-        ],
+        [sizing(events, laws) for events in RATES],
+        {
+            "events/s": lambda each: f"{each.events:,}",
+            "records/s": lambda each: f"{each.records:,}",
+            "Kafka partitions": lambda each: f"{each.kafka_partitions:,}",
+            "keys in state": lambda each: f"{each.keys:.1e}",
+            "RocksDB, GB": lambda each: f"{each.disk_gb:,.0f}",
+            "checkpoint, MB/s": lambda each: f"{each.checkpoint_mb_per_s:,.1f}",
+            "scan, core-s": lambda each: f"{each.scan_core_s:,.0f}",
+            "state partitions": lambda each: f"{each.state_partitions:,}",
+            "cores, dedupe": lambda each: f"{each.cores_dedupe:,}",
+            "cores, reconcile": lambda each: f"{each.cores_reconcile:,}",
+        },
     )
 
 
@@ -150,7 +131,9 @@ def _laws() -> Laws:
 
 
 def _result(name: str) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads((bench_directory() / f"{name}.json").read_text())
+    result = read_result(name)
+    if result is None:
+        sys.exit(f'No full result of {name}. Run `make bench ARGS="dedupe state reconcile"` first.')
     return result
 
 

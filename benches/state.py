@@ -1,7 +1,7 @@
 """The cost of dedupe's state: per incoming key and per remembered key.
 
-Keys come in batches; behind each come small ones, whose CPU time grows with the keys that are
-remembered: each micro-batch looks through all of them for those that are over.
+Small batches follow each batch of keys. Their CPU time grows with the remembered keys, because each
+micro-batch scans all of them for expired ones.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,10 @@ from pathlib import Path
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benches.machine import machine
 from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.spark import SparkUnderTest
-from benches.stats import print_table, write_result
+from benches.stats import Result, print_table
 from spark_jobs.dedupe import dedupe
 
 KEYS = (250_000, 750_000, 1_000_000)
@@ -24,8 +23,8 @@ _COLUMNS = "id BINARY, value BINARY, topic STRING, partition INT, offset BIGINT"
 
 @dataclass(frozen=True)
 class StateResult:
-    """After so many keys: CPU microseconds of each that came, bytes on the disk of the checkpoint
-    for each that came and of RocksDB for each that is there, CPU seconds of a small batch."""
+    """After so many keys: CPU microseconds and checkpoint bytes of a new key, RocksDB bytes of a
+    remembered key, and CPU seconds of a small batch."""
 
     keys: int
     in_cpu_us: float
@@ -35,16 +34,8 @@ class StateResult:
     small_batch_cpu_s: float
 
 
-@dataclass(frozen=True)
-class StateLaws:
-    """`scan_us`: CPU microseconds of a micro-batch per remembered key."""
-
-    scan_us: float
-
-
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     steps = (20_000, 40_000) if is_quick else KEYS
-    at_start = machine()
     results: list[StateResult] = []
     with (
         scratch_directory("state") as scratch,
@@ -74,32 +65,27 @@ def run(is_quick: bool) -> None:
             before = _size(checkpoint)
             cpu_s = add(count)
             written = _size(checkpoint) - before
-            # The least is what the work takes; the rest is the machine's, and compiling.
+            # The least is the cost of the work; the rest is compilation and other programs.
             small_s = min(add(1) for _ in range(SMALL_BATCHES))
             results.append(_result(query, total, cpu_s / count * 1e6, written / count, small_s))
             step()
         query.stop()
     first, last = results[0], results[-1]
     grown = last.small_batch_cpu_s - first.small_batch_cpu_s
-    laws = StateLaws(scan_us=grown / (last.keys - first.keys) * 1e6)
-    file = write_result("state", at_start, is_quick, {"steps": results, "laws": laws})
-    print(at_start.sentence())
+    scan_us = grown / (last.keys - first.keys) * 1e6
     print_table(
-        f"a micro-batch looks through the keys at {laws.scan_us:.2f} CPU µs a key",
-        ("keys", "CPU µs a new key", "checkpoint bytes", "RocksDB bytes", "MiB", "small batch, s"),
-        [
-            (
-                f"{each.keys:,}",
-                f"{each.in_cpu_us:.1f}",
-                f"{each.checkpoint_bytes:.0f}",
-                f"{each.disk_bytes:.0f}",
-                f"{each.memory_mib:.0f}",
-                f"{each.small_batch_cpu_s:.2f}",
-            )
-            for each in results
-        ],
+        f"a micro-batch scans the keys at {scan_us:.2f} CPU µs a key",
+        results,
+        {
+            "keys": lambda each: f"{each.keys:,}",
+            "CPU µs a new key": lambda each: f"{each.in_cpu_us:.1f}",
+            "checkpoint bytes": lambda each: f"{each.checkpoint_bytes:.0f}",
+            "RocksDB bytes": lambda each: f"{each.disk_bytes:.0f}",
+            "MiB": lambda each: f"{each.memory_mib:.0f}",
+            "small batch, s": lambda each: f"{each.small_batch_cpu_s:.2f}",
+        },
     )
-    print(f"{file}")
+    return {"steps": results, "laws": {"scan_us": scan_us}}
 
 
 def _write_keys(spark: SparkUnderTest, folder: Path, start: int, count: int) -> None:

@@ -2,10 +2,10 @@
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich import box
 from rich.console import Console
@@ -13,6 +13,10 @@ from rich.table import Table
 
 from benches.machine import Machine
 from benches.paths import bench_directory
+
+Row = TypeVar("Row")
+Result = Mapping[str, Any]
+"""What a benchmark returns: numbers, texts, dataclasses, and collections of them."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,14 @@ class Spread:
     highest: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        return cls(statistics.median(values), min(values), max(values))
+    def of(cls, values: Iterable[float]) -> "Spread":
+        found = list(values)
+        return cls(statistics.median(found), min(found), max(found))
+
+    @classmethod
+    def of_ratios(cls, ones: Iterable[float], others: Iterable[float]) -> "Spread":
+        """The ratios of measurements of the same round."""
+        return cls.of(one / other for one, other in zip(ones, others, strict=True))
 
     def text(self, digits: int = 0, scale: float = 1.0) -> str:
         """`12 (10–15)`, each divided by `scale`."""
@@ -34,7 +44,7 @@ class Spread:
         return f"{median} ({lowest}–{highest})"
 
 
-def write_result(name: str, machine: Machine, is_quick: bool, result: dict[str, Any]) -> Path:
+def write_result(name: str, machine: Machine, is_quick: bool, result: Result) -> Path:
     """Write a result to `.cache/bench/<name>.json`; a quick run never replaces a full one."""
     file = bench_directory() / f"{name}{'-quick' if is_quick else ''}.json"
     document = {"machine": asdict(machine), "quick": is_quick, **result}
@@ -42,8 +52,21 @@ def write_result(name: str, machine: Machine, is_quick: bool, result: dict[str, 
     return file
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; the first column is text, the others are numbers."""
+def read_result(name: str) -> dict[str, Any] | None:
+    """The last full result of a benchmark; None if it never ran on this machine."""
+    file = bench_directory() / f"{name}.json"
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def print_table(
+    title: str, rows: Iterable[Row], columns: Mapping[str, Callable[[Row], str]]
+) -> None:
+    """Print a table: a title for each column, and its text for a row; the first is a name."""
+    print_texts(title, list(columns), [[text(row) for text in columns.values()] for row in rows])
+
+
+def print_texts(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of texts; all columns except the first are numbers."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right", no_wrap=True)

@@ -1,9 +1,9 @@
-"""The cost of uploading finished segments to Google Cloud Storage, against archiving them.
+"""The cost of uploading finished segments to Google Cloud Storage, compared with archiving them.
 
-Two agents over the same backlog of finished segments into a real broker take turns on the machine,
-with `commit.log.transfer.class` `archive` and `gcs`; and, to see what the measurement is worth, two
-with `archive`. The store is on the same two cores; a real one is elsewhere. So it keeps nothing,
-has the lowest priority, and what it takes is told apart.
+Two agents over the same backlog of finished segments into a real broker alternate, with
+`commit.log.transfer.class` `archive` and `gcs`. Pairs of two agents with `archive` show the error
+of the measurement. The store runs on the same cores; a real one runs elsewhere. So it stores
+nothing, has the lowest priority, and its cost is reported separately.
 """
 
 import os
@@ -15,12 +15,11 @@ from pathlib import Path
 from benches.backlog import agent_over
 from benches.discarding_store import DiscardingStore, discarding_store
 from benches.interleave import Candidate, run_interleaved, stop_at_first_events
-from benches.machine import machine
 from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.sampling import Interval, cpu_seconds, peak_memory_mib
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
@@ -33,7 +32,7 @@ _FULL_PAIRS, _FULL_SAME_PAIRS = 16, 8
 
 
 @dataclass(frozen=True)
-class Seen:
+class Agent:
     """One agent of a pair; memory is the sum of its processes' peaks."""
 
     name: str
@@ -43,10 +42,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two agents that took turns; what the store took of a processor and got, meanwhile."""
+    """Two interleaved agents, and the store's CPU time and received bytes meanwhile."""
 
-    first: Seen
-    second: Seen
+    first: Agent
+    second: Agent
     store_cpu_s: float
     sent_bytes: int
 
@@ -59,11 +58,9 @@ class Pair:
         return self.second.did.cpu_us_per_event / self.first.did.cpu_us_per_event
 
 
-def run(is_quick: bool) -> None:
+def run(is_quick: bool) -> Result:
     counts = {SENT: 1, SAME: 1} if is_quick else {SENT: _FULL_PAIRS, SAME: _FULL_SAME_PAIRS}
-    at_start = machine()
-    with progress_bar("writing segments"):
-        segments = written(QUICK if is_quick else FULL)
+    segments = written(QUICK if is_quick else FULL)
     seen: dict[tuple[str, str], list[Pair]] = {SENT: [], SAME: []}
     with (
         scratch_directory("transfer") as scratch,
@@ -76,10 +73,9 @@ def run(is_quick: bool) -> None:
                     here = scratch / f"{number}-{names[1]}"
                     seen[names].append(_pair(names, broker, segments, here, number))
                     step()
-    file = write_result("transfer", at_start, is_quick, _figures(seen))
-    print(at_start.sentence())
-    _print(seen, segments.mutations)
-    print(file)
+    figures = _figures(seen)
+    _print(figures, seen, segments.mutations)
+    return figures
 
 
 def _pair(
@@ -108,7 +104,7 @@ def _pair(
             "the last event",
         )
         first, second = (
-            Seen(
+            Agent(
                 names[place],
                 did[place],
                 tuple(peak_memory_mib(pid) for pid in candidates[place].pids()),
@@ -139,12 +135,14 @@ def _started(
         )
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
-    # One that stands still cannot be ended.
+    # A stopped process does not end.
     stack.callback(candidate.resume)
     return candidate
 
 
-_VALUES: Mapping[str, Callable[[Seen], float]] = {
+Seen = Mapping[tuple[str, str], Sequence[Pair]]
+Figures = dict[str, dict[str, Spread]]
+_VALUES: Mapping[str, Callable[[Agent], float]] = {
     "events_per_s": lambda each: each.did.events_per_s,
     "cpu_us": lambda each: each.did.cpu_us_per_event,
     "agent_mib": lambda each: each.memory_mib[0],
@@ -152,44 +150,42 @@ _VALUES: Mapping[str, Callable[[Seen], float]] = {
 }
 
 
-def _figures(seen: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[str, dict[str, Spread]]:
+def _figures(seen: Seen) -> Figures:
     sides = {
         ARCHIVE: [pair.first for pair in seen[SENT]],
         GCS: [pair.second for pair in seen[SENT]],
     }
     figures = {
-        name: {what: Spread.of([value(each) for each in all_]) for what, value in _VALUES.items()}
-        for name, all_ in sides.items()
+        name: {key: Spread.of(map(value, agents)) for key, value in _VALUES.items()}
+        for name, agents in sides.items()
     }
     for (first, second), pairs in seen.items():
         figures[f"{second} / {first}"] = {
-            "events_per_s": Spread.of([pair.rate_ratio for pair in pairs]),
-            "cpu_us": Spread.of([pair.cpu_ratio for pair in pairs]),
-            "store_cpu_s": Spread.of([pair.store_cpu_s for pair in pairs]),
-            "sent_mib": Spread.of([pair.sent_bytes / (1 << 20) for pair in pairs]),
+            "events_per_s": Spread.of(pair.rate_ratio for pair in pairs),
+            "cpu_us": Spread.of(pair.cpu_ratio for pair in pairs),
+            "store_cpu_s": Spread.of(pair.store_cpu_s for pair in pairs),
+            "sent_mib": Spread.of(pair.sent_bytes / (1 << 20) for pair in pairs),
         }
     return figures
 
 
-def _print(seen: Mapping[tuple[str, str], Sequence[Pair]], events: int) -> None:
-    figures = _figures(seen)
-    rows = [
-        (
-            name,
-            figures[name]["events_per_s"].text(1, 1e3),
-            figures[name]["cpu_us"].text(2),
-            figures[name]["agent_mib"].text(),
-            figures[name]["store_process_mib"].text(),
-        )
-        for name in (ARCHIVE, GCS)
-    ]
-    columns = ("", "thousand/s", "CPU µs an event", "max MiB", "of its child, MiB")
-    print_table(f"{events:,} events, {len(seen[SENT])} pairs in turns", columns, rows)
+def _print(figures: Figures, seen: Seen, events: int) -> None:
+    print_table(
+        f"{events:,} events, {len(seen[SENT])} interleaved pairs",
+        (ARCHIVE, GCS),
+        {
+            "": lambda name: name,
+            "thousand/s": lambda name: figures[name]["events_per_s"].text(1, 1e3),
+            "CPU µs an event": lambda name: figures[name]["cpu_us"].text(2),
+            "peak MiB": lambda name: figures[name]["agent_mib"].text(),
+            "of its child, MiB": lambda name: figures[name]["store_process_mib"].text(),
+        },
+    )
     for names, pairs in seen.items():
         of_pair = figures[f"{names[1]} / {names[0]}"]
         print(
-            f"{names[1]} beside {names[0]}, {len(pairs)} pairs: "
-            f"{of_pair['events_per_s'].text(3)} of the rate, {of_pair['cpu_us'].text(3)} of the "
-            f"CPU an event; {of_pair['sent_mib'].text()} MiB sent, for which the store took "
-            f"{of_pair['store_cpu_s'].text(2)} s"
+            f"{names[1]} / {names[0]}, {len(pairs)} pairs: {of_pair['events_per_s'].text(3)} of "
+            f"the rate, {of_pair['cpu_us'].text(3)} of the CPU an event; "
+            f"{of_pair['sent_mib'].text()} MiB sent at {of_pair['store_cpu_s'].text(2)} CPU s of "
+            "the store"
         )

@@ -1,5 +1,6 @@
-"""What `event.transform` costs an event: arguments of the Kafka client's call, made ready by the
-extension, and made in Python after a function was called. One thread, CPU time, rounds by turns."""
+"""The cost of `event.transform` for each event: the extension prepares the arguments of the Kafka
+client's call, or Python does after it called a function. CPU time of one thread.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from benches.machine import machine
+from benches.rounds import run_rounds
 from benches.segments import SegmentSet, written
-from benches.stats import Spread, print_table, write_result
+from benches.stats import Result, Spread, print_table
 from commitlog import EventBatch, EventFormat, Schema, SegmentReader
 from sidecar.tracing import TRACEPARENT
 from sidecar.transform import Event, TransformedBatch, header_added
@@ -36,26 +37,31 @@ def masked(event: Event) -> Event:
 
 FUNCTIONS: Mapping[str, Callable[[Event], Event] | None] = {
     "none": None,
-    "gives the event back": nothing,
+    "returns the event": nothing,
     "a header added, as by tracing": header_added(TRACEPARENT, b"00-" + b"0" * 52),
     "another topic": routed,
     "a column masked (orjson)": masked,
 }
 
 
-def run(is_quick: bool) -> None:
-    at_start = machine()
+def run(is_quick: bool) -> Result:
     batches = _batches(2 if is_quick else 12)
-    seen: dict[str, list[float]] = {name: [] for name in FUNCTIONS}
-    for _ in range(2 if is_quick else 9):
-        for name, function in FUNCTIONS.items():
-            seen[name].append(_cpu_us_per_event(batches, function))
-    figures = {name: Spread.of(values) for name, values in seen.items()}
-    file = write_result("transform", at_start, is_quick, {"cpu_us_per_event": figures})
-    print(at_start.sentence())
-    rows = [(name, spread.text(2)) for name, spread in figures.items()]
-    print_table("What a function costs", ("function", "CPU µs an event"), rows)
-    print(file)
+    seen = run_rounds(
+        "transforming",
+        tuple(FUNCTIONS),
+        lambda name, _: _cpu_us_per_event(batches, FUNCTIONS[name]),
+        rounds=2 if is_quick else 9,
+    )
+    spreads = {name: Spread.of(values) for name, values in seen.items()}
+    print_table(
+        "Cost of a function",
+        spreads,
+        {
+            "function": lambda name: name,
+            "CPU µs an event": lambda name: spreads[name].text(2),
+        },
+    )
+    return {"cpu_us_per_event": spreads}
 
 
 def _batches(count: int) -> Sequence[EventBatch]:

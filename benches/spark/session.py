@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benches.sampling import peak_memory_mib
 from spark_jobs.session import create_session
 from tests.support.servers.java import java_home
 from tests.support.spark.session import fetched_jars
@@ -55,9 +56,7 @@ class SparkUnderTest:
 
     def peak_rss_mib(self) -> int:
         """Peak resident memory of the JVM in MiB."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
-        return int(line.split()[1]) // 1024
+        return int(peak_memory_mib(self.pid))
 
     def _cpu_s(self) -> float:
         """CPU seconds of the JVM and of all its children, running or ended."""

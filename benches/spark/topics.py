@@ -3,12 +3,10 @@
 import random
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 from confluent_kafka import Producer
 
-from benches.segments import WrittenSegments
-from commitlog import EventFormat, Schema, SegmentReader
+from benches.segments import Message, WrittenSegments, messages
 from tests.support.servers.kafka import KafkaBroker
 
 NODES = ("node1", "node2", "node3")
@@ -16,25 +14,21 @@ PARTITIONS = 4
 _POLL_EVERY = 1000
 _FLUSH_S = 600
 
-Message = tuple[Any, ...]
-"""A message of `EventBatch.messages`: topic, key, value, headers, partition hash."""
-
 
 def events_of_replicas(segments: WrittenSegments, count: int) -> list[Message]:
     """The first `count` events of the segments from each of three nodes, in one random order."""
-    schema = Schema.from_cql(segments.schema.read_text())
     found: list[Message] = []
     for node in NODES:
-        found += islice(_events(segments, schema, node), count)
+        found += islice(messages(segments.schema, segments.segments, "bench", node), count)
     random.Random(3).shuffle(found)
     return found
 
 
-def fill_topic(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
-    """Publish the messages to a new topic."""
+def fill_topic(broker: KafkaBroker, topic: str, to_publish: Sequence[Message]) -> None:
+    """Publish messages to a new topic."""
     broker.create_topic(topic, PARTITIONS)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50, "log_level": 3})
-    for number, (_, key, value, headers, partition_hash) in enumerate(messages):
+    for number, (_, key, value, headers, partition_hash) in enumerate(to_publish):
         while True:
             try:
                 partition = partition_hash % PARTITIONS
@@ -46,14 +40,3 @@ def fill_topic(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> 
             producer.poll(0)
     if producer.flush(_FLUSH_S):
         raise RuntimeError(f"{topic} could not be filled within {_FLUSH_S} s")
-
-
-def _events(segments: WrittenSegments, schema: Schema, node: str) -> Any:
-    form = EventFormat(topic_prefix="bench", cluster="bench", node_id=node)
-    for segment in segments.segments:
-        reader = SegmentReader(str(segment))
-        while True:
-            batch = reader.read(schema, form, complete=True)
-            yield from batch.messages(0, len(batch))
-            if batch.stop == "end":
-                break

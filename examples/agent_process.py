@@ -26,7 +26,7 @@ class Health:
     """The answer of `/health`: the verdict, and one message per component."""
 
     ok: bool
-    sentences: Mapping[str, str]
+    messages: Mapping[str, str]
 
 
 class AgentProcess:
@@ -61,7 +61,7 @@ class AgentProcess:
         components: dict[str, Any] = document["components"]
         return Health(
             document["status"] == "ok",
-            {name: str(component["sentence"]) for name, component in components.items()},
+            {name: str(component["message"]) for name, component in components.items()},
         )
 
     def document(self, path: str) -> Any:

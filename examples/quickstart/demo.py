@@ -97,8 +97,8 @@ def health_table(agent: AgentProcess) -> Table:
     if health is None:
         table.add_row("agent", "starts …")
         return table
-    for name, sentence in health.sentences.items():
-        table.add_row(name, sentence)
+    for name, message in health.messages.items():
+        table.add_row(name, message)
     return table
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
@@ -22,6 +22,15 @@ from spark_jobs.errors import SetupError
 _RELEASE = re.compile(r"\d+\.\d+[\w.-]*")
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 _PLUGIN_VERSION = "3.6.1"
+_RELEASES = {
+    "spark": "Release of Spark; must match `pyspark`.",
+    "delta": "Release of Delta Lake.",
+    "unity_catalog": "Release of Unity Catalog that Delta Lake requires.",
+    "kafka_clients": "Release of Kafka's Java client.",
+    "kafka_token_provider": "Release of the token provider. Use that of --spark if you use "
+    "delegation tokens.",
+}
+"""The releases that a user can choose, with their help texts."""
 
 
 def fetch(
@@ -54,7 +63,10 @@ def fetch(
         )
     if done.returncode != 0:
         output = (done.stdout + done.stderr).strip()[-2000:]
-        raise SetupError(f"Maven could not fetch the jars into {directory}:\n{output}")
+        raise SetupError(
+            f"Maven could not fetch the jars into {directory}. Correct the cause that it reports, "
+            f"and run the command again:\n{output}"
+        )
     return jars_in(directory, versions)
 
 
@@ -93,49 +105,21 @@ def _release(context: click.Context, parameter: click.Parameter, value: str) -> 
     return value
 
 
+def _release_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add an option for each release in `_RELEASES`, in their order."""
+    for name, text in reversed(_RELEASES.items()):
+        flag = f"--{name.replace('_', '-')}"
+        default = getattr(TESTED, name)
+        command = click.option(flag, default=default, callback=_release, help=text)(command)
+    return command
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--spark",
-    default=TESTED.spark,
-    callback=_release,
-    help="Release of Spark; must match `pyspark`.",
-)
-@click.option("--delta", default=TESTED.delta, callback=_release, help="Release of Delta Lake.")
-@click.option(
-    "--unity-catalog",
-    default=TESTED.unity_catalog,
-    callback=_release,
-    help="Release of Unity Catalog that Delta Lake requires.",
-)
-@click.option(
-    "--kafka-clients",
-    default=TESTED.kafka_clients,
-    callback=_release,
-    help="Release of Kafka's Java client.",
-)
-@click.option(
-    "--kafka-token-provider",
-    default=TESTED.kafka_token_provider,
-    callback=_release,
-    help="Release of the token provider. Use that of --spark if you use delegation tokens.",
-)
-def main(
-    directory: Path,
-    spark: str,
-    delta: str,
-    unity_catalog: str,
-    kafka_clients: str,
-    kafka_token_provider: str,
-) -> None:
+@_release_options
+def main(directory: Path, **releases: str) -> None:
     """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
-    versions = DependencyVersions(
-        spark=spark,
-        delta=delta,
-        unity_catalog=unity_catalog,
-        kafka_clients=kafka_clients,
-        kafka_token_provider=kafka_token_provider,
-    )
+    versions = DependencyVersions(**releases)
     try:
         for path in fetch(directory, versions):
             click.echo(str(path))

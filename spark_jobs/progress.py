@@ -1,4 +1,4 @@
-"""Runs a streaming query to its end: reports each micro-batch once and maps failures.
+"""Runs a streaming query to its end: starts it, reports each micro-batch once, maps failures.
 
 Python polls the progress while it waits for the query, so the JVM never calls back into Python
 during a micro-batch.
@@ -12,8 +12,10 @@ from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from spark_jobs.error_mapping import mapped_error
+from spark_jobs.options import StreamOptions
 
 _POLL_S = 1
 
@@ -31,6 +33,12 @@ def stop_on_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def start_query(writer: DataStreamWriter, name: str, options: StreamOptions) -> StreamingQuery:
+    """Start a query with the checkpoint and the trigger of the options."""
+    named = writer.queryName(name).option("checkpointLocation", options.checkpoint)
+    return named.trigger(**options.trigger_arguments()).start()
 
 
 def follow(

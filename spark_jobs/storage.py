@@ -35,7 +35,10 @@ class Folder:
             stream.close()
         self._files.delete(self._child(name), False)
         if not self._files.rename(unfinished, self._child(name)):
-            raise OSError(f"{self._child(name).toString()} could not be written")
+            raise OSError(
+                f"{self._child(name).toString()}: the file system did not rename the new file. "
+                "Check the permissions of the folder."
+            )
 
     def _child(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name)

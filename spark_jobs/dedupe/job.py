@@ -31,13 +31,9 @@ _SAVE_INTERVAL_MS = 60_000
 
 def main(options: DedupeJobOptions) -> None:
     """Run in a new session and print the summary."""
-    session = create_job_session("cdc-dedupe", options)
-    try:
-        with stop_on_signals() as stop:
-            stats = run(session, options, stop=stop)
+    with create_job_session("cdc-dedupe", options) as session, stop_on_signals() as stop:
+        stats = run(session, options, stop=stop)
         print(stats.summary(_now_ms(), options.replica_idle_timeout_ms))
-    finally:
-        session.stop()
 
 
 def run(

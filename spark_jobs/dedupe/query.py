@@ -15,6 +15,7 @@ from spark_jobs.checkpoint_owner import OwnedCheckpoint
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.dedupe.stats import INPUT, OUTPUT
+from spark_jobs.progress import start_query
 from spark_jobs.source import EVENT_COLUMNS, events
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
@@ -25,13 +26,7 @@ def start(
 ) -> StreamingQuery:
     """Start the query over records of the Kafka source."""
     writer = _writer(_observed_events(records, options), options, checkpoint)
-    return (
-        writer.queryName("dedupe")
-        .outputMode("append")
-        .option("checkpointLocation", options.checkpoint)
-        .trigger(**options.trigger_arguments())
-        .start()
-    )
+    return start_query(writer.outputMode("append"), "dedupe", options)
 
 
 def _observed_events(records: DataFrame, options: DedupeJobOptions) -> DataFrame:

@@ -11,7 +11,10 @@ from pyspark.sql import functions as F
 from spark_jobs.error_mapping import MESSAGE_PREFIX
 
 _ID_BYTES, _NUMBER_BYTES, _SHARD_BYTES = 16, 8, 32
-INVALID_CONTEXT = "is not a counter context with a total for each leader"
+INVALID_CONTEXT = (
+    "is not a counter context with a total for each leader, as Cassandra 2.1 and later writes it. "
+    "Remove its table from `counter.tables`, and select other tables with `tables`"
+)
 
 
 def parse_shards(context: Column, ts_us: Column) -> Column:

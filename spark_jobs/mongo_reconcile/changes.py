@@ -29,6 +29,7 @@ _ENVELOPE = """
     transaction: struct<total_order: bigint>
 """
 _VALUE = f"struct<{_ENVELOPE}, payload: struct<{_ENVELOPE}>>"
+_ONLY_COLLECTIONS = "Read only topics of collections."
 _DEFAULTS = MongoOptions()
 
 
@@ -118,18 +119,24 @@ def _change_error(identity: Column, event: Column, place: Column, is_avro: Colum
                 "values of this topic.",
             ),
         )
-        .when(identity.isNull(), record_error(place, " has no document `id` in its key."))
+        .when(
+            identity.isNull(),
+            record_error(place, f" has no document `id` in its key. {_ONLY_COLLECTIONS}"),
+        )
         .when(
             ~operation.isin(*OPERATIONS),
             record_error(
                 place,
                 " is not a change of a document: its `op` is ",
                 operation,
-                f", not one of {', '.join(OPERATIONS)}. Read only topics of collections.",
+                f", not one of {', '.join(OPERATIONS)}. {_ONLY_COLLECTIONS}",
             ),
         )
         .when(
             no_source,
-            record_error(place, " lacks `ts_ms`, `db` or `collection` in its `source`."),
+            record_error(
+                place,
+                " lacks `ts_ms`, `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
+            ),
         )
     )

@@ -1,36 +1,40 @@
-"""The job: merges topics into the table of documents, until the trigger ends or a signal."""
+"""The job: merges topics into the table of documents, until the trigger ends or a signal.
+
+After a failure between the merge and the commit of the checkpoint, Spark repeats the micro-batch.
+Merging it again has no effect, so the query stores no transaction id.
+"""
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
-from spark_jobs.mongo_reconcile import query
+from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
-from spark_jobs.progress import follow, stop_on_signals
+from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source import read_stream
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"
+_PURGE_INTERVAL_MS = 3_600_000
 
 
 def main(options: MongoJobOptions) -> None:
     """Run in a new session and print the summary."""
-    session = create_job_session("cdc-mongo-reconcile", options)
-    try:
+    with create_job_session("cdc-mongo-reconcile", options) as session:
         with stop_on_signals() as stop:
             records = run(session, options, stop=stop)
         print(f"{records} records read.")
         print(summary(DocumentTable(session, options.table_path)))
-    finally:
-        session.stop()
 
 
 def run(
@@ -45,14 +49,22 @@ def run(
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)
     records = read_stream(session, options, is_limited=options.trigger != "once")
-    started = query.start(records, documents, options)
+    query = start_merging(records, documents, options)
     logger.info(
         "mongo_reconcile started",
         extra=fields(topics=owner.topics, order=options.order_by, new=checkpoint.is_new),
     )
     counter = _RecordCounter(options)
-    follow(started, counter.count, stop=stop)
+    follow(query, counter.count, stop=stop)
     return counter.records
+
+
+def start_merging(
+    records: DataFrame, documents: DocumentTable, options: MongoJobOptions
+) -> StreamingQuery:
+    """Start the query that merges records of the Kafka source into the table."""
+    writer = records.writeStream.foreachBatch(_Writer(documents, options).write)
+    return start_query(writer, "mongo-reconcile", options)
 
 
 def summary(documents: DocumentTable) -> str:
@@ -68,6 +80,22 @@ def summary(documents: DocumentTable) -> str:
             )
         lines.append(line)
     return "\n".join(lines) or "No documents."
+
+
+class _Writer:
+    """Merges micro-batches, and purges old deletes once an hour."""
+
+    def __init__(self, documents: DocumentTable, options: MongoJobOptions) -> None:
+        self._documents = documents
+        self._options = options
+        self._purged_ms = 0
+
+    def write(self, records: DataFrame, _: int) -> None:
+        now_ms = time.time_ns() // 1_000_000
+        self._documents.apply(changes(records, self._options), now_ms)
+        if now_ms - self._purged_ms >= _PURGE_INTERVAL_MS:
+            self._documents.purge(now_ms - self._options.tombstone_retention_ms)
+            self._purged_ms = now_ms
 
 
 class _RecordCounter:

@@ -34,7 +34,7 @@ class SourceOptions(Properties):
         doc="Settings of Kafka's Java client, such as `kafka.security.protocol`, `kafka.sasl.*` "
         "and `kafka.ssl.*`. `kafka.bootstrap.servers` is required.",
     )
-    topics: TopicList = prop("topics", default=(), doc="Topics to read.")
+    topics: TopicList = prop("topics", default=(), doc="Topics to read, separated by commas.")
     topics_pattern: TopicPattern | None = prop(
         "topics.pattern",
         default=None,

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sidecar.logs import fields
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.options import StreamOptions
-from spark_jobs.progress import follow, stop_on_signals
+from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.replica_copies import READ
@@ -57,12 +57,8 @@ def main(options: ReconcileOptions) -> None:
     """Run in a new session and print the summary."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    session = create_job_session(f"cdc-{JOB}", options)
-    try:
-        with stop_on_signals() as stop:
-            print(run(session, options, stop=stop))
-    finally:
-        session.stop()
+    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
+        print(run(session, options, stop=stop))
 
 
 def run(
@@ -102,13 +98,7 @@ class StreamingReconcile:
         self, stream: DataFrame, options: StreamOptions, *, stop: threading.Event | None = None
     ) -> RunStats:
         """Process the stream until its trigger ends or `stop` is set. Raises as `run` does."""
-        query = (
-            stream.writeStream.foreachBatch(self._write)
-            .option("checkpointLocation", options.checkpoint)
-            .trigger(**options.trigger_arguments())
-            .queryName(JOB)
-            .start()
-        )
+        query = start_query(stream.writeStream.foreachBatch(self._write), JOB, options)
         logger.info("reconcile started", extra=fields(checkpoint=options.checkpoint))
 
         def on_progress(progress: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import is_purgeable
+from spark_jobs.expressions.precedence import is_purgeable
 from spark_jobs.reconcile.tombstone_ranges import range_steps, with_truncation, write_ts
 from spark_jobs.reconcile.versions import COLUMNS, PARTITION, latest
 

@@ -6,7 +6,7 @@ Ranges become steps along the clusterings. A truncation becomes a column of each
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import PRECEDENCE
+from spark_jobs.expressions.precedence import PRECEDENCE
 from spark_jobs.reconcile.versions import PARTITION, TABLE_BUCKET
 
 

@@ -26,12 +26,12 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import (
+from spark_jobs.expressions.counter import parse_shards
+from spark_jobs.expressions.precedence import (
     PRECEDENCE,
     cell_precedence,
     deletion_precedence,
     liveness_precedence,
-    parse_shards,
 )
 from spark_jobs.source.cells import WRITTEN
 

@@ -17,7 +17,7 @@ def _run(options: ViewOptions) -> None:
     writer = view.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.save(options.view_output)
     rows = session.read.format("delta").load(options.view_output).count()
-    print(f"{table.full_name} at {now_s}: {rows} rows in {options.view_output}")
+    print(f"Wrote {rows} rows of {table.full_name} at second {now_s} to {options.view_output}")
 
 
 _ABOUT = (

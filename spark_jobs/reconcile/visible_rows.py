@@ -16,7 +16,8 @@ from collections.abc import Collection, Mapping
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import is_live, parse_count
+from spark_jobs.expressions.counter import parse_count
+from spark_jobs.expressions.precedence import is_live
 from spark_jobs.reconcile.tombstone_ranges import range_steps, with_truncation, write_ts
 from spark_jobs.reconcile.versions import (
     COLUMNS,

@@ -24,7 +24,7 @@ CELLS = (
 )
 """The parsed part of a value. Members that do not apply are null."""
 MISSING_CELLS = "has no `cells`. Set `event.cells=true` for the agents"
-NOT_AN_EVENT = "is not an event of the supported format"
+NOT_AN_EVENT = "is not an event of the supported format. Read only topics of the Cassandra agent"
 IS_AVRO = "is Avro, but reconcile reads JSON. Set `value.converter=json` for the agents"
 """Reasons to reject a value."""
 OTHER_TABLES = ""

@@ -20,10 +20,10 @@ The names of levels are part of the stored format and must not change.
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.reconcile.layout.delta_table import Bucket, create_table, escaped, files_by_bucket
+from spark_jobs.reconcile.layout.delta_table import Bucket, VersionsTable, escaped, files_by_bucket
 from spark_jobs.reconcile.layout.protocol import Batch
 from spark_jobs.reconcile.purgeable import drop_purgeable
 from spark_jobs.reconcile.versions import (
@@ -40,28 +40,12 @@ from spark_jobs.reconcile.versions import (
 _BASE, _VERSIONS, _EVENTS, _COUNTERS = "base", "loose", "events", "counters"
 
 
-class AppendLayout:
-    """The versions of all tables, in one Delta table at a path."""
+class AppendLayout(VersionsTable):
+    """The layout `append` at a path."""
 
-    def __init__(
-        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
-    ) -> None:
-        """Open the table, or create it.
-
-        Raises `JobError` if the table has another layout or another number of buckets.
-        """
-        self._session = session
-        self._path = path
-        self._max_uncompacted_files = max_uncompacted_files
-        create_table(
-            session,
-            path,
-            f"{SCHEMA}, event STRUCT<{EVENT_SCHEMA}>, level STRING",
-            layout="append",
-            buckets=buckets,
-            partitioned_by=("table", "bucket", "level"),
-            properties={},
-        )
+    NAME = "append"
+    SCHEMA = f"{SCHEMA}, event STRUCT<{EVENT_SCHEMA}>, level STRING"
+    PARTITIONED_BY = ("table", "bucket", "level")
 
     def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
         level = F.when(F.col("is_counter"), _COUNTERS).otherwise(_EVENTS)
@@ -73,10 +57,7 @@ class AppendLayout:
         self._add(versions.withColumn("level", F.lit(_VERSIONS)), batch)
 
     def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        stored = self._stored()
-        if tables is not None:
-            stored = stored.where(F.col("table").isin(*tables))
-        return _versions(stored)
+        return _versions(self.stored(tables))
 
     def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
         return latest(by_partition(self.stored_versions(tables)))
@@ -85,36 +66,32 @@ class AppendLayout:
         due = [
             bucket
             for bucket, files in self.uncompacted_files().items()
-            if files > self._max_uncompacted_files
+            if files > self.max_uncompacted_files
         ]
         if due:
             is_due = _condition(due)
-            whole = _versions(self._stored().where(is_due))
-            self._replace(latest(whole.repartition("table", "bucket")), is_due)
+            whole = _versions(self.stored().where(is_due))
+            self.replace(_base(latest(whole.repartition("table", "bucket"))), is_due)
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
         kept = drop_purgeable(self.stored_versions([table]), before_s)
-        self._replace(kept, f"table = '{escaped(table)}'")
+        self.replace(_base(kept), f"table = '{escaped(table)}'")
 
     def uncompacted_files(self) -> Counter[Bucket]:
         """The number of uncompacted files in each bucket."""
-        return files_by_bucket(self._stored().where(F.col("level") != _BASE))
+        return files_by_bucket(self.stored().where(F.col("level") != _BASE))
 
     def _add(self, rows: DataFrame, batch: Batch | None) -> None:
         writer = rows.write.format("delta").mode("append")
         if batch is not None:
             writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
-        writer.save(self._path)
+        writer.save(self.path)
 
-    def _stored(self) -> DataFrame:
-        return self._session.read.format("delta").load(self._path)
 
-    def _replace(self, versions: DataFrame, condition: str) -> None:
-        """Replace the buckets that meet the condition with these versions, in one commit."""
-        in_order = versions.sortWithinPartitions(*PLACE).withColumn("level", F.lit(_BASE))
-        writer = in_order.write.format("delta").mode("overwrite")
-        writer.option("replaceWhere", condition).save(self._path)
+def _base(versions: DataFrame) -> DataFrame:
+    """The rows of a base, in the order of storage."""
+    return versions.sortWithinPartitions(*PLACE).withColumn("level", F.lit(_BASE))
 
 
 def _versions(stored: DataFrame) -> DataFrame:

@@ -1,12 +1,14 @@
-"""Delta tables of versions: creation, fixed properties, number of files."""
+"""Delta tables of versions: creation, fixed properties, reads, replaced parts, number of files."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from typing import ClassVar
 from urllib.parse import unquote
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.errors import JobError
 
@@ -18,38 +20,55 @@ _LAYOUT = "cdc.layout"
 _PARTITION = re.compile(r"/table=(?P<table>[^/]+)/bucket=(?P<bucket>-?\d+)/")
 
 
-def create_table(
-    session: SparkSession,
-    path: str,
-    schema: str,
-    *,
-    layout: str,
-    buckets: int,
-    partitioned_by: Sequence[str],
-    properties: Mapping[str, str],
-) -> None:
-    """Create the table if it does not exist, and verify its fixed properties.
+class VersionsTable:
+    """The versions of all source tables, in one Delta table at a path."""
 
-    Raises `JobError` if the table has another layout or another number of buckets.
-    """
-    fixed = {_LAYOUT: layout, _BUCKETS: str(buckets)}
-    if not DeltaTable.isDeltaTable(session, path):
-        empty = session.createDataFrame([], schema)
-        builder = DeltaTable.createIfNotExists(session).location(path).addColumns(empty.schema)
-        builder = builder.partitionedBy(*partitioned_by)
+    NAME: ClassVar[str]
+    SCHEMA: ClassVar[str]
+    PARTITIONED_BY: ClassVar[tuple[str, ...]]
+    PROPERTIES: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(
+        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
+    ) -> None:
+        """Open the table, or create it. `compact` compacts buckets with more files than the limit.
+
+        Raises `JobError` if the table has another layout or another number of buckets.
+        """
+        self.session = session
+        self.path = path
+        self.max_uncompacted_files = max_uncompacted_files
+        fixed = {_LAYOUT: self.NAME, _BUCKETS: str(buckets)}
+        if not DeltaTable.isDeltaTable(session, path):
+            self._create(fixed)
+        found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
+        actual = {row["key"]: row["value"] for row in found}
+        for name, value in fixed.items():
+            if actual.get(name) != value:
+                raise JobError(
+                    f"The table {path} was created with `{name.removeprefix('cdc.')}="
+                    f"{actual.get(name)}`, not {value}. Use that value, or a new table."
+                )
+
+    def stored(self, tables: Collection[str] | None = None) -> DataFrame:
+        """The stored rows of these tables; of all tables for None."""
+        rows = self.session.read.format("delta").load(self.path)
+        return rows if tables is None else rows.where(F.col("table").isin(*tables))
+
+    def replace(self, rows: DataFrame, condition: str) -> None:
+        """Replace the partitions that meet the condition with these rows, in one commit."""
+        writer = rows.write.format("delta").mode("overwrite")
+        writer.option("replaceWhere", condition).save(self.path)
+
+    def _create(self, fixed: Mapping[str, str]) -> None:
+        columns = self.session.createDataFrame([], self.SCHEMA).schema
+        builder = DeltaTable.createIfNotExists(self.session).location(self.path)
+        builder = builder.addColumns(columns).partitionedBy(*self.PARTITIONED_BY)
         # Statistics of other columns would not help to skip files.
-        all_properties = {"delta.dataSkippingStatsColumns": "token", **properties, **fixed}
-        for name, value in all_properties.items():
+        properties = {"delta.dataSkippingStatsColumns": "token", **self.PROPERTIES, **fixed}
+        for name, value in properties.items():
             builder = builder.property(name, value)
         builder.execute()
-    found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
-    actual = {row["key"]: row["value"] for row in found}
-    for name, value in fixed.items():
-        if actual.get(name) != value:
-            raise JobError(
-                f"The table {path} was created with `{name.removeprefix('cdc.')}="
-                f"{actual.get(name)}`, not {value}. Use that value, or a new table."
-            )
 
 
 def files_by_bucket(stored: DataFrame) -> Counter[Bucket]:

@@ -7,19 +7,16 @@ Elements, shards, ranges, and deletions of partitions and collections have store
 Reads need no aggregation, but each micro-batch reads the keys of the whole table.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import ClassVar
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import PRECEDENCE
-from spark_jobs.reconcile.layout.delta_table import (
-    create_table,
-    escaped,
-    files_by_bucket,
-)
+from spark_jobs.expressions.precedence import PRECEDENCE
+from spark_jobs.reconcile.layout.delta_table import VersionsTable, escaped, files_by_bucket
 from spark_jobs.reconcile.layout.protocol import Batch
 from spark_jobs.reconcile.purgeable import drop_purgeable
 from spark_jobs.reconcile.versions import COLUMNS, PLACE, explode_events_with_shards, latest
@@ -28,35 +25,19 @@ _SIMPLE = "wide"
 """Stored `scope` of the row with the simple columns, liveness and deletion of a source row."""
 _COLUMN = "column:"
 """Prefix of column names in `wins`, which distinguishes them from scopes."""
-_SCHEMA = (
-    "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
-    f" column STRING, path BINARY, wins MAP<STRING, {PRECEDENCE}>, ckv ARRAY<BINARY>"
-)
 _TXN = "spark.databricks.delta.write.txn"
 
 
-class MergeLayout:
-    """The versions of all tables, in one Delta table at a path."""
+class MergeLayout(VersionsTable):
+    """The layout `merge` at a path."""
 
-    def __init__(
-        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
-    ) -> None:
-        """Open the table, or create it. `compact` rewrites buckets of too many files.
-
-        Raises `JobError` if the table has another layout or another number of buckets.
-        """
-        self._session = session
-        self._path = path
-        self._max_uncompacted_files = max_uncompacted_files
-        create_table(
-            session,
-            path,
-            _SCHEMA,
-            layout="merge",
-            buckets=buckets,
-            partitioned_by=("table", "bucket"),
-            properties={"delta.enableDeletionVectors": "true"},
-        )
+    NAME = "merge"
+    SCHEMA = (
+        "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
+        f" column STRING, path BINARY, wins MAP<STRING, {PRECEDENCE}>, ckv ARRAY<BINARY>"
+    )
+    PARTITIONED_BY = ("table", "bucket")
+    PROPERTIES: ClassVar[Mapping[str, str]] = {"delta.enableDeletionVectors": "true"}
 
     def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
         self.write_versions(explode_events_with_shards(events), batch)
@@ -72,7 +53,7 @@ class MergeLayout:
         session = versions.sparkSession
         with _transaction(session, batch):
             (
-                DeltaTable.forPath(session, self._path)
+                DeltaTable.forPath(session, self.path)
                 .alias("old")
                 .merge(rows.alias("new"), same)
                 .whenMatchedUpdate(
@@ -86,28 +67,19 @@ class MergeLayout:
         return self.latest_versions(tables)
 
     def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        stored = self._stored()
-        if tables is not None:
-            stored = stored.where(F.col("table").isin(*tables))
-        return _versions(stored)
+        return _versions(self.stored(tables))
 
     def compact(self) -> int:
-        files = files_by_bucket(self._stored())
-        due = [bucket for bucket, count in files.items() if count > self._max_uncompacted_files]
+        files = files_by_bucket(self.stored())
+        due = [bucket for bucket, count in files.items() if count > self.max_uncompacted_files]
         for table, bucket in due:
             where = f"table = '{escaped(table)}' AND bucket = {bucket}"
-            DeltaTable.forPath(self._session, self._path).optimize().where(
-                where
-            ).executeCompaction()
+            DeltaTable.forPath(self.session, self.path).optimize().where(where).executeCompaction()
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
         kept = _stored_rows(drop_purgeable(self.latest_versions([table]), before_s))
-        writer = kept.write.format("delta").mode("overwrite")
-        writer.option("replaceWhere", f"table = '{escaped(table)}'").save(self._path)
-
-    def _stored(self) -> DataFrame:
-        return self._session.read.format("delta").load(self._path)
+        self.replace(kept, f"table = '{escaped(table)}'")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError
-from spark_jobs.mongo_reconcile import DocumentTable, query
-from spark_jobs.mongo_reconcile.job import run, summary
+from spark_jobs.mongo_reconcile import DocumentTable
+from spark_jobs.mongo_reconcile.job import run, start_merging, summary
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow
 from tests.support.servers.kafka import KafkaBroker
@@ -48,16 +48,16 @@ def test_an_uncommitted_batch_is_repeated(spark: SparkSession, tmp_path: Path) -
     documents = DocumentTable(spark, options.table_path)
     stream = RecordStream(spark, tmp_path / "records")
     stream.add(collection.records[:5])
-    follow(query.start(stream.read(), documents, options), lambda _: None)
+    follow(start_merging(stream.read(), documents, options), lambda _: None)
     stream.add(collection.records[5:])
-    follow(query.start(stream.read(), documents, options), lambda _: None)
+    follow(start_merging(stream.read(), documents, options), lambda _: None)
     before = documents.rows().orderBy("id").collect()
     commits = Path(options.checkpoint) / "commits"
     last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
     for file in (commits / str(last), commits / f".{last}.crc"):
         file.unlink(missing_ok=True)
     ran: list[Mapping[str, Any]] = []
-    follow(query.start(stream.read(), documents, options), ran.append)
+    follow(start_merging(stream.read(), documents, options), ran.append)
     assert sum(progress["numInputRows"] for progress in ran) > 0
     assert documents.rows().orderBy("id").collect() == before
     assert summary(documents) == "shop.cust: 3 documents, 1 deletes remembered"

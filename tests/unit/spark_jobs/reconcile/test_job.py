@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sidecar.errors import ConfigError
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.expressions import INVALID_CONTEXT
+from spark_jobs.expressions.counter import INVALID_CONTEXT
 from spark_jobs.options import StreamOptions
 from spark_jobs.reconcile.job import StreamingReconcile, reconcile
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout

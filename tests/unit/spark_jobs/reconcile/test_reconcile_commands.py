@@ -62,7 +62,10 @@ def test_the_view_reflects_truncations_and_purges(
     def written() -> dict[int, tuple[Any, ...]]:
         code, said, _ = run("view", view_output=place, at_s=NOW_S)
         rows = spark.read.format("delta").load(str(place)).collect()
-        assert (code, said) == (0, f"shop.carts at {NOW_S}: {len(rows)} rows in {place}\n")
+        assert (code, said) == (
+            0,
+            f"Wrote {len(rows)} rows of shop.carts at second {NOW_S} to {place}\n",
+        )
         return {row["item"]: (row["owner"], row["s"], row["old"]) for row in rows}
 
     assert written() == {7: ("x", [-1, 2], None), 9: ("x", None, "after")}

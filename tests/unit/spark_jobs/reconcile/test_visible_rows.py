@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import INVALID_CONTEXT
+from spark_jobs.expressions.counter import INVALID_CONTEXT
 from spark_jobs.reconcile.versions import latest, to_versions
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells

@@ -85,12 +85,6 @@ def bucket_events(cells: DataFrame, buckets: int, counters: Collection[str] = ()
     )
 
 
-def to_versions(cells: DataFrame, buckets: int, counters: Collection[str] = ()) -> DataFrame:
-    """The versions in events. The arguments are those of `bucket_events`."""
-    events = bucket_events(cells, buckets, counters)
-    return explode_events_with_shards(events) if counters else explode_events(events)
-
-
 def explode_events(events: DataFrame) -> DataFrame:
     """The versions in the result of `bucket_events`, without counter tables."""
     return _parts(events).drop("is_counter")

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.versions import latest
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import read_cells
 from tests.oracle.merge import second_opinion
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.merged_recordings import read
 from tests.support.spark.forms import EventValue, by_table, frame, named, shown
+from tests.support.spark.versions import to_versions
 
 Case = Callable[[list[EventValue]], Iterable[EventValue]]
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.versions import latest
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import read_cells
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN, scenarios
 from tests.support.merged_recordings import read, seconds
 from tests.support.spark.forms import by_table, expected, frame, named, shown
+from tests.support.spark.versions import to_versions
 
 
 @pytest.mark.slow

@@ -8,11 +8,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.replica_copies import drop_replica_copies
-from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.versions import latest
 from spark_jobs.source import events
 from spark_jobs.source.cells import read_cells
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, frame, headers_of
+from tests.support.spark.versions import to_versions
 
 CELLS = {"kind": "row", "id": "t", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
 EVENT_ID = bytes(16)

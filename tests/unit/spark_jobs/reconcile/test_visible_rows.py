@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.expressions.counter import INVALID_CONTEXT
-from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.versions import latest
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells
 from tests.oracle.merge.event_strategies import event_values, one_cell_events
 from tests.support.counter_events import counter_events
 from tests.support.spark.forms import EventValue, expected, frame, named, shown
 from tests.support.spark.merge_examples import examples, merged
+from tests.support.spark.versions import to_versions
 
 NOWS_S = range(9, 15)
 TABLES = 400

@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
-from spark_jobs.reconcile.versions import PLACE, bucket_events, latest, to_versions
+from spark_jobs.reconcile.versions import PLACE, bucket_events, latest
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import read_cells
 from tests.oracle.merge.event_strategies import event_values
 from tests.support.spark.forms import EventValue, expected, frame, named, shown
 from tests.support.spark.merge_examples import examples, merged
+from tests.support.spark.versions import to_versions
 
 BUCKETS = 2
 BATCHES = 3

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Literal, final
+from typing import Final, Literal, final
 
 from commitlog._commitlog_avro import SchemaIds, Unregistered
 from commitlog._commitlog_schema import RowBatch, RowDecoder, Schema, SchemaChanges, Table
@@ -145,114 +145,79 @@ class SnapshotEncoder:
 class Descriptor:
     """The header of a segment."""
 
-    @property
-    def segment(self) -> str: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def segment_id(self) -> int: ...
-    @property
-    def compression(self) -> str | None: ...
-    @property
-    def encrypted(self) -> bool: ...
-    @property
-    def cipher(self) -> str | None:
-        """A Java cipher transformation, such as `AES/CBC/PKCS5Padding`."""
-    @property
-    def key_alias(self) -> str | None:
-        """The key of the node's keystore that an encrypted segment needs."""
+    segment: Final[str]
+    version: Final[int]
+    segment_id: Final[int]
+    compression: Final[str | None]
+    encrypted: Final[bool]
+    cipher: Final[str | None]
+    """A Java cipher transformation, such as `AES/CBC/PKCS5Padding`."""
+    key_alias: Final[str | None]
+    """The key of the node's keystore that an encrypted segment needs."""
 
 @final
 class Gap:
     """A range of a segment without events, and why."""
 
-    @property
-    def segment(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int | None:
-        """None: the end of the segment."""
-    @property
-    def cause(self) -> str: ...
+    segment: Final[str]
+    start: Final[int]
+    end: Final[int | None]
+    """None: the end of the segment."""
+    cause: Final[str]
 
 @final
 class Blocked:
     """The record that blocks a read, and what it needs."""
 
-    @property
-    def position(self) -> int:
-        """End position of the record."""
-    @property
-    def table_id(self) -> str: ...
-    @property
-    def column(self) -> str | None: ...
-    @property
-    def reason(self) -> str:
-        """One sentence."""
-    @property
-    def unregistered(self) -> list[Unregistered]:
-        """Avro schemas without an id; if there are any, the table schema is complete."""
+    position: Final[int]
+    """End position of the record."""
+    table_id: Final[str]
+    column: Final[str | None]
+    reason: Final[str]
+    """One sentence."""
+    unregistered: Final[list[Unregistered]]
+    """Avro schemas without an id; if there are any, the table schema is complete."""
 
 @final
 class LostRecords:
     """Records of one table that the reader skipped, all for the same reason."""
 
-    @property
-    def start(self) -> int:
-        """Start of the first record."""
-    @property
-    def end(self) -> int:
-        """End of the last record. Other records are between only if there are too many ranges."""
-    @property
-    def records(self) -> int: ...
-    @property
-    def table_id(self) -> str: ...
-    @property
-    def column(self) -> str | None: ...
-    @property
-    def reason(self) -> str:
-        """One sentence about the first record."""
+    start: Final[int]
+    """Start of the first record."""
+    end: Final[int]
+    """End of the last record. Other records are between only if there are too many ranges."""
+    records: Final[int]
+    table_id: Final[str]
+    column: Final[str | None]
+    reason: Final[str]
+    """One sentence about the first record."""
 
 @final
 class EventBatch:
     """Encoded events, numbered 0 … len-1. Immutable; owns its memory."""
 
     def __len__(self) -> int: ...
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all keys and values."""
-    @property
-    def segment(self) -> str: ...
-    @property
-    def start_position(self) -> int: ...
-    @property
-    def end_position(self) -> int:
-        """Position at which the next read starts."""
-    @property
-    def stop(self) -> Literal["full", "end", "blocked", "schema"]: ...
-    @property
-    def blocked(self) -> Blocked | None: ...
-    @property
-    def gaps(self) -> list[Gap]: ...
-    @property
-    def lost(self) -> list[LostRecords]:
-        """Records skipped by `abandoned`. Events of other tables in them are in the batch."""
-    @property
-    def schema_changes(self) -> SchemaChanges | None:
-        """Schema changes in the last record, if the read stopped after it (`schema`)."""
-    @property
-    def mutations(self) -> int: ...
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Partition updates without events, by reason: not_cdc, view, system, counter,
-        filtered, unknown_table, schema_unreadable."""
-    @property
-    def counts(self) -> dict[tuple[str, str], int]:
-        """Events by (keyspace.table, op)."""
-    @property
-    def last_write_ts_us(self) -> int | None:
-        """Latest write time in the last event, in microseconds; None for snapshot rows."""
+    size_bytes: Final[int]
+    """Bytes of all keys and values."""
+    segment: Final[str]
+    start_position: Final[int]
+    end_position: Final[int]
+    """Position at which the next read starts."""
+    stop: Final[Literal["full", "end", "blocked", "schema"]]
+    blocked: Final[Blocked | None]
+    gaps: Final[list[Gap]]
+    lost: Final[list[LostRecords]]
+    """Records skipped by `abandoned`. Events of other tables in them are in the batch."""
+    schema_changes: Final[SchemaChanges | None]
+    """Schema changes in the last record, if the read stopped after it (`schema`)."""
+    mutations: Final[int]
+    skipped: Final[dict[str, int]]
+    """Partition updates without events, by reason: not_cdc, view, system, counter,
+    filtered, unknown_table, schema_unreadable."""
+    counts: Final[dict[tuple[str, str], int]]
+    """Events by (keyspace.table, op)."""
+    last_write_ts_us: Final[int | None]
+    """Latest write time in the last event, in microseconds; None for snapshot rows."""
     def position_after(self, events: int) -> int:
         """The position to commit after the first `events` events are delivered.
 
@@ -279,48 +244,32 @@ class Scan:
     """Counts of a scan. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path
     bytes and value bytes."""
 
-    @property
-    def mutations(self) -> int: ...
-    @property
-    def updates(self) -> int: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def markers(self) -> int: ...
-    @property
-    def cells(self) -> int: ...
-    @property
-    def payload_bytes(self) -> int: ...
-    @property
-    def checksum(self) -> int: ...
+    mutations: Final[int]
+    updates: Final[int]
+    rows: Final[int]
+    markers: Final[int]
+    cells: Final[int]
+    payload_bytes: Final[int]
+    checksum: Final[int]
 
 @final
 class Verification:
     """Progress of a segment check. Payloads are not decoded."""
 
-    @property
-    def done(self) -> bool:
-        """Whether the check reached the end."""
-    @property
-    def position(self) -> int: ...
-    @property
-    def sections(self) -> int: ...
-    @property
-    def records(self) -> int:
-        """Whole records with good checksums."""
-    @property
-    def payload_bytes(self) -> int: ...
-    @property
-    def unwritten_bytes(self) -> int:
-        """Zeros inside sections: space allocated to records that were never written."""
-    @property
-    def gaps(self) -> list[Gap]: ...
-    @property
-    def tail_bytes(self) -> int:
-        """Bytes after the last section, which are not part of the log; known when `done`."""
-    @property
-    def tail_written_bytes(self) -> int:
-        """Tail bytes up to the last one that is not zero."""
+    done: Final[bool]
+    """Whether the check reached the end."""
+    position: Final[int]
+    sections: Final[int]
+    records: Final[int]
+    """Whole records with good checksums."""
+    payload_bytes: Final[int]
+    unwritten_bytes: Final[int]
+    """Zeros inside sections: space allocated to records that were never written."""
+    gaps: Final[list[Gap]]
+    tail_bytes: Final[int]
+    """Bytes after the last section, which are not part of the log; known when `done`."""
+    tail_written_bytes: Final[int]
+    """Tail bytes up to the last one that is not zero."""
 
 @final
 class SegmentReader:

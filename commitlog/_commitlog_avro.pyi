@@ -2,22 +2,18 @@
 
 No module has this name; import these types from `commitlog`."""
 
-from typing import Literal, final
+from typing import Final, Literal, final
 
 @final
 class Unregistered:
     """A schema without an id, and the names that its subject may have. Hashable."""
 
-    @property
-    def side(self) -> Literal["key", "value"]: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def record(self) -> str:
-        """Full name of the record."""
-    @property
-    def schema(self) -> str:
-        """The schema as Avro's JSON."""
+    side: Final[Literal["key", "value"]]
+    topic: Final[str]
+    record: Final[str]
+    """Full name of the record."""
+    schema: Final[str]
+    """The schema as Avro's JSON."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 

@@ -3,33 +3,26 @@
 No module has this name; import these types from `commitlog`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, final
+from typing import Final, Literal, final
 
 @final
 class Table:
     """A table of a schema."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def keyspace(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> Literal["table", "view"]: ...
-    @property
-    def cdc(self) -> bool: ...
-    @property
-    def counter(self) -> bool: ...
+    id: Final[str]
+    keyspace: Final[str]
+    name: Final[str]
+    kind: Final[Literal["table", "view"]]
+    cdc: Final[bool]
+    counter: Final[bool]
 
 @final
 class SchemaChanges:
     """Schema changes in the log, in the order of the log. Immutable."""
 
     def __len__(self) -> int: ...
-    @property
-    def keyspaces(self) -> list[str]:
-        """The keyspace of each change."""
+    keyspaces: Final[list[str]]
+    """The keyspace of each change."""
 
 @final
 class Schema:
@@ -87,9 +80,8 @@ class RowDecoder:
         - `partition_key`, `clustering`: columns with whole partition keys and lists of clustering
           values, instead of one for each key column.
         - `carry`: columns to pass through; they come first."""
-    @property
-    def table_schema(self) -> Schema:
-        """The schema of this table only."""
+    table_schema: Final[Schema]
+    """The schema of this table only."""
     def decode(self, batch: object) -> RowBatch:
         """Decode a record batch whose columns have the table's column names. Releases the GIL.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, final
+from typing import Final, Literal, final
 
 from commitlog._commitlog import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
 
@@ -31,12 +31,9 @@ class EncodingFailure:
     """An event that could not be encoded: its bytes are not BSON, or a required member is missing.
     `event` is its index in the input, `cause` a sentence with the offset in its bytes."""
 
-    @property
-    def event(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def cause(self) -> str: ...
+    event: Final[int]
+    offset: Final[int]
+    cause: Final[str]
 
 @final
 class ChangeEvents:
@@ -61,20 +58,15 @@ class StreamReply:
     events is not checked."""
 
     def __new__(cls, reply: bytes | memoryview) -> StreamReply: ...
-    @property
-    def events(self) -> ChangeEvents: ...
-    @property
-    def cursor_id(self) -> int:
-        """0 when the server closed the cursor."""
-    @property
-    def namespace(self) -> str:
-        """`database.collection` for `getMore`."""
-    @property
-    def token(self) -> bytes | None:
-        """The resume token after all events (`postBatchResumeToken`) as BSON."""
-    @property
-    def operation_time(self) -> _ClusterTime | None:
-        """The cluster time at which the server answered."""
+    events: Final[ChangeEvents]
+    cursor_id: Final[int]
+    """0 when the server closed the cursor."""
+    namespace: Final[str]
+    """`database.collection` for `getMore`."""
+    token: Final[bytes | None]
+    """The resume token after all events (`postBatchResumeToken`) as BSON."""
+    operation_time: Final[_ClusterTime | None]
+    """The cluster time at which the server answered."""
 
 @final
 class FragmentJoiner:
@@ -101,20 +93,15 @@ class MongoTransaction:
     def from_json(text: str) -> MongoTransaction:
         """The inverse of `to_json`. Raises ValueError for other texts."""
     def to_json(self) -> str: ...
-    @property
-    def id(self) -> str:
-        """`lsid` as strict JSON, a colon, `txnNumber`."""
-    @property
-    def time(self) -> _ClusterTime:
-        """Cluster time of its last event."""
-    @property
-    def ts_ms(self) -> int:
-        """`source.ts_ms` of its last event."""
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of its events by database.collection."""
-    @property
-    def events(self) -> int: ...
+    id: Final[str]
+    """`lsid` as strict JSON, a colon, `txnNumber`."""
+    time: Final[_ClusterTime]
+    """Cluster time of its last event."""
+    ts_ms: Final[int]
+    """`source.ts_ms` of its last event."""
+    counts: Final[dict[str, int]]
+    """Number of its events by database.collection."""
+    events: Final[int]
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
@@ -122,28 +109,22 @@ class MongoBatch:
     """Messages as bytes, numbered 0 … len-1. Immutable; owns its memory."""
 
     def __len__(self) -> int: ...
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of keys and values."""
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Number of events without a message by intent: DDL events and `skipped_operations` by
-        their `operationType` (`read` for snapshots), those of other collections as
-        `not captured`."""
-    @property
-    def failures(self) -> list[EncodingFailure]:
-        """Events that could not be encoded. `position_after` counts them as done, so the caller
-        quarantines them first."""
-    @property
-    def unregistered(self) -> list[Unregistered]:
-        """Avro schemas without an id. If there are any, the messages are not valid: register the
-        schemas and encode the events again."""
-    @property
-    def counts(self) -> dict[tuple[str, str], int]:
-        """Number of messages by (database.collection, kind). Messages of a database have its name,
-        those of transactions `""`."""
-    @property
-    def last_write_ts_us(self) -> int | None: ...
+    size_bytes: Final[int]
+    """Bytes of keys and values."""
+    skipped: Final[dict[str, int]]
+    """Number of events without a message by intent: DDL events and `skipped_operations` by
+    their `operationType` (`read` for snapshots), those of other collections as
+    `not captured`."""
+    failures: Final[list[EncodingFailure]]
+    """Events that could not be encoded. `position_after` counts them as done, so the caller
+    quarantines them first."""
+    unregistered: Final[list[Unregistered]]
+    """Avro schemas without an id. If there are any, the messages are not valid: register the
+    schemas and encode the events again."""
+    counts: Final[dict[tuple[str, str], int]]
+    """Number of messages by (database.collection, kind). Messages of a database have its name,
+    those of transactions `""`."""
+    last_write_ts_us: Final[int | None]
     def position_after(self, messages: int) -> int:
         """Number of events whose messages are all among the first `messages`. A delete is done only
         with its tombstone; `len(batch)` returns the number of all events."""

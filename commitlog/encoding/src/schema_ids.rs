@@ -46,6 +46,15 @@ impl SchemaIds {
         known.ids.get(schema).copied()
     }
 
+    /// Those of the schemas that have no id.
+    pub fn missing<'s>(
+        &self,
+        schemas: impl Iterator<Item = &'s UnregisteredSchema>,
+    ) -> Vec<UnregisteredSchema> {
+        let missing = schemas.filter(|schema| self.get(schema).is_none());
+        missing.cloned().collect()
+    }
+
     pub fn set(&self, schema: UnregisteredSchema, id: u32) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.abandoned.remove(&schema);

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
 
-use crate::avro::AvroContext;
+use crate::avro::string;
 use crate::event::{Content, OLDEST_US, Op};
 use crate::format::EventFormat;
 use crate::plan::TablePlan;
 use crate::static_fragment::StaticFragment;
 use crate::value::json::write_string;
+use event_encoding::avro::varint;
 use event_encoding::encoding::Encoding;
 
 /// Shared by all events of one read.
@@ -18,11 +19,30 @@ pub struct EventContext {
     pub version: Version,
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
-    /// The start of a value for each [`Op`], up to the event's time in `source`.
-    starts: [StaticFragment<128>; Op::ALL.len()],
+    /// The start of a JSON value, up to the event's time in `source`.
+    pub starts: OpFragments,
+    /// The same as Avro.
+    pub avro_starts: OpFragments,
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
-    pub avro: AvroContext,
+    avro_file: Vec<u8>,
+}
+
+/// A fragment for each [`Op`].
+pub struct OpFragments([StaticFragment<128>; Op::ALL.len()]);
+
+impl OpFragments {
+    #[inline]
+    pub fn of(&self, op: Op) -> &StaticFragment<128> {
+        let [insert, update, delete, range, read] = &self.0;
+        match op {
+            Op::Insert => insert,
+            Op::Update => update,
+            Op::Delete => delete,
+            Op::Range => range,
+            Op::Read => read,
+        }
+    }
 }
 
 impl EventContext {
@@ -37,28 +57,27 @@ impl EventContext {
             start.extend_from_slice(b",\"ts_ms\":");
             start.into()
         });
+        let avro_starts = Op::ALL.map(|op| {
+            let (now, length) = varint(now_ms);
+            let mut start = now.get(..length).unwrap_or_default().to_vec();
+            start.extend(string(&[
+                op.letter(format.op_style),
+                &format.connector_version,
+                "cassandra",
+                &format.topic_prefix,
+            ]));
+            start.into()
+        });
         let mut file = Vec::new();
         write_string(&mut file, segment.as_bytes());
         Self {
             format: Arc::clone(format),
             version,
             snapshot_us: None,
-            starts,
+            starts: OpFragments(starts),
+            avro_starts: OpFragments(avro_starts),
             file,
-            avro: AvroContext::new(format, segment, now_ms),
-        }
-    }
-
-    /// The start of a value, up to the event's time in `source`.
-    #[inline]
-    pub fn start(&self, op: Op) -> &StaticFragment<128> {
-        let [insert, update, delete, range, read] = &self.starts;
-        match op {
-            Op::Insert => insert,
-            Op::Update => update,
-            Op::Delete => delete,
-            Op::Range => range,
-            Op::Read => read,
+            avro_file: string(&[segment]),
         }
     }
 
@@ -84,7 +103,7 @@ impl EventContext {
     /// The part of `source` between the event's time and its position, as values have it.
     pub fn source_middle(&self, plan: &TablePlan) -> StaticFragment<128> {
         if let (Some(avro), Encoding::Avro) = (&plan.avro, self.format.value) {
-            return [&avro.source_cluster[..], &self.avro.file].concat().into();
+            return [&avro.source_cluster[..], &self.avro_file].concat().into();
         }
         [&plan.source_cluster, &self.file[..], b",\"pos\":"]
             .concat()

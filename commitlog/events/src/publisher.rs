@@ -55,10 +55,7 @@ impl PublishedTable {
             let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
             Box::new(Refusal::Unregistered {
                 table: format!("{keyspace}.{name}"),
-                schemas: schemas
-                    .filter(|schema| ids.get(schema).is_none())
-                    .cloned()
-                    .collect(),
+                schemas: ids.missing(schemas),
             })
         })
     }
@@ -213,10 +210,7 @@ impl Publisher {
             headers,
             source_middle: &published.source_middle,
             partition: &partition,
-            partition_hash: match self.format.partition_by {
-                PartitionBy::PartitionKey => Some(kafka_partition_hash(update.key)),
-                PartitionBy::Key => None,
-            },
+            partition_hash: partition_hash(&self.format, update.key),
             topic,
             context,
             mutation: current,
@@ -235,6 +229,14 @@ impl Publisher {
             }
         }
         Ok(())
+    }
+}
+
+/// The hash of all events of a partition, if it chooses their Kafka partition.
+pub(crate) fn partition_hash(format: &EventFormat, partition_key: &[u8]) -> Option<u32> {
+    match format.partition_by {
+        PartitionBy::PartitionKey => Some(kafka_partition_hash(partition_key)),
+        PartitionBy::Key => None,
     }
 }
 

@@ -10,6 +10,12 @@ use pyo3::prelude::*;
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Unregistered(pub schema_ids::UnregisteredSchema);
 
+impl Unregistered {
+    pub fn all(schemas: impl IntoIterator<Item = schema_ids::UnregisteredSchema>) -> Vec<Self> {
+        schemas.into_iter().map(Self).collect()
+    }
+}
+
 #[pymethods]
 impl Unregistered {
     #[getter]

@@ -12,50 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::avro::Unregistered;
-use crate::messages::{self, Messages, SourceText};
+use crate::messages::{self, Message, Messages};
 use crate::schema::SchemaChanges;
-
-impl Messages for batch::EventBatch {
-    type Entry = EventEntry;
-    const KINDS: &'static [&'static str] = &["row", "static", "partition", "range"];
-
-    fn topic_names(&self) -> impl Iterator<Item = &str> {
-        self.topics.iter().map(|topic| topic.name.as_str())
-    }
-
-    fn topic(&self, entry: &EventEntry) -> usize {
-        entry.topic as usize
-    }
-
-    fn key(&self, entry: &EventEntry) -> &[u8] {
-        self.key(entry)
-    }
-
-    fn value(&self, entry: &EventEntry) -> Option<&[u8]> {
-        (!entry.is_tombstone).then(|| self.value(entry))
-    }
-
-    fn id(&self, entry: &EventEntry) -> [u8; 16] {
-        entry.id
-    }
-
-    fn timestamp_us(&self, entry: &EventEntry) -> i64 {
-        entry.timestamp_us
-    }
-
-    fn kind(&self, entry: &EventEntry) -> usize {
-        match entry.kind {
-            Kind::Row => 0,
-            Kind::Static => 1,
-            Kind::Partition => 2,
-            Kind::Range => 3,
-        }
-    }
-
-    fn partition_hash(&self, entry: &EventEntry) -> u32 {
-        entry.partition_hash
-    }
-}
 
 /// What the events of a batch were read from.
 #[derive(Clone, Copy)]
@@ -64,46 +22,6 @@ pub enum Origin {
     Segment(i64),
     /// The table itself: positions are those of tokens.
     Snapshot,
-}
-
-/// `host id/segment id/position/index`, of a snapshot `host id/snapshot/token/index`. All events
-/// share the first two parts.
-struct OriginText {
-    text: Vec<u8>,
-    shared: usize,
-    origin: Origin,
-    digits: itoa::Buffer,
-}
-
-impl OriginText {
-    fn new(format: &format::EventFormat, origin: Origin) -> Self {
-        let node_id = &format.node_id;
-        let text = match origin {
-            Origin::Segment(id) => format!("{node_id}/{id}/"),
-            Origin::Snapshot => format!("{node_id}/snapshot/"),
-        };
-        Self {
-            shared: text.len(),
-            text: text.into_bytes(),
-            origin,
-            digits: itoa::Buffer::new(),
-        }
-    }
-}
-
-impl SourceText<EventEntry> for OriginText {
-    fn of(&mut self, entry: &EventEntry) -> &[u8] {
-        self.text.truncate(self.shared);
-        let position = match self.origin {
-            Origin::Segment(_) => self.digits.format(entry.position),
-            Origin::Snapshot => self.digits.format(token_of(entry.position)),
-        };
-        self.text.extend_from_slice(position.as_bytes());
-        self.text.push(b'/');
-        let index = self.digits.format(entry.index);
-        self.text.extend_from_slice(index.as_bytes());
-        &self.text
-    }
 }
 
 /// A range of a segment that gave no events, and why.
@@ -165,24 +83,64 @@ pub struct EventBatch {
     batch: batch::EventBatch,
     format: Arc<format::EventFormat>,
     origin: Origin,
+    /// The start of the source of all events.
+    source_start: String,
 }
 
 impl EventBatch {
     pub fn new(batch: batch::EventBatch, format: Arc<format::EventFormat>, origin: Origin) -> Self {
+        let node_id = &format.node_id;
+        let source_start = match origin {
+            Origin::Segment(id) => format!("{node_id}/{id}/"),
+            Origin::Snapshot => format!("{node_id}/snapshot/"),
+        };
         Self {
             batch,
             format,
             origin,
+            source_start,
+        }
+    }
+}
+
+impl Messages for EventBatch {
+    type Entry = EventEntry;
+
+    fn entries(&self) -> &[EventEntry] {
+        &self.batch.entries
+    }
+
+    fn topics(&self) -> impl Iterator<Item = &str> {
+        self.batch.topics.iter().map(|topic| topic.name.as_str())
+    }
+
+    fn kinds() -> impl Iterator<Item = &'static str> {
+        Kind::ALL.into_iter().map(Kind::name)
+    }
+
+    fn message(&self, entry: &EventEntry) -> Message<'_> {
+        Message {
+            topic: entry.topic as usize,
+            key: self.batch.key(entry),
+            value: (!entry.is_tombstone).then(|| self.batch.value(entry)),
+            id: entry.id,
+            timestamp_us: entry.timestamp_us,
+            kind: entry.kind as usize,
+            partition_hash: entry.partition_hash,
         }
     }
 
-    fn entries(&self, first: usize, stop: usize) -> &[EventEntry] {
-        let stop = stop.min(self.batch.len());
-        self.batch.entries.get(first..stop).unwrap_or_default()
-    }
-
-    fn source(&self) -> OriginText {
-        OriginText::new(&self.format, self.origin)
+    /// `host id/segment id/position/index`, of a snapshot `host id/snapshot/token/index`.
+    fn write_source(&self, out: &mut Vec<u8>, entry: &EventEntry) {
+        let mut digits = itoa::Buffer::new();
+        out.extend_from_slice(self.source_start.as_bytes());
+        let position = match self.origin {
+            Origin::Segment(_) => digits.format(entry.position),
+            Origin::Snapshot => digits.format(token_of(entry.position)),
+        };
+        out.extend_from_slice(position.as_bytes());
+        out.push(b'/');
+        out.extend_from_slice(digits.format(entry.index).as_bytes());
     }
 }
 
@@ -229,12 +187,7 @@ impl EventBatch {
             table_id: blocked.table_id.clone(),
             column: blocked.column.clone(),
             reason: blocked.reason.clone(),
-            unregistered: blocked
-                .unregistered
-                .iter()
-                .cloned()
-                .map(Unregistered)
-                .collect(),
+            unregistered: Unregistered::all(blocked.unregistered.iter().cloned()),
         })
     }
 
@@ -302,8 +255,7 @@ impl EventBatch {
         first: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let entries = self.entries(first, stop);
-        messages::messages(py, &self.batch, entries, self.source())
+        messages::messages(py, self, first, stop)
     }
 
     /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
@@ -315,16 +267,12 @@ impl EventBatch {
         partitions: &Bound<'py, PyAny>,
         on_delivery: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let entries = self.entries(first, stop);
-        let source = self.source();
-        messages::produce_arguments(py, &self.batch, entries, source, partitions, on_delivery)
+        messages::produce_arguments(py, self, (first, stop), partitions, on_delivery)
     }
 
     /// One JSON line an event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
-        let entries = self.entries(first, stop);
-        let out = messages::ndjson(&self.batch, entries, self.source());
-        PyBytes::new(py, &out)
+        messages::ndjson(py, self, first, stop)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -13,6 +13,47 @@ use pyo3::prelude::*;
 
 use crate::avro::SchemaIds;
 
+const OP_STYLES: [(&str, OpStyle); 2] =
+    [("native", OpStyle::Native), ("envelope", OpStyle::Envelope)];
+const PARTITION_BY: [(&str, PartitionBy); 2] = [
+    ("partition_key", PartitionBy::PartitionKey),
+    ("key", PartitionBy::Key),
+];
+const COUNTER_EVENTS: [(&str, CounterEvents); 2] = [
+    ("skip", CounterEvents::Skip),
+    ("shards", CounterEvents::Shards),
+];
+const DECIMALS: [(&str, DecimalMode); 3] = [
+    ("double", DecimalMode::Double),
+    ("precise", DecimalMode::Precise),
+    ("string", DecimalMode::String),
+];
+const VARINTS: [(&str, VarintMode); 3] = [
+    ("long", VarintMode::Long),
+    ("precise", VarintMode::Precise),
+    ("string", VarintMode::String),
+];
+const DURATIONS: [(&str, DurationMode); 3] = [
+    ("nanos", DurationMode::Nanos),
+    ("precise", DurationMode::Precise),
+    ("string", DurationMode::String),
+];
+const DECIMAL_FORMATS: [(&str, DecimalFormat); 2] = [
+    ("base64", DecimalFormat::Base64),
+    ("numeric", DecimalFormat::Numeric),
+];
+const ENCODINGS: [(&str, Encoding); 4] = [
+    ("json", Encoding::Json),
+    ("json_with_schema", Encoding::JsonWithSchema),
+    ("avro", Encoding::Avro),
+    ("string", Encoding::Text),
+];
+pub const NAMES: [(&str, NameAdjustment); 3] = [
+    ("none", NameAdjustment::None),
+    ("avro", NameAdjustment::Avro),
+    ("avro_unicode", NameAdjustment::AvroUnicode),
+];
+
 /// How events look and which tables are published.
 #[pyclass(frozen, module = "commitlog")]
 pub struct EventFormat(pub Arc<format::EventFormat>);
@@ -51,21 +92,6 @@ impl EventFormat {
         schema_ids: Option<&SchemaIds>,
         tombstones: bool,
     ) -> PyResult<Self> {
-        let op_style = match op_style {
-            "native" => OpStyle::Native,
-            "envelope" => OpStyle::Envelope,
-            other => return Err(unknown("op_style", other)),
-        };
-        let partition_by = match partition_by {
-            "partition_key" => PartitionBy::PartitionKey,
-            "key" => PartitionBy::Key,
-            other => return Err(unknown("partition_by", other)),
-        };
-        let counter_events = match counter_events {
-            "skip" => CounterEvents::Skip,
-            "shards" => CounterEvents::Shards,
-            other => return Err(unknown("counter_events", other)),
-        };
         let include = include.iter().map(String::as_str);
         let exclude = exclude.iter().map(String::as_str);
         let tables =
@@ -77,41 +103,21 @@ impl EventFormat {
             node_id,
             cells,
             tombstones,
-            op_style,
-            partition_by,
-            counter_events,
+            op_style: choose("op_style", op_style, &OP_STYLES)?,
+            partition_by: choose("partition_by", partition_by, &PARTITION_BY)?,
+            counter_events: choose("counter_events", counter_events, &COUNTER_EVENTS)?,
             modes: ValueModes {
-                decimal: match decimal {
-                    "double" => DecimalMode::Double,
-                    "precise" => DecimalMode::Precise,
-                    "string" => DecimalMode::String,
-                    other => return Err(unknown("decimal", other)),
-                },
-                varint: match varint {
-                    "long" => VarintMode::Long,
-                    "precise" => VarintMode::Precise,
-                    "string" => VarintMode::String,
-                    other => return Err(unknown("varint", other)),
-                },
-                duration: match duration {
-                    "nanos" => DurationMode::Nanos,
-                    "precise" => DurationMode::Precise,
-                    "string" => DurationMode::String,
-                    other => return Err(unknown("duration", other)),
-                },
+                decimal: choose("decimal", decimal, &DECIMALS)?,
+                varint: choose("varint", varint, &VARINTS)?,
+                duration: choose("duration", duration, &DURATIONS)?,
             },
             tables,
             excluded: exclude_columns,
-            names: match names {
-                "none" => NameAdjustment::None,
-                "avro" => NameAdjustment::Avro,
-                "avro_unicode" => NameAdjustment::AvroUnicode,
-                other => return Err(unknown("names", other)),
-            },
-            key: encoding("key", key)?,
-            value: encoding("value", value)?,
-            key_decimals: decimals("key_decimals", key_decimals)?,
-            value_decimals: decimals("value_decimals", value_decimals)?,
+            names: choose("names", names, &NAMES)?,
+            key: choose("key", key, &ENCODINGS)?,
+            value: choose("value", value, &ENCODINGS)?,
+            key_decimals: choose("key_decimals", key_decimals, &DECIMAL_FORMATS)?,
+            value_decimals: choose("value_decimals", value_decimals, &DECIMAL_FORMATS)?,
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         })))
     }
@@ -121,22 +127,12 @@ impl EventFormat {
     }
 }
 
-fn decimals(argument: &str, name: &str) -> PyResult<DecimalFormat> {
-    match name {
-        "base64" => Ok(DecimalFormat::Base64),
-        "numeric" => Ok(DecimalFormat::Numeric),
-        other => Err(unknown(argument, other)),
-    }
-}
-
-fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
-    match name {
-        "json" => Ok(Encoding::Json),
-        "avro" => Ok(Encoding::Avro),
-        "json_with_schema" => Ok(Encoding::JsonWithSchema),
-        "string" => Ok(Encoding::Text),
-        other => Err(unknown(argument, other)),
-    }
+/// The choice of this name.
+pub fn choose<T: Copy>(argument: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    let found = choices.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, choice)| *choice)
+        .ok_or_else(|| unknown(argument, name))
 }
 
 pub fn unknown(argument: &str, value: &str) -> PyErr {

@@ -6,67 +6,80 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-/// What the messages of a batch are made of.
-pub trait Messages {
-    type Entry;
-    /// The kinds that there are, by their number.
-    const KINDS: &'static [&'static str];
-
-    fn topic_names(&self) -> impl Iterator<Item = &str>;
-    fn topic(&self, entry: &Self::Entry) -> usize;
-    fn key(&self, entry: &Self::Entry) -> &[u8];
+/// A message of a batch.
+pub struct Message<'b> {
+    /// Its index in [`Messages::topics`].
+    pub topic: usize,
+    pub key: &'b [u8],
     /// None for a tombstone.
-    fn value(&self, entry: &Self::Entry) -> Option<&[u8]>;
-    fn id(&self, entry: &Self::Entry) -> [u8; 16];
-    fn timestamp_us(&self, entry: &Self::Entry) -> i64;
-    /// The number of its kind.
-    fn kind(&self, entry: &Self::Entry) -> usize;
-    fn partition_hash(&self, entry: &Self::Entry) -> u32;
+    pub value: Option<&'b [u8]>,
+    pub id: [u8; 16],
+    pub timestamp_us: i64,
+    /// Its index in [`Messages::kinds`].
+    pub kind: usize,
+    pub partition_hash: u32,
 }
 
-/// Writes the header `cdc.source`: node, segment and position.
-pub trait SourceText<Entry> {
-    fn of(&mut self, entry: &Entry) -> &[u8];
+/// A batch of messages.
+pub trait Messages {
+    type Entry;
+
+    fn entries(&self) -> &[Self::Entry];
+    fn topics(&self) -> impl Iterator<Item = &str>;
+    fn kinds() -> impl Iterator<Item = &'static str>;
+    fn message(&self, entry: &Self::Entry) -> Message<'_>;
+    /// Writes the header `cdc.source`: node, segment and position.
+    fn write_source(&self, out: &mut Vec<u8>, entry: &Self::Entry);
+
+    fn between(&self, first: usize, stop: usize) -> &[Self::Entry] {
+        let entries = self.entries();
+        let stop = stop.min(entries.len());
+        entries.get(first..stop).unwrap_or_default()
+    }
 }
 
 /// Makes the headers of events; what events share is made once.
-struct Headers<'py, S> {
+struct Headers<'py> {
     py: Python<'py>,
     id: Bound<'py, PyString>,
     source: Bound<'py, PyString>,
     time: Bound<'py, PyString>,
     kinds: Vec<Bound<'py, PyTuple>>,
-    source_text: S,
+    source_text: Vec<u8>,
     digits: itoa::Buffer,
 }
 
-impl<'py, S> Headers<'py, S> {
-    fn new(py: Python<'py>, kinds: &[&str], source_text: S) -> PyResult<Self> {
+impl<'py> Headers<'py> {
+    fn new<M: Messages>(py: Python<'py>) -> PyResult<Self> {
         let name = intern!(py, "cdc.kind");
-        let kinds = kinds.iter().map(|kind| header(py, name, kind.as_bytes()));
+        let kinds = M::kinds().map(|kind| header(py, name, kind.as_bytes()));
         Ok(Self {
             py,
             id: intern!(py, "cdc.id").clone(),
             source: intern!(py, "cdc.source").clone(),
             time: intern!(py, "cdc.ts_us").clone(),
             kinds: kinds.collect::<PyResult<_>>()?,
-            source_text,
+            source_text: Vec::new(),
             digits: itoa::Buffer::new(),
         })
     }
 
-    fn of<M: Messages>(&mut self, batch: &M, entry: &M::Entry) -> PyResult<Bound<'py, PyList>>
-    where
-        S: SourceText<M::Entry>,
-    {
+    fn of<M: Messages>(
+        &mut self,
+        batch: &M,
+        entry: &M::Entry,
+        message: &Message<'_>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let kind = self
             .kinds
-            .get(batch.kind(entry))
+            .get(message.kind)
             .ok_or_else(|| PyIndexError::new_err("the kind of an event is not in its batch"))?;
-        let time = self.digits.format(batch.timestamp_us(entry));
+        let time = self.digits.format(message.timestamp_us);
+        self.source_text.clear();
+        batch.write_source(&mut self.source_text, entry);
         let headers = [
-            header(self.py, &self.id, &batch.id(entry))?,
-            header(self.py, &self.source, self.source_text.of(entry))?,
+            header(self.py, &self.id, &message.id)?,
+            header(self.py, &self.source, &self.source_text)?,
             header(self.py, &self.time, time.as_bytes())?,
             kind.clone(),
         ];
@@ -87,21 +100,22 @@ fn header<'py>(
 pub fn messages<'py, M: Messages>(
     py: Python<'py>,
     batch: &M,
-    entries: &[M::Entry],
-    source: impl SourceText<M::Entry>,
+    first: usize,
+    stop: usize,
 ) -> PyResult<Bound<'py, PyList>> {
     let topics = Topics::new(py, batch);
-    let mut headers = Headers::new(py, M::KINDS, source)?;
+    let mut headers = Headers::new::<M>(py)?;
     let list = PyList::empty(py);
-    for entry in entries {
-        let message = [
-            topics.name(batch.topic(entry))?.clone().into_any(),
-            PyBytes::new(py, batch.key(entry)).into_any(),
-            bytes_or_none(py, batch.value(entry)),
-            headers.of(batch, entry)?.into_any(),
-            batch.partition_hash(entry).into_pyobject(py)?.into_any(),
+    for entry in batch.between(first, stop) {
+        let message = batch.message(entry);
+        let members = [
+            topics.name(message.topic)?.clone().into_any(),
+            PyBytes::new(py, message.key).into_any(),
+            bytes_or_none(py, message.value),
+            headers.of(batch, entry, &message)?.into_any(),
+            message.partition_hash.into_pyobject(py)?.into_any(),
         ];
-        list.append(PyTuple::new(py, message)?)?;
+        list.append(PyTuple::new(py, members)?)?;
     }
     Ok(list)
 }
@@ -114,33 +128,30 @@ pub fn messages<'py, M: Messages>(
 pub fn produce_arguments<'py, M: Messages>(
     py: Python<'py>,
     batch: &M,
-    entries: &[M::Entry],
-    source: impl SourceText<M::Entry>,
+    (first, stop): (usize, usize),
     partitions: &Bound<'py, PyAny>,
     on_delivery: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut topics = Topics::new(py, batch);
-    let mut headers = Headers::new(py, M::KINDS, source)?;
+    let mut headers = Headers::new::<M>(py)?;
     let none = py.None().into_bound(py);
     let now = 0_u32.into_pyobject(py)?.into_any();
     let list = PyList::empty(py);
-    for entry in entries {
-        let Some(count) = topics.partitions(batch.topic(entry), partitions)? else {
+    for entry in batch.between(first, stop) {
+        let message = batch.message(entry);
+        let Some(count) = topics.partitions(message.topic, partitions)? else {
             break;
         };
-        let partition = batch
-            .partition_hash(entry)
-            .checked_rem(count)
-            .unwrap_or_default();
+        let partition = message.partition_hash.checked_rem(count);
         let arguments = [
-            topics.name(batch.topic(entry))?.clone().into_any(),
-            bytes_or_none(py, batch.value(entry)),
-            PyBytes::new(py, batch.key(entry)).into_any(),
-            partition.into_pyobject(py)?.into_any(),
+            topics.name(message.topic)?.clone().into_any(),
+            bytes_or_none(py, message.value),
+            PyBytes::new(py, message.key).into_any(),
+            partition.unwrap_or_default().into_pyobject(py)?.into_any(),
             on_delivery.clone(),
             none.clone(),
             now.clone(),
-            headers.of(batch, entry)?.into_any(),
+            headers.of(batch, entry, &message)?.into_any(),
         ];
         list.append(PyTuple::new(py, arguments)?)?;
     }
@@ -148,33 +159,39 @@ pub fn produce_arguments<'py, M: Messages>(
 }
 
 /// One JSON line a message.
-pub fn ndjson<M: Messages>(
+pub fn ndjson<'py, M: Messages>(
+    py: Python<'py>,
     batch: &M,
-    entries: &[M::Entry],
-    mut source: impl SourceText<M::Entry>,
-) -> Vec<u8> {
-    let topics: Vec<_> = batch.topic_names().collect();
+    first: usize,
+    stop: usize,
+) -> Bound<'py, PyBytes> {
+    let topics: Vec<_> = batch.topics().collect();
+    let kinds: Vec<_> = M::kinds().collect();
     let mut out = Vec::new();
-    for entry in entries {
-        let topic = topics.get(batch.topic(entry)).copied().unwrap_or_default();
-        let kind = M::KINDS.get(batch.kind(entry)).copied().unwrap_or_default();
+    let mut source = Vec::new();
+    for entry in batch.between(first, stop) {
+        let message = batch.message(entry);
+        let topic = topics.get(message.topic).copied().unwrap_or_default();
+        let kind = kinds.get(message.kind).copied().unwrap_or_default();
         out.extend_from_slice(b"{\"topic\":");
         write_string(&mut out, topic.as_bytes());
         out.extend_from_slice(b",\"key\":");
-        write_shown(&mut out, batch.key(entry));
+        write_shown(&mut out, message.key);
         out.extend_from_slice(b",\"value\":");
-        write_shown(&mut out, batch.value(entry).unwrap_or(b"null"));
+        write_shown(&mut out, message.value.unwrap_or(b"null"));
         out.extend_from_slice(b",\"headers\":{\"cdc.id\":\"");
-        for byte in batch.id(entry) {
+        for byte in message.id {
             out.extend_from_slice(format!("{byte:02x}").as_bytes());
         }
         out.extend_from_slice(b"\",\"cdc.source\":");
-        write_string(&mut out, source.of(entry));
-        let time = batch.timestamp_us(entry);
+        source.clear();
+        batch.write_source(&mut source, entry);
+        write_string(&mut out, &source);
+        let time = message.timestamp_us;
         let headers = format!(",\"cdc.ts_us\":\"{time}\",\"cdc.kind\":\"{kind}\"}}}}\n");
         out.extend_from_slice(headers.as_bytes());
     }
-    out
+    PyBytes::new(py, &out)
 }
 
 /// JSON as it is, Avro as base64 and other text as a string: no JSON begins with a zero, nor as the
@@ -202,10 +219,7 @@ struct Topics<'py> {
 
 impl<'py> Topics<'py> {
     fn new(py: Python<'py>, batch: &impl Messages) -> Self {
-        let names: Vec<_> = batch
-            .topic_names()
-            .map(|name| PyString::new(py, name))
-            .collect();
+        let names: Vec<_> = batch.topics().map(|name| PyString::new(py, name)).collect();
         let partitions = vec![None; names.len()];
         Self { names, partitions }
     }

@@ -195,6 +195,16 @@ impl SegmentReader {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut state)
     }
+
+    /// Releases the GIL while it works.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut State) -> Result<T, SegmentError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.with_state(work))
+            .map_err(from_segment_error)
+    }
 }
 
 #[pymethods]
@@ -283,13 +293,11 @@ impl SegmentReader {
                 .collect(),
             now_ms: now_ms(),
         };
-        let batch = py
-            .detach(|| {
-                let mut counters = counters.map(CounterHistory::lock);
-                let counters = counters.as_deref_mut();
-                self.with_state(|state| state.read(&schema.0, &event_format.0, &request, counters))
-            })
-            .map_err(from_segment_error)?;
+        let batch = self.detached(py, |state| {
+            let mut counters = counters.map(CounterHistory::lock);
+            let counters = counters.as_deref_mut();
+            state.read(&schema.0, &event_format.0, &request, counters)
+        })?;
         let format = Arc::clone(&event_format.0);
         let origin = Origin::Segment(self.descriptor.segment_id);
         Ok(EventBatch::new(batch, format, origin))
@@ -306,13 +314,9 @@ impl SegmentReader {
         max_bytes: usize,
         stop_at_changes: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let lines = py
-            .detach(|| {
-                self.with_state(|state| {
-                    state.dump(&schema.0, limit, complete, max_bytes, stop_at_changes)
-                })
-            })
-            .map_err(from_segment_error)?;
+        let lines = self.detached(py, |state| {
+            state.dump(&schema.0, limit, complete, max_bytes, stop_at_changes)
+        })?;
         Ok(PyBytes::new(py, lines.as_bytes()))
     }
 
@@ -330,9 +334,7 @@ impl SegmentReader {
         limit: Option<u64>,
         complete: bool,
     ) -> PyResult<Scan> {
-        let scan = py
-            .detach(|| self.with_state(|state| state.scan(&schema.0, limit, complete)))
-            .map_err(from_segment_error)?;
+        let scan = self.detached(py, |state| state.scan(&schema.0, limit, complete))?;
         Ok(Scan {
             mutations: scan.mutations,
             updates: scan.updates,
@@ -354,16 +356,12 @@ impl SegmentReader {
         max_bytes: usize,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let schema = schema.map(|schema| Arc::clone(&schema.0));
-        let lines = py
-            .detach(|| {
-                self.with_state(|state| {
-                    let writer = &mut state.structure;
-                    let writer = writer
-                        .get_or_insert_with(|| StructureWriter::new(schema.unwrap_or_default()));
-                    writer.write(&mut state.segment, limit, complete, max_bytes)
-                })
-            })
-            .map_err(from_segment_error)?;
+        let lines = self.detached(py, |state| {
+            let writer = &mut state.structure;
+            let writer =
+                writer.get_or_insert_with(|| StructureWriter::new(schema.unwrap_or_default()));
+            writer.write(&mut state.segment, limit, complete, max_bytes)
+        })?;
         Ok(PyBytes::new(py, &lines))
     }
 
@@ -378,15 +376,12 @@ impl SegmentReader {
         completed_at: u64,
         max_bytes: u64,
     ) -> PyResult<Verification> {
-        py.detach(|| {
-            self.with_state(|state| {
-                state.segment.expect_end(expected_end);
-                state.segment.expect_completed(completed_at);
-                let verification = &mut state.verification;
-                verification.advance(&mut state.segment, limit, complete, max_bytes)?;
-                Ok(Verification::of(&state.segment, verification))
-            })
+        self.detached(py, |state| {
+            state.segment.expect_end(expected_end);
+            state.segment.expect_completed(completed_at);
+            let verification = &mut state.verification;
+            verification.advance(&mut state.segment, limit, complete, max_bytes)?;
+            Ok(Verification::of(&state.segment, verification))
         })
-        .map_err(from_segment_error)
     }
 }

@@ -1,6 +1,6 @@
 //! `SnapshotEncoder`: pages of a `SELECT` to events.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use commitlog_core::schema::TableId;
 use commitlog_events::snapshot::{self, ElementTimes, PageRequest, SnapshotError};
@@ -16,6 +16,12 @@ use crate::schema::Schema;
 /// Makes events of the pages of one table.
 #[pyclass(frozen, module = "commitlog")]
 pub struct SnapshotEncoder(Mutex<snapshot::SnapshotEncoder>);
+
+impl SnapshotEncoder {
+    fn lock(&self) -> MutexGuard<'_, snapshot::SnapshotEncoder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 #[pymethods]
 impl SnapshotEncoder {
@@ -47,17 +53,11 @@ impl SnapshotEncoder {
 
     #[getter]
     fn unregistered(&self) -> Vec<Unregistered> {
-        let encoder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        encoder
-            .unregistered()
-            .into_iter()
-            .map(Unregistered)
-            .collect()
+        Unregistered::all(self.lock().unregistered())
     }
 
     fn cql(&self, after: i64, to: i64) -> String {
-        let encoder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        encoder.selection().cql(after, to)
+        self.lock().selection().cql(after, to)
     }
 
     #[pyo3(signature = (page, *, read_at_us, start, end = None, continues = false))]
@@ -79,7 +79,7 @@ impl SnapshotEncoder {
         };
         let (batch, format) = py
             .detach(|| {
-                let mut encoder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut encoder = self.lock();
                 let batch = encoder.encode(&request, now_ms())?;
                 Ok((batch, encoder.format().clone()))
             })

@@ -96,6 +96,17 @@ impl<'b> Document<'b> {
         self.offset
     }
 
+    /// The first element of this name.
+    pub fn find(&self, name: &[u8]) -> Result<Option<Element<'b>>> {
+        let mut elements = self.elements();
+        while let Some(element) = elements.read()? {
+            if element.name == name {
+                return Ok(Some(element));
+            }
+        }
+        Ok(None)
+    }
+
     pub fn elements(&self) -> Elements<'b> {
         let end = self.bytes.len().saturating_sub(1);
         Elements {

@@ -3,7 +3,7 @@
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::element::{array, document, integer, text, wrong};
 use crate::error::{Problem, Result};
-use crate::json::{self, Flavour, Spacing};
+use crate::json::{self, Flavour};
 use crate::resume_token;
 
 /// The operation of a change.
@@ -50,7 +50,7 @@ pub struct Transaction<'b> {
 impl Transaction<'_> {
     /// Appends the id that messages have: `lsid` as strict JSON, a colon, the number.
     pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<()> {
-        json::write_document(out, self.lsid, Flavour::Strict, Spacing::Compact)?;
+        json::write_document(out, self.lsid, Flavour::Strict)?;
         out.push(b':');
         out.extend_from_slice(itoa::Buffer::new().format(self.number).as_bytes());
         Ok(())
@@ -257,13 +257,8 @@ impl<'b> Change<'b> {
 }
 
 fn id_of(document: Document<'_>) -> Result<Element<'_>> {
-    let mut elements = document.elements();
-    while let Some(element) = elements.read()? {
-        if element.name == b"_id" {
-            return Ok(element);
-        }
-    }
-    Err(Problem::Missing { member: "_id" }.at(document.offset()))
+    let missing = || Problem::Missing { member: "_id" }.at(document.offset());
+    document.find(b"_id")?.ok_or_else(missing)
 }
 
 impl<'b> Members<'b> {

@@ -129,10 +129,6 @@ impl Encoder {
     /// Schemas without an id of a topic's messages.
     pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
         let schemas = self.schemas.of(record, topic, &self.format);
-        let ids = &self.format.schema_ids;
-        let missing = schemas
-            .avro_schemas()
-            .filter(|schema| ids.get(schema).is_none());
-        missing.cloned().collect()
+        self.format.schema_ids.missing(schemas.avro_schemas())
     }
 }

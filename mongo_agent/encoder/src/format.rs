@@ -7,7 +7,7 @@ pub use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::SchemaIds;
 
 use crate::fields::FieldRules;
-use crate::json::{Flavour, Spacing};
+use crate::json::Flavour;
 
 /// The layout of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,18 +72,17 @@ impl DocumentJson {
         Self::ALL.into_iter().find(|json| json.name() == name)
     }
 
-    pub(crate) fn of_documents(self) -> (Flavour, Spacing) {
-        let flavour = match self {
+    pub(crate) fn of_documents(self) -> Flavour {
+        match self {
             Self::Legacy | Self::Strict => Flavour::Strict,
             Self::Extended => Flavour::Canonical,
             Self::Relaxed => Flavour::Relaxed,
-        };
-        (flavour, Spacing::Compact)
+        }
     }
 
-    pub(crate) fn of_updated_fields(self) -> (Flavour, Spacing) {
+    pub(crate) fn of_updated_fields(self) -> Flavour {
         match self {
-            Self::Legacy => (Flavour::Relaxed, Spacing::Spaced),
+            Self::Legacy => Flavour::Spaced,
             other => other.of_documents(),
         }
     }

@@ -7,7 +7,7 @@ use crate::change::{Change, Event, Operation};
 use crate::error::Result;
 use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::Encoding;
-use crate::json::{Flavour, Spacing};
+use crate::json::Flavour;
 use crate::layout::{ValueContext, write_value};
 use crate::value_writer::{AvroWriter, JsonWriter, ValueWriter};
 use crate::wire_format::WireFormat;
@@ -21,7 +21,7 @@ pub(crate) fn write_key(
 ) -> Result<()> {
     fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<()> {
         writer.literal(br#"{"id":"#);
-        writer.element(&change.id, Flavour::Relaxed, Spacing::Compact)?;
+        writer.element(&change.id, Flavour::Relaxed)?;
         writer.literal(b"}");
         Ok(())
     }

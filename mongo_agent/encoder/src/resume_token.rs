@@ -14,13 +14,10 @@ const TIME_DIGITS: usize = 18;
 
 /// The text of a token.
 pub(crate) fn hex_of(token: Document<'_>) -> Result<Option<&[u8]>> {
-    let mut elements = token.elements();
-    while let Some(element) = elements.read()? {
-        if let (b"_data", Value::String(hex)) = (element.name, element.value) {
-            return Ok(Some(hex));
-        }
-    }
-    Ok(None)
+    Ok(match token.find(b"_data")?.map(|data| data.value) {
+        Some(Value::String(hex)) => Some(hex),
+        _ => None,
+    })
 }
 
 /// The cluster time.

@@ -15,13 +15,10 @@ pub struct TokenError {
 
 /// The resume token of an event as BSON. None for bytes that are no event.
 pub fn token_of(event: &[u8]) -> Option<Document<'_>> {
-    let mut elements = Document::parse(event).ok()?.elements();
-    while let Some(element) = elements.read().ok()? {
-        if let (b"_id", Value::Document(token)) = (element.name, element.value) {
-            return Some(token);
-        }
+    match Document::parse(event).ok()?.find(b"_id").ok()??.value {
+        Value::Document(token) => Some(token),
+        _ => None,
     }
-    None
 }
 
 /// The cluster time of an event, else that of its token: of the fragments of a split event one has a

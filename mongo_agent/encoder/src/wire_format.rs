@@ -122,10 +122,9 @@ impl TopicSchemas {
         if let (Some(key), Some(value)) = (format_of(&self.key), format_of(&self.value)) {
             return Ok(TopicFormats { key, value });
         }
-        let missing = self
-            .avro_schemas()
-            .filter(|schema| ids.get(schema).is_none());
-        Err(SchemaMissing::Unregistered(missing.cloned().collect()))
+        Err(SchemaMissing::Unregistered(
+            ids.missing(self.avro_schemas()),
+        ))
     }
 }
 

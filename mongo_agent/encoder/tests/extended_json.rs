@@ -7,21 +7,21 @@ mod written;
 
 use mongo_encoder::bson::Document;
 use mongo_encoder::json::{
-    Flavour, Spacing, write_document, write_document_in_string, write_value_in_string,
+    Flavour, write_document, write_document_in_string, write_value_in_string,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 
-const FLAVOURS: [(Flavour, Spacing, &str); 4] = [
-    (Flavour::Strict, Spacing::Compact, "strict"),
-    (Flavour::Relaxed, Spacing::Compact, "relaxed"),
-    (Flavour::Canonical, Spacing::Compact, "canonical"),
-    (Flavour::Relaxed, Spacing::Spaced, "spaced"),
+const FLAVOURS: [(Flavour, &str); 4] = [
+    (Flavour::Strict, "strict"),
+    (Flavour::Relaxed, "relaxed"),
+    (Flavour::Canonical, "canonical"),
+    (Flavour::Spaced, "spaced"),
 ];
 
-fn json(bytes: &[u8], flavour: Flavour, spacing: Spacing) -> String {
+fn json(bytes: &[u8], flavour: Flavour) -> String {
     let mut out = Vec::new();
-    write_document(&mut out, Document::parse(bytes).unwrap(), flavour, spacing).unwrap();
+    write_document(&mut out, Document::parse(bytes).unwrap(), flavour).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn as_java_writes_it() {
     assert!(vectors.len() > 80);
     for vector in vectors {
         let bytes = from_hex(vector["bson"].as_str().unwrap());
-        for (flavour, spacing, name) in FLAVOURS {
+        for (flavour, name) in FLAVOURS {
             let mut expected = vector[name].as_str().unwrap().to_owned();
             for word in ["-Infinity", "Infinity", "NaN"] {
                 // Java's strict form of these is no JSON.
@@ -45,7 +45,7 @@ fn as_java_writes_it() {
                     expected = format!(r#"{{"v": {{"$numberDouble": "{word}"}}}}"#);
                 }
             }
-            assert_eq!(json(&bytes, flavour, spacing), expected, "{name}");
+            assert_eq!(json(&bytes, flavour), expected, "{name}");
         }
     }
 }
@@ -54,7 +54,7 @@ fn as_java_writes_it() {
 fn what_is_no_utf8_is_replaced() {
     let bytes = [&[2, b'v', 0, 4, 0, 0, 0][..], b"a\xff\xc3", &[0]].concat();
     let bytes = written::document(&[bytes]);
-    let text = json(&bytes, Flavour::Relaxed, Spacing::Compact);
+    let text = json(&bytes, Flavour::Relaxed);
     assert_eq!(text, "{\"v\": \"a\u{fffd}\u{fffd}\"}");
 }
 
@@ -65,7 +65,7 @@ fn old_binaries_have_their_length_twice() {
         let value = [&lengths[..], b"abc"].concat();
         written::document(&[written::element(5, "v", &value)])
     };
-    let text = json(&old(7, 3), Flavour::Relaxed, Spacing::Compact);
+    let text = json(&old(7, 3), Flavour::Relaxed);
     assert_eq!(
         text,
         r#"{"v": {"$binary": {"base64": "YWJj","subType": "02"}}}"#
@@ -91,7 +91,7 @@ fn decimals_beyond_the_specification_are_zero() {
     ] {
         let element = written::element(0x13, "v", &bits.to_le_bytes());
         let bytes = written::document(&[element]);
-        let json = json(&bytes, Flavour::Relaxed, Spacing::Compact);
+        let json = json(&bytes, Flavour::Relaxed);
         assert_eq!(json, format!(r#"{{"v": {{"$numberDecimal": "{text}"}}}}"#));
     }
 }
@@ -105,7 +105,7 @@ fn depth_is_bounded() {
         }
         let mut out = Vec::new();
         let document = Document::parse(&bytes).unwrap();
-        write_document(&mut out, document, Flavour::Relaxed, Spacing::Compact)
+        write_document(&mut out, document, Flavour::Relaxed)
     };
     assert!(deep(200).is_ok());
     let error = deep(201).unwrap_err();
@@ -167,9 +167,9 @@ fn walk(bytes: &[u8]) {
     let Ok(document) = Document::parse(bytes) else {
         return;
     };
-    for (flavour, spacing, _) in FLAVOURS {
+    for (flavour, _) in FLAVOURS {
         let mut out = Vec::new();
-        let written = write_document(&mut out, document, flavour, spacing);
+        let written = write_document(&mut out, document, flavour);
         match written {
             Ok(()) => {
                 let read: Result<Value, _> = serde_json::from_slice(&out);
@@ -184,12 +184,12 @@ fn walk(bytes: &[u8]) {
 proptest! {
     #[test]
     fn any_document_is_json_also_in_a_string(bytes in documents()) {
-        for (flavour, spacing, _) in FLAVOURS {
-            let plain = json(&bytes, flavour, spacing);
+        for (flavour, _) in FLAVOURS {
+            let plain = json(&bytes, flavour);
             prop_assert!(serde_json::from_str::<Value>(&plain).is_ok(), "{plain}");
             let mut inside = b"\"".to_vec();
             let document = Document::parse(&bytes).unwrap();
-            write_document_in_string(&mut inside, document, flavour, spacing).unwrap();
+            write_document_in_string(&mut inside, document, flavour).unwrap();
             inside.push(b'"');
             let read: String = serde_json::from_slice(&inside).unwrap();
             prop_assert_eq!(read, plain);
@@ -199,7 +199,7 @@ proptest! {
     #[test]
     fn doubles_read_back(number: f64) {
         let bytes = written::document(&[written::double("v", number)]);
-        let text = json(&bytes, Flavour::Relaxed, Spacing::Compact);
+        let text = json(&bytes, Flavour::Relaxed);
         let digits = text.trim_start_matches(r#"{"v": "#).trim_end_matches('}');
         if number.is_finite() {
             prop_assert_eq!(digits.parse::<f64>().unwrap().to_bits(), number.to_bits());
@@ -235,7 +235,7 @@ proptest! {
         while let Some(element) = reading.read().unwrap() {
             let mut out = Vec::new();
             let relaxed = Flavour::Relaxed;
-            write_value_in_string(&mut out, &element, relaxed, Spacing::Compact).unwrap();
+            write_value_in_string(&mut out, &element, relaxed).unwrap();
             elements.push(out);
         }
         prop_assert!(elements.iter().all(|out| !out.is_empty()));

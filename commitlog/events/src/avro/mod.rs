@@ -1,12 +1,10 @@
 //! What Avro needs of a table, a segment and a value: the schema, prepared bytes, and the binary
 //! form of CQL values (`docs/reference/avro.md`).
 
-mod context;
 mod plan;
 mod schema;
 pub(crate) mod time_varint;
 pub(crate) mod value;
 
-pub use context::AvroContext;
-pub use plan::{AvroPlan, ConfluentHeaders};
+pub use plan::{AvroPlan, ConfluentHeaders, string};
 pub use schema::AfterField;

@@ -20,6 +20,7 @@ pub(crate) use key_value::{KeyValueEncoder, LastEnvelope};
 pub(crate) use walk::Walk;
 
 use crate::row_cells::CellPlaces;
+use crate::value::ValueError;
 
 /// `source.pos` of an event that comes from no segment.
 pub const NO_POSITION: i64 = -1;
@@ -32,6 +33,8 @@ pub(crate) struct Scratch {
     /// A value that is not written into the event at once.
     value: Vec<u8>,
     cells: CellPlaces,
+    /// An element in `cells` that does not fit its type.
+    element_error: Option<ValueError>,
     /// Ranges of the values of the key columns in the message key.
     key_values: Vec<(usize, usize)>,
     envelope: LastEnvelope,

@@ -9,7 +9,7 @@ use crate::event::{Kind, Op};
 use crate::event_writer::Out;
 use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
-use crate::value::{Result, ValueError};
+use crate::value::Result;
 
 pub(crate) type Written<'b> = Result<Out<'b>>;
 
@@ -66,14 +66,11 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         column: &Column,
         value: Option<&[u8]>,
     ) -> Written<'b>;
-    fn key_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 
     // The envelope.
 
     /// Everything before `after` and `cells`.
     fn source<'b>(&mut self, out: Out<'b>, fields: &SourceFields) -> Out<'b>;
-    fn after_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    fn value_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 
     // `after`.
 
@@ -86,19 +83,11 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         column: &Column,
         value: &[u8],
     ) -> Written<'b>;
-    /// A clustering column without a value, in an event that deletes its partition.
-    fn deleted_key_column<'b>(
-        &mut self,
-        out: Out<'b>,
-        field: &Self::Field,
-        timestamp_us: i64,
-    ) -> Out<'b>;
-    /// A clustering column without a value.
-    fn null_key_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
-    /// A column that the event does not write.
+    /// A column that the event does not write; a clustering column that it does not have.
     fn null_column<'b>(&mut self, out: Out<'b>, field: &Self::Field) -> Out<'b>;
     /// A column that the event cannot have: it was dropped, or another version of it is written.
     fn no_column<'b>(&mut self, out: Out<'b>) -> Out<'b>;
+    /// A column that a deletion covers; a clustering column of a partition's deletion.
     fn deleted_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -153,13 +142,11 @@ pub(crate) trait EventVisitor<'w>: CellsVisitor {
         index: usize,
         value: &BoundValue<'_>,
     ) -> Written<'b>;
-    fn bound_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 }
 
 /// The member `cells`: `ck`, `ckv`, `lo`, `hi`, `live`, `del`, `cdel` and `cell`.
 pub(crate) trait CellsVisitor {
     fn cells_start<'b>(&mut self, out: Out<'b>, kind: Kind, key: &[u8], token: i64) -> Out<'b>;
-    fn cells_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
     /// The next `members` members of `cells` do not apply.
     fn absent<'b>(&mut self, out: Out<'b>, members: usize) -> Out<'b>;
     /// `ck` and `ckv`. [`Scratch::comparable`] holds the byte-comparable form.
@@ -181,9 +168,10 @@ pub(crate) trait CellsVisitor {
     ) -> Out<'b>;
     /// `cell`, with its number of cells.
     fn cell_array<'b>(&mut self, out: Out<'b>, count: usize) -> Out<'b>;
-    /// One cell. An element that does not fit its type is kept for [`Self::element_error`]: a
-    /// result for every cell would go through memory.
+    /// One cell. An element that does not fit its type is kept in [`Scratch::element_error`]:
+    /// a result for every cell would go through memory.
     fn cell<'b>(&mut self, out: Out<'b>, index: usize, cell: &Cell<'_>) -> Out<'b>;
     fn array_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
-    fn element_error(&mut self) -> Option<ValueError>;
+    /// The end of a key, a value, `after`, `cells` or a bound.
+    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b>;
 }

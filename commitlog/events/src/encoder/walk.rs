@@ -17,7 +17,6 @@ use crate::plan::TablePlan;
 use crate::range_bound::bound_values;
 use crate::row_cells::simple_cells;
 use crate::token::token;
-use crate::value::Result;
 
 /// An event, as a walk reads it.
 #[derive(Clone, Copy)]
@@ -54,7 +53,7 @@ impl Walk<'_, '_> {
             out = visitor.key_value(out, index, field, column, value)?;
             index += 1;
         }
-        Ok(visitor.key_end(out))
+        Ok(visitor.object_end(out))
     }
 
     /// The message value.
@@ -80,7 +79,7 @@ impl Walk<'_, '_> {
         if !V::CELLS_FIRST && has_cells {
             out = self.cells(visitor, out)?;
         }
-        Ok(visitor.value_end(out))
+        Ok(visitor.object_end(out))
     }
 
     #[inline]
@@ -100,9 +99,9 @@ impl Walk<'_, '_> {
             out = match (clustering.get(place), self.content) {
                 (Some(Some(value)), _) => visitor.key_column(out, index, field, column, value)?,
                 (_, Content::PartitionDeletion(deletion)) => {
-                    visitor.deleted_key_column(out, field, deletion.timestamp_us)
+                    visitor.deleted_column(out, field, deletion.timestamp_us)
                 }
-                _ => visitor.null_key_column(out, field),
+                _ => visitor.null_column(out, field),
             };
             index += 1;
         }
@@ -113,7 +112,7 @@ impl Walk<'_, '_> {
         } else {
             out = visitor.no_range(out);
         }
-        Ok(visitor.after_end(out))
+        Ok(visitor.object_end(out))
     }
 
     #[inline]
@@ -256,7 +255,7 @@ impl Walk<'_, '_> {
                 };
                 out = visitor.absent(out, 2);
                 out = written_cells(visitor, out, row);
-                if let Some(error) = visitor.element_error() {
+                if let Some(error) = visitor.scratch().element_error.take() {
                     return Err(error);
                 }
             }
@@ -273,7 +272,7 @@ impl Walk<'_, '_> {
                 out = visitor.absent(out, 2);
             }
         }
-        Ok(visitor.cells_end(out))
+        Ok(visitor.object_end(out))
     }
 }
 
@@ -289,7 +288,8 @@ fn range<'w, 'b, V: EventVisitor<'w>>(
     for (index, value) in values.enumerate() {
         out = visitor.bound_value(out, index, &value)?;
     }
-    Ok(visitor.bound_end(out))
+    out = visitor.array_end(out);
+    Ok(visitor.object_end(out))
 }
 
 #[inline]
@@ -409,13 +409,15 @@ fn is_written_otherwise<'w, V: EventVisitor<'w>>(
 }
 
 /// The byte-comparable form of an element of a set or key of a map, for types with equal values of
-/// different bytes. `None` for other types; the form goes to [`Scratch::comparable`].
-pub(crate) fn element_key(
+/// different bytes. `None` for other types; the form goes to [`Scratch::comparable`], an error to
+/// [`Scratch::element_error`].
+#[inline(never)]
+pub(crate) fn element_key<'s>(
     plan: &TablePlan,
-    scratch: &mut Scratch,
+    scratch: &'s mut Scratch,
     column: u32,
     path: &[u8],
-) -> Option<Result<()>> {
+) -> Option<&'s [u8]> {
     let ty = (plan.column_members.get(column as usize)?.element_type).as_ref()?;
     scratch.comparable.clear();
     let element = Component {
@@ -423,7 +425,10 @@ pub(crate) fn element_key(
         reversed: false,
         value: Some(path),
     };
-    Some(write_clustering(&mut scratch.comparable, [element]))
+    if let Err(error) = write_clustering(&mut scratch.comparable, [element]) {
+        scratch.element_error = Some(error);
+    }
+    Some(&scratch.comparable)
 }
 
 fn components<'c>(

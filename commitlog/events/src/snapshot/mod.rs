@@ -20,15 +20,14 @@ use crate::buffer_pool::BufferPool;
 use crate::encoder::Scratch;
 use crate::event::Content;
 use crate::event_context::EventContext;
-use crate::format::{EventFormat, PartitionBy};
+use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
-use crate::publisher::{MutationContext, UpdateEvents};
+use crate::publisher::{MutationContext, UpdateEvents, partition_hash};
 use crate::refusal::Refusal;
 use crate::static_fragment::StaticFragment;
 use crate::token::token;
-use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::UnregisteredSchema;
 use page::{Page, PageRow};
 use row::RowMaker;
@@ -123,9 +122,7 @@ impl SnapshotEncoder {
     /// Schemas that have no id yet; without it nothing is encoded.
     pub fn unregistered(&self) -> Vec<UnregisteredSchema> {
         let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
-        let ids = &self.format.schema_ids;
-        let without = schemas.filter(|schema| ids.get(schema).is_none());
-        without.cloned().collect()
+        self.format.schema_ids.missing(schemas)
     }
 
     fn headers(&self) -> Result<ConfluentHeaders, SnapshotError> {
@@ -216,10 +213,7 @@ impl SnapshotEncoder {
             headers,
             source_middle,
             partition: &partition,
-            partition_hash: match self.format.partition_by {
-                PartitionBy::PartitionKey => Some(kafka_partition_hash(key)),
-                PartitionBy::Key => None,
-            },
+            partition_hash: partition_hash(&self.format, key),
             topic,
             context,
             mutation: &mut mutation,

@@ -1,7 +1,6 @@
 //! `MongoBatch`: encoded messages.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use mongo_encoder::batch::{self, Kind, MessageEntry};
 use mongo_encoder::format::EventFormat;
@@ -10,7 +9,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use super::transaction::MongoTransaction;
 use crate::avro::Unregistered;
-use crate::messages::{self, Messages, SourceText};
+use crate::messages::{self, Message, Messages};
 
 /// An event that could not be encoded.
 #[pyclass(frozen, get_all, module = "mongo_agent.encoder")]
@@ -31,21 +30,17 @@ impl EncodingFailure {
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoBatch {
     batch: batch::MessageBatch,
-    format: Arc<EventFormat>,
+    /// The start of the source of all messages.
+    source_start: String,
 }
 
 impl MongoBatch {
-    pub fn new(batch: batch::MessageBatch, format: Arc<EventFormat>) -> Self {
-        Self { batch, format }
-    }
-
-    fn entries(&self, first: usize, stop: usize) -> &[MessageEntry] {
-        let stop = stop.min(self.batch.len());
-        self.batch.entries.get(first..stop).unwrap_or_default()
-    }
-
-    fn source(&self) -> ClusterText {
-        ClusterText::new(&self.format)
+    pub fn new(batch: batch::MessageBatch, format: &EventFormat) -> Self {
+        let source_start = format!("{}/{}/", format.node_id, format.replica_set);
+        Self {
+            batch,
+            source_start,
+        }
     }
 }
 
@@ -82,8 +77,7 @@ impl MongoBatch {
 
     #[getter]
     fn unregistered(&self) -> Vec<Unregistered> {
-        let lacking = self.batch.unregistered.iter();
-        lacking.cloned().map(Unregistered).collect()
+        Unregistered::all(self.batch.unregistered.iter().cloned())
     }
 
     #[getter]
@@ -115,8 +109,7 @@ impl MongoBatch {
         first: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let entries = self.entries(first, stop);
-        messages::messages(py, &self.batch, entries, self.source())
+        messages::messages(py, self, first, stop)
     }
 
     /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
@@ -128,15 +121,12 @@ impl MongoBatch {
         partitions: &Bound<'py, PyAny>,
         on_delivery: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let entries = self.entries(first, stop);
-        let source = self.source();
-        messages::produce_arguments(py, &self.batch, entries, source, partitions, on_delivery)
+        messages::produce_arguments(py, self, (first, stop), partitions, on_delivery)
     }
 
     /// One line of JSON for each message.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
-        let entries = self.entries(first, stop);
-        PyBytes::new(py, &messages::ndjson(&self.batch, entries, self.source()))
+        messages::ndjson(py, self, first, stop)
     }
 
     fn __repr__(&self) -> String {
@@ -149,93 +139,42 @@ impl MongoBatch {
     }
 }
 
-impl Messages for batch::MessageBatch {
+impl Messages for MongoBatch {
     type Entry = MessageEntry;
-    const KINDS: &'static [&'static str] = &{
-        let [
-            insert,
-            update,
-            replace,
-            delete,
-            read,
-            tombstone,
-            transaction,
-            schema,
-        ] = Kind::ALL;
-        [
-            insert.name(),
-            update.name(),
-            replace.name(),
-            delete.name(),
-            read.name(),
-            tombstone.name(),
-            transaction.name(),
-            schema.name(),
-        ]
-    };
 
-    fn topic_names(&self) -> impl Iterator<Item = &str> {
-        self.topics.iter().map(|topic| topic.name.as_str())
+    fn entries(&self) -> &[MessageEntry] {
+        &self.batch.entries
     }
 
-    fn topic(&self, entry: &MessageEntry) -> usize {
-        entry.topic
+    fn topics(&self) -> impl Iterator<Item = &str> {
+        self.batch.topics.iter().map(|topic| topic.name.as_str())
     }
 
-    fn key(&self, entry: &MessageEntry) -> &[u8] {
-        self.key(entry)
+    fn kinds() -> impl Iterator<Item = &'static str> {
+        Kind::ALL.into_iter().map(Kind::name)
     }
 
-    fn value(&self, entry: &MessageEntry) -> Option<&[u8]> {
-        self.value(entry)
-    }
-
-    fn id(&self, entry: &MessageEntry) -> [u8; 16] {
-        entry.id
-    }
-
-    fn timestamp_us(&self, entry: &MessageEntry) -> i64 {
-        entry.timestamp_us
-    }
-
-    fn kind(&self, entry: &MessageEntry) -> usize {
-        entry.kind as usize
-    }
-
-    fn partition_hash(&self, entry: &MessageEntry) -> u32 {
-        entry.partition_hash
-    }
-}
-
-/// `node id/replica set/seconds.increment/index`. All messages share the first two parts.
-struct ClusterText {
-    text: Vec<u8>,
-    shared: usize,
-}
-
-impl ClusterText {
-    fn new(format: &EventFormat) -> Self {
-        let text = format!("{}/{}/", format.node_id, format.replica_set).into_bytes();
-        Self {
-            shared: text.len(),
-            text,
+    fn message(&self, entry: &MessageEntry) -> Message<'_> {
+        Message {
+            topic: entry.topic,
+            key: self.batch.key(entry),
+            value: self.batch.value(entry),
+            id: entry.id,
+            timestamp_us: entry.timestamp_us,
+            kind: entry.kind as usize,
+            partition_hash: entry.partition_hash,
         }
     }
-}
 
-impl SourceText<MessageEntry> for ClusterText {
-    fn of(&mut self, entry: &MessageEntry) -> &[u8] {
-        self.text.truncate(self.shared);
+    /// `node id/replica set/seconds.increment/index`.
+    fn write_source(&self, out: &mut Vec<u8>, entry: &MessageEntry) {
         let mut digits = itoa::Buffer::new();
         let time = entry.cluster_time;
-        self.text
-            .extend_from_slice(digits.format(time.seconds).as_bytes());
-        self.text.push(b'.');
-        self.text
-            .extend_from_slice(digits.format(time.increment).as_bytes());
         let is_tombstone = entry.kind == Kind::Tombstone;
-        self.text
-            .extend_from_slice(if is_tombstone { b"/1" } else { b"/0" });
-        &self.text
+        out.extend_from_slice(self.source_start.as_bytes());
+        out.extend_from_slice(digits.format(time.seconds).as_bytes());
+        out.push(b'.');
+        out.extend_from_slice(digits.format(time.increment).as_bytes());
+        out.extend_from_slice(if is_tombstone { b"/1" } else { b"/0" });
     }
 }

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use event_encoding::avro_names::NameAdjustment;
 use mongo_encoder::batch;
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
@@ -23,13 +22,18 @@ use super::input::{Input, inputs};
 use super::routing::{Routing, SnapshotRouting, StreamRouting};
 use super::transaction::MongoTransaction;
 use crate::avro::{SchemaIds, Unregistered};
-use crate::format::unknown;
+use crate::format::{NAMES, choose, unknown};
+
+const ENCODINGS: [(&str, Encoding); 3] = [
+    ("json", Encoding::Json),
+    ("json_with_schema", Encoding::JsonWithSchema),
+    ("avro", Encoding::Avro),
+];
 
 /// Encodes events and snapshot documents.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoEncoder {
     encoder: Encoder,
-    format: Arc<EventFormat>,
     captures: Routing,
 }
 
@@ -77,30 +81,24 @@ impl MongoEncoder {
             layout: Layout::named(layout).ok_or_else(|| unknown("layout", layout))?,
             document_json: DocumentJson::named(document_json)
                 .ok_or_else(|| unknown("document_json", document_json))?,
-            is_first_source: match source_version {
-                "v1" => true,
-                "v2" => false,
-                other => return Err(unknown("source_version", other)),
-            },
+            is_first_source: choose(
+                "source_version",
+                source_version,
+                &[("v1", true), ("v2", false)],
+            )?,
             tombstones,
             skipped_operations: letters(&skipped_operations)?,
             transaction_topic,
             schema_topic,
             topic_delimiter: Delimiter(topic_delimiter.to_owned()),
             fields,
-            key: encoding("key", key)?,
-            value: encoding("value", value)?,
-            names: match names {
-                "none" => NameAdjustment::None,
-                "avro" => NameAdjustment::Avro,
-                "avro_unicode" => NameAdjustment::AvroUnicode,
-                other => return Err(unknown("names", other)),
-            },
+            key: choose("key", key, &ENCODINGS)?,
+            value: choose("value", value, &ENCODINGS)?,
+            names: choose("names", names, &NAMES)?,
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
         Ok(Self {
             captures: Routing::new(captures, topics),
-            format: Arc::new(format.clone()),
             encoder: Encoder::new(format),
         })
     }
@@ -170,10 +168,9 @@ impl MongoEncoder {
     /// Schemas without an id of the documents of a collection.
     fn unregistered(&self, database: &str, collection: &str) -> PyResult<Vec<Unregistered>> {
         let mut captures = SnapshotRouting(&self.captures);
-        let found = self
-            .encoder
-            .unregistered_of(database, collection, &mut captures)?;
-        Ok(found.into_iter().map(Unregistered).collect())
+        let encoder = &self.encoder;
+        let found = encoder.unregistered_of(database, collection, &mut captures)?;
+        Ok(Unregistered::all(found))
     }
 
     /// Key and value of a heartbeat.
@@ -190,8 +187,7 @@ impl MongoEncoder {
 
     /// Schemas without an id of heartbeats.
     fn unregistered_heartbeat(&self, topic: &str) -> Vec<Unregistered> {
-        let found = self.encoder.unregistered(Record::Heartbeat, topic);
-        found.into_iter().map(Unregistered).collect()
+        Unregistered::all(self.encoder.unregistered(Record::Heartbeat, topic))
     }
 }
 
@@ -208,27 +204,15 @@ impl MongoEncoder {
     }
 
     fn batch(&self, batch: batch::MessageBatch) -> MongoBatch {
-        MongoBatch::new(batch, Arc::clone(&self.format))
-    }
-}
-
-fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
-    match name {
-        "json" => Ok(Encoding::Json),
-        "json_with_schema" => Ok(Encoding::JsonWithSchema),
-        "avro" => Ok(Encoding::Avro),
-        other => Err(unknown(argument, other)),
+        MongoBatch::new(batch, self.encoder.format())
     }
 }
 
 /// The letters of `op` that are skipped.
 fn letters(given: &HashSet<String>) -> PyResult<Vec<&'static str>> {
-    const LETTERS: [&str; 4] = ["c", "u", "d", "r"];
-    let letter = |given: &String| LETTERS.into_iter().find(|letter| letter == given);
-    let each = given
-        .iter()
-        .map(|given| letter(given).ok_or_else(|| unknown("skipped_operations", given)));
-    each.collect()
+    let letters = ["c", "u", "d", "r"].map(|letter| (letter, letter));
+    let named = |name: &String| choose("skipped_operations", name, &letters);
+    given.iter().map(named).collect()
 }
 
 fn now_ns() -> i64 {

@@ -16,23 +16,13 @@ pub(super) fn rewrite<'r>(
         let [outermost, ..] = rule.path.as_slice() else {
             continue;
         };
-        if has(before, outermost)? {
+        if before.find(outermost)?.is_some() {
             let mut out = Vec::with_capacity(current.len());
             write_value_with_rules(&mut out, before, &rule.path, rule.new_name.as_deref())?;
             current = out;
         }
     }
     Ok(current)
-}
-
-fn has(document: Document<'_>, name: &[u8]) -> Result<bool> {
-    let mut elements = document.elements();
-    while let Some(element) = elements.read()? {
-        if element.name == name {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// A document without the field at a path, or with a new name for it. As in Debezium, a renamed

@@ -18,27 +18,22 @@ pub enum Flavour {
     Strict,
     /// Version 2, relaxed: numbers and dates in their usual form.
     Relaxed,
+    /// Relaxed, with a space after each comma: `{"a": 1, "b": 2}`.
+    Spaced,
     /// Version 2, canonical: keeps every type.
     Canonical,
 }
 
-/// The separator between members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spacing {
-    /// `{"a": 1,"b": 2}`
-    Compact,
-    /// `{"a": 1, "b": 2}`
-    Spaced,
+impl Flavour {
+    #[inline]
+    fn is_relaxed(self) -> bool {
+        matches!(self, Self::Relaxed | Self::Spaced)
+    }
 }
 
 /// Appends a document as JSON.
-pub fn write_document(
-    out: &mut Vec<u8>,
-    document: Document<'_>,
-    flavour: Flavour,
-    spacing: Spacing,
-) -> Result<()> {
-    Writer::<false>::new(out, flavour, spacing).write_document(document, 1)
+pub fn write_document(out: &mut Vec<u8>, document: Document<'_>, flavour: Flavour) -> Result<()> {
+    Writer::<false> { out, flavour }.write_document(document, 1)
 }
 
 /// Appends a document as the content of a JSON string.
@@ -46,19 +41,13 @@ pub fn write_document_in_string(
     out: &mut Vec<u8>,
     document: Document<'_>,
     flavour: Flavour,
-    spacing: Spacing,
 ) -> Result<()> {
-    Writer::<true>::new(out, flavour, spacing).write_document(document, 1)
+    Writer::<true> { out, flavour }.write_document(document, 1)
 }
 
 /// Appends a value as JSON.
-pub fn write_value(
-    out: &mut Vec<u8>,
-    element: &Element<'_>,
-    flavour: Flavour,
-    spacing: Spacing,
-) -> Result<()> {
-    Writer::<false>::new(out, flavour, spacing).write_value(element, 0)
+pub fn write_value(out: &mut Vec<u8>, element: &Element<'_>, flavour: Flavour) -> Result<()> {
+    Writer::<false> { out, flavour }.write_value(element, 0)
 }
 
 /// Appends a value as the content of a JSON string.
@@ -66,9 +55,8 @@ pub fn write_value_in_string(
     out: &mut Vec<u8>,
     element: &Element<'_>,
     flavour: Flavour,
-    spacing: Spacing,
 ) -> Result<()> {
-    Writer::<true>::new(out, flavour, spacing).write_value(element, 0)
+    Writer::<true> { out, flavour }.write_value(element, 0)
 }
 
 /// Appends a string with its quotes.
@@ -81,18 +69,9 @@ pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
 struct Writer<'o, const IN_STRING: bool> {
     out: &'o mut Vec<u8>,
     flavour: Flavour,
-    spacing: Spacing,
 }
 
-impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
-    fn new(out: &'o mut Vec<u8>, flavour: Flavour, spacing: Spacing) -> Self {
-        Self {
-            out,
-            flavour,
-            spacing,
-        }
-    }
-
+impl<const IN_STRING: bool> Writer<'_, IN_STRING> {
     /// `depth` includes the document.
     fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<()> {
         check_depth(document, depth)?;
@@ -202,7 +181,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
     }
 
     fn write_int64(&mut self, number: i64) {
-        if self.flavour == Flavour::Relaxed {
+        if self.flavour.is_relaxed() {
             self.write_integer(number);
         } else {
             let mut digits = itoa::Buffer::new();
@@ -227,7 +206,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         self.open("$date");
         match self.flavour {
             Flavour::Strict => self.write_integer(millis),
-            Flavour::Relaxed if number::is_calendar_date(millis) => {
+            Flavour::Relaxed | Flavour::Spaced if number::is_calendar_date(millis) => {
                 self.quote();
                 number::write_date(self.out, millis);
                 self.quote();
@@ -323,7 +302,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
     fn separate(&mut self, is_first: bool) {
         if !is_first {
             self.out.push(b',');
-            if self.spacing == Spacing::Spaced {
+            if self.flavour == Flavour::Spaced {
                 self.out.push(b' ');
             }
         }

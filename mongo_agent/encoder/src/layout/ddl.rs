@@ -5,7 +5,7 @@ use super::{ValueContext, write_source};
 use crate::change::DdlEvent;
 use crate::error::Result;
 use crate::format::Layout;
-use crate::json::{Flavour, Spacing, write_document};
+use crate::json::{Flavour, write_document};
 use crate::value_writer::ValueWriter;
 
 /// `{"id":"database.collection"}`, or less.
@@ -24,15 +24,15 @@ pub(crate) fn write_value(
 ) -> Result<()> {
     let format = context.format;
     if format.layout == Layout::Native {
-        let (flavour, spacing) = format.document_json.of_documents();
-        return writer.nested(&mut |out| write_document(out, event.raw, flavour, spacing));
+        let flavour = format.document_json.of_documents();
+        return writer.nested(&mut |out| write_document(out, event.raw, flavour));
     }
     writer.literal(b"{");
     write_source(writer, &Source::from(event), format)?;
     writer.literal(br#","operation":"#);
     writer.text(event.operation);
     writer.literal(br#","event":"#);
-    writer.nested(&mut |out| write_document(out, event.raw, Flavour::Relaxed, Spacing::Compact))?;
+    writer.nested(&mut |out| write_document(out, event.raw, Flavour::Relaxed))?;
     writer.literal(br#","ts_ms":"#);
     writer.number(context.at_ns.div_euclid(1_000_000));
     writer.literal(b"}");

@@ -48,9 +48,9 @@ pub(super) fn write_document<F: ValueWriter>(
         writer.null();
         return Ok(());
     };
-    let (flavour, spacing) = format.document_json.of_documents();
+    let flavour = format.document_json.of_documents();
     writer.some();
-    writer.document(document, flavour, spacing)
+    writer.document(document, flavour)
 }
 
 /// `"updateDescription":…`
@@ -81,9 +81,9 @@ fn write_description<F: ValueWriter>(
     writer.literal(br#","updatedFields":"#);
     match update.updated_fields {
         Some(fields) => {
-            let (flavour, spacing) = format.document_json.of_updated_fields();
+            let flavour = format.document_json.of_updated_fields();
             writer.some();
-            writer.document(fields, flavour, spacing)?;
+            writer.document(fields, flavour)?;
         }
         None => writer.null(),
     }

@@ -16,20 +16,20 @@ pub(super) fn write_value<F: ValueWriter>(
 }
 
 fn write_event(out: &mut Vec<u8>, change: &Change<'_>, format: &EventFormat) -> Result<()> {
-    let (flavour, spacing) = format.document_json.of_documents();
+    let flavour = format.document_json.of_documents();
     if change.operation != Operation::Read {
-        return write_document(out, change.raw, flavour, spacing);
+        return write_document(out, change.raw, flavour);
     }
     out.extend_from_slice(br#"{"_id": {"_id": "#);
-    write_json(out, &change.id, flavour, spacing)?;
+    write_json(out, &change.id, flavour)?;
     out.extend_from_slice(br#","copyingData": true},"operationType": "insert","ns": {"db": "#);
     write_text(out, change.database);
     out.extend_from_slice(br#","coll": "#);
     write_text(out, change.collection);
     out.extend_from_slice(br#"},"documentKey": {"_id": "#);
-    write_json(out, &change.id, flavour, spacing)?;
+    write_json(out, &change.id, flavour)?;
     out.extend_from_slice(br#"},"fullDocument": "#);
-    write_document(out, change.raw, flavour, spacing)?;
+    write_document(out, change.raw, flavour)?;
     out.push(b'}');
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::bson::Timestamp;
 use crate::change::{Change, DdlEvent, SnapshotMarker, Transaction};
 use crate::error::Result;
 use crate::format::EventFormat;
-use crate::json::{Flavour, Spacing};
+use crate::json::Flavour;
 use crate::value_writer::ValueWriter;
 
 /// The members of `source` for any event.
@@ -92,7 +92,7 @@ pub(super) fn write_session<F: ValueWriter + ?Sized>(
     match &source.transaction {
         Some(transaction) => {
             writer.some();
-            writer.document(transaction.lsid, Flavour::Strict, Spacing::Compact)?;
+            writer.document(transaction.lsid, Flavour::Strict)?;
         }
         None => writer.null(),
     }

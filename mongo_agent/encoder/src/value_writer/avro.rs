@@ -5,7 +5,7 @@ use event_encoding::avro::varint;
 use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
 use crate::error::Result;
-use crate::json::{Flavour, Spacing, write_document, write_value};
+use crate::json::{Flavour, write_document, write_value};
 
 /// The second branch of a union: 1.
 const SECOND: u8 = 2;
@@ -107,18 +107,13 @@ impl ValueWriter for AvroWriter<'_> {
     }
 
     #[inline]
-    fn document(
-        &mut self,
-        document: Document<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<()> {
-        self.measured(|out| write_document(out, document, flavour, spacing))
+    fn document(&mut self, document: Document<'_>, flavour: Flavour) -> Result<()> {
+        self.measured(|out| write_document(out, document, flavour))
     }
 
     #[inline]
-    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()> {
-        self.measured(|out| write_value(out, element, flavour, spacing))
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour) -> Result<()> {
+        self.measured(|out| write_value(out, element, flavour))
     }
 
     fn nested(&mut self, write: Write<'_>) -> Result<()> {

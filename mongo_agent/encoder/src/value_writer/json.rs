@@ -4,7 +4,7 @@ use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
 use crate::error::Result;
 use crate::format::Encoding;
-use crate::json::{Flavour, Spacing, write_document_in_string, write_text, write_value_in_string};
+use crate::json::{Flavour, write_document_in_string, write_text, write_value_in_string};
 
 pub(crate) struct JsonWriter<'o> {
     out: &'o mut Vec<u8>,
@@ -65,22 +65,17 @@ impl ValueWriter for JsonWriter<'_> {
     }
 
     #[inline]
-    fn document(
-        &mut self,
-        document: Document<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<()> {
+    fn document(&mut self, document: Document<'_>, flavour: Flavour) -> Result<()> {
         self.out.push(b'"');
-        write_document_in_string(self.out, document, flavour, spacing)?;
+        write_document_in_string(self.out, document, flavour)?;
         self.out.push(b'"');
         Ok(())
     }
 
     #[inline]
-    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()> {
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour) -> Result<()> {
         self.out.push(b'"');
-        write_value_in_string(self.out, element, flavour, spacing)?;
+        write_value_in_string(self.out, element, flavour)?;
         self.out.push(b'"');
         Ok(())
     }

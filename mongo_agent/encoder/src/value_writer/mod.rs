@@ -12,7 +12,7 @@ pub(crate) use json::JsonWriter;
 use crate::bson::{Document, Element};
 use crate::error::Result;
 use crate::format::Encoding;
-use crate::json::{Flavour, Spacing};
+use crate::json::Flavour;
 
 /// Appends bytes, or fails.
 pub(crate) type Write<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<()>;
@@ -44,15 +44,10 @@ pub(crate) trait ValueWriter {
     fn boolean(&mut self, value: bool);
 
     /// A document as a string.
-    fn document(
-        &mut self,
-        document: Document<'_>,
-        flavour: Flavour,
-        spacing: Spacing,
-    ) -> Result<()>;
+    fn document(&mut self, document: Document<'_>, flavour: Flavour) -> Result<()>;
 
     /// A value as a string.
-    fn element(&mut self, element: &Element<'_>, flavour: Flavour, spacing: Spacing) -> Result<()>;
+    fn element(&mut self, element: &Element<'_>, flavour: Flavour) -> Result<()>;
 
     /// JSON that is nested without a schema, and a string with one.
     fn nested(&mut self, write: Write<'_>) -> Result<()>;

@@ -8,7 +8,6 @@ use crate::encoder::visitor::{CellsVisitor, RangeSide};
 use crate::encoder::walk::element_key;
 use crate::event::Kind;
 use crate::event_writer::Out;
-use crate::value::ValueError;
 
 impl AvroEncoder<'_> {
     #[inline]
@@ -40,21 +39,6 @@ impl AvroEncoder<'_> {
         }
         out
     }
-
-    /// The common form of elements that are equal to Cassandra and differ in their bytes.
-    #[inline(never)]
-    fn element<'b>(&mut self, mut out: Out<'b>, column: u32, path: &[u8]) -> Out<'b> {
-        let Some(key) = element_key(self.plan, self.scratch, column, path) else {
-            out.literal(NULL);
-            return out;
-        };
-        if let Err(error) = key {
-            self.element_error = Some(error);
-        }
-        out.literal(THERE);
-        out.bytes(&self.scratch.comparable);
-        out
-    }
 }
 
 impl CellsVisitor for AvroEncoder<'_> {
@@ -65,11 +49,6 @@ impl CellsVisitor for AvroEncoder<'_> {
         out.fragment(&self.avro.table_id);
         out.bytes(key);
         out.varint(token);
-        out
-    }
-
-    #[inline]
-    fn cells_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
         out
     }
 
@@ -149,7 +128,13 @@ impl CellsVisitor for AvroEncoder<'_> {
             Some(path) => {
                 out.literal(THERE);
                 out.bytes(path);
-                out = self.element(out, cell.column, path);
+                match element_key(self.plan, self.scratch, cell.column, path) {
+                    Some(key) => {
+                        out.literal(THERE);
+                        out.bytes(key);
+                    }
+                    None => out.literal(NULL),
+                }
             }
             None => out.literal(&[0; 2]),
         }
@@ -176,7 +161,7 @@ impl CellsVisitor for AvroEncoder<'_> {
     }
 
     #[inline]
-    fn element_error(&mut self) -> Option<ValueError> {
-        self.element_error.take()
+    fn object_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
+        out
     }
 }

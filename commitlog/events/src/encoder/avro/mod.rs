@@ -19,7 +19,7 @@ use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
 use crate::static_fragment::StaticFragment;
 use crate::value::text::write_text;
-use crate::value::{ValueError, write_uuid};
+use crate::value::write_uuid;
 use elements::{END_LIVE, write_elements};
 
 /// A column with a tombstone: `value` null, `deletion_ts` null, `set` true.
@@ -39,7 +39,6 @@ pub(crate) struct AvroEncoder<'w> {
     source_middle: &'w StaticFragment<128>,
     /// The last time that was written.
     time: TimeVarint,
-    element_error: Option<ValueError>,
 }
 
 impl<'w> AvroEncoder<'w> {
@@ -59,7 +58,6 @@ impl<'w> AvroEncoder<'w> {
             headers,
             source_middle,
             time: TimeVarint::of(0),
-            element_error: None,
         }
     }
 
@@ -155,15 +153,11 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         self.values().nullable(out, &column.cql_type, value)
     }
 
-    fn key_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
-
     #[inline]
     fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
         self.time = TimeVarint::of(fields.timestamp_us);
         out.literal(&self.headers.value);
-        out.fragment(self.context.avro.start(fields.op));
+        out.fragment(self.context.avro_starts.of(fields.op));
         out.varint(fields.timestamp_us.div_euclid(1000));
         if fields.is_snapshot {
             out.literal(OF_SNAPSHOT);
@@ -185,16 +179,6 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
     }
 
     #[inline]
-    fn after_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
-
-    #[inline]
-    fn value_end<'b>(&mut self, out: Out<'b>) -> Out<'b> {
-        out
-    }
-
-    #[inline]
     fn key_column<'b>(
         &mut self,
         out: Out<'b>,
@@ -204,22 +188,6 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         value: &[u8],
     ) -> Written<'b> {
         self.live(out, &column.cql_type, value)
-    }
-
-    #[inline]
-    fn deleted_key_column<'b>(
-        &mut self,
-        out: Out<'b>,
-        _: &AfterField,
-        timestamp_us: i64,
-    ) -> Out<'b> {
-        deleted(out, timestamp_us)
-    }
-
-    #[inline]
-    fn null_key_column<'b>(&mut self, mut out: Out<'b>, _: &AfterField) -> Out<'b> {
-        out.literal(NULL);
-        out
     }
 
     #[inline]
@@ -234,14 +202,17 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         out
     }
 
-    #[inline]
+    #[inline(never)]
     fn deleted_column<'b>(
         &mut self,
-        out: Out<'b>,
+        mut out: Out<'b>,
         field: &AfterField,
         timestamp_us: i64,
     ) -> Out<'b> {
-        without_more(deleted(out, timestamp_us), field)
+        out.literal(&[2, 0, 2]);
+        out.varint(timestamp_us);
+        out.literal(&[1]);
+        without_more(out, field)
     }
 
     #[inline]
@@ -346,20 +317,6 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         out.bytes(value.class.as_bytes());
         Ok(out)
     }
-
-    fn bound_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(END);
-        out
-    }
-}
-
-/// A column that a deletion reaches, up to `removed`.
-#[inline(never)]
-fn deleted(mut out: Out<'_>, timestamp_us: i64) -> Out<'_> {
-    out.literal(&[2, 0, 2]);
-    out.varint(timestamp_us);
-    out.literal(&[1]);
-    out
 }
 
 /// `removed` or `shards` of a column without any.

@@ -8,7 +8,6 @@ use crate::encoder::walk::element_key;
 use crate::event::Kind;
 use crate::event_writer::Out;
 use crate::time_text::TimeText;
-use crate::value::ValueError;
 
 impl JsonEncoder<'_> {
     #[inline]
@@ -47,20 +46,6 @@ impl JsonEncoder<'_> {
         }
         out
     }
-
-    /// The common form of elements that are equal to Cassandra and differ in their bytes.
-    #[inline(never)]
-    fn element<'b>(&mut self, mut out: Out<'b>, column: u32, path: &[u8]) -> Out<'b> {
-        let Some(key) = element_key(self.plan, self.scratch, column, path) else {
-            return out;
-        };
-        if let Err(error) = key {
-            self.element_error = Some(error);
-        }
-        out.literal(b",\"key\":");
-        out.base64(&self.scratch.comparable);
-        out
-    }
 }
 
 impl CellsVisitor for JsonEncoder<'_> {
@@ -72,12 +57,6 @@ impl CellsVisitor for JsonEncoder<'_> {
         out.base64(key);
         out.literal(b",\"token\":");
         out.number(token);
-        out
-    }
-
-    #[inline]
-    fn cells_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(b"}");
         out
     }
 
@@ -166,7 +145,10 @@ impl CellsVisitor for JsonEncoder<'_> {
         if let Some(path) = cell.path {
             out.literal(b",\"path\":");
             out.base64(path);
-            out = self.element(out, cell.column, path);
+            if let Some(key) = element_key(self.plan, self.scratch, cell.column, path) {
+                out.literal(b",\"key\":");
+                out.base64(key);
+            }
         }
         match cell.state {
             CellState::Live => {}
@@ -190,7 +172,8 @@ impl CellsVisitor for JsonEncoder<'_> {
     }
 
     #[inline]
-    fn element_error(&mut self) -> Option<ValueError> {
-        self.element_error.take()
+    fn object_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
+        out.literal(b"}");
+        out
     }
 }

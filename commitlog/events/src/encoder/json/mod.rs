@@ -17,7 +17,7 @@ use crate::range_bound::{BoundValue, write_bound_value};
 use crate::static_fragment::StaticFragment;
 use crate::time_text::TimeText;
 use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
-use crate::value::{Result, ValueError, ValueModes};
+use crate::value::{Result, ValueModes};
 
 /// The end of a live value.
 const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
@@ -36,7 +36,6 @@ pub(crate) struct JsonEncoder<'w> {
     whole: usize,
     /// The last time that was written.
     time: TimeText,
-    element_error: Option<ValueError>,
 }
 
 impl<'w> JsonEncoder<'w> {
@@ -56,7 +55,6 @@ impl<'w> JsonEncoder<'w> {
             key: &[],
             whole: 0,
             time: TimeText::of(0),
-            element_error: None,
         }
     }
 
@@ -145,15 +143,9 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn key_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(b"}");
-        out
-    }
-
-    #[inline]
     fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
         let time = TimeText::of(fields.timestamp_us);
-        out.fragment(self.context.start(fields.op));
+        out.fragment(self.context.starts.of(fields.op));
         out.time_ms(&time);
         if fields.is_snapshot {
             out.literal(b",\"snapshot\":\"true\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
@@ -167,18 +159,6 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         out.number(fields.position);
         out.fragment(&self.plan.source_table);
         self.time = time;
-        out
-    }
-
-    #[inline]
-    fn after_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(b"}");
-        out
-    }
-
-    #[inline]
-    fn value_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(b"}");
         out
     }
 
@@ -201,22 +181,6 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
     }
 
     #[inline]
-    fn deleted_key_column<'b>(
-        &mut self,
-        out: Out<'b>,
-        field: &Member,
-        timestamp_us: i64,
-    ) -> Out<'b> {
-        deleted_column(out, &field.name, timestamp_us)
-    }
-
-    #[inline]
-    fn null_key_column<'b>(&mut self, mut out: Out<'b>, field: &Member) -> Out<'b> {
-        out.fragment(&field.null);
-        out
-    }
-
-    #[inline]
     fn null_column<'b>(&mut self, mut out: Out<'b>, field: &Member) -> Out<'b> {
         out.fragment(&field.null);
         out
@@ -227,9 +191,18 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         out
     }
 
-    #[inline]
-    fn deleted_column<'b>(&mut self, out: Out<'b>, field: &Member, timestamp_us: i64) -> Out<'b> {
-        deleted_column(out, &field.name, timestamp_us)
+    #[inline(never)]
+    fn deleted_column<'b>(
+        &mut self,
+        mut out: Out<'b>,
+        field: &Member,
+        timestamp_us: i64,
+    ) -> Out<'b> {
+        out.fragment(&field.name);
+        out.literal(b"{\"value\":null,\"deletion_ts\":");
+        out.number(timestamp_us);
+        out.literal(b",\"set\":true},");
+        out
     }
 
     #[inline]
@@ -341,11 +314,6 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
         out.slice(json);
         Ok(out)
     }
-
-    fn bound_end<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
-        out.literal(b"]}");
-        out
-    }
 }
 
 /// The elements that were written, not the whole collection, up to the end of the column;
@@ -372,13 +340,4 @@ fn write_elements(
     }
     out.extend_from_slice(b"},");
     Ok(())
-}
-
-#[inline(never)]
-fn deleted_column<'b>(mut out: Out<'b>, name: &StaticFragment, timestamp_us: i64) -> Out<'b> {
-    out.fragment(name);
-    out.literal(b"{\"value\":null,\"deletion_ts\":");
-    out.number(timestamp_us);
-    out.literal(b",\"set\":true},");
-    out
 }

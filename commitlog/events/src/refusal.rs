@@ -46,48 +46,28 @@ impl Refusal {
     /// The record between two logical positions as what stops a read; `table` is the one whose update
     /// was read.
     pub fn blocked(&self, start: u64, end: u64, table: Option<TableId>) -> Blocked {
-        let table = || table.map_or_else(String::new, |id| id.to_string());
-        let (table_id, column, reason) = match self {
-            Self::Decode(DecodeError::UnknownTable(id)) => (
-                id.to_string(),
-                None,
-                format!("table {id} is not in the schema"),
-            ),
-            Self::Decode(DecodeError::UnknownColumn(unknown)) => (
-                unknown.id.to_string(),
-                Some(unknown.column.clone()),
-                unknown.to_string(),
-            ),
-            Self::Decode(error) => (
-                table(),
-                None,
-                format!("the mutation does not fit the schema: {error}"),
-            ),
-            Self::Value(error) => (
-                table(),
-                None,
-                format!("a value does not fit the schema: {error}"),
-            ),
-            Self::Key {
-                table: name,
-                length,
-            } => (
-                table(),
-                None,
-                format!("a partition key of {length} bytes does not fit table {name}"),
-            ),
-            Self::Unregistered { table: name, .. } => (
-                table(),
-                None,
-                format!("the schemas of table {name} are not in the schema registry"),
-            ),
-            Self::OpenRange => (table(), None, "a range deletion has no end".to_owned()),
-            Self::Misplaced => (
-                table(),
-                None,
+        let (table_id, column) = match self {
+            Self::Decode(DecodeError::UnknownTable(id)) => (id.to_string(), None),
+            Self::Decode(DecodeError::UnknownColumn(unknown)) => {
+                (unknown.id.to_string(), Some(unknown.column.clone()))
+            }
+            _ => (table.map_or_else(String::new, |id| id.to_string()), None),
+        };
+        let reason = match self {
+            Self::Decode(error) if error.asks_for_schema() => error.to_string(),
+            Self::Decode(error) => format!("the mutation does not fit the schema: {error}"),
+            Self::Value(error) => format!("a value does not fit the schema: {error}"),
+            Self::Key { table, length } => {
+                format!("a partition key of {length} bytes does not fit table {table}")
+            }
+            Self::Unregistered { table, .. } => {
+                format!("the schemas of table {table} are not in the schema registry")
+            }
+            Self::OpenRange => "a range deletion has no end".to_owned(),
+            Self::Misplaced => {
                 "the mutation does not fit the schema: an expected partition update is missing"
-                    .to_owned(),
-            ),
+                    .to_owned()
+            }
         };
         let unregistered = match self {
             Self::Unregistered { schemas, .. } => schemas.clone(),

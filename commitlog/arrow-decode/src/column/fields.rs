@@ -51,12 +51,7 @@ impl Column for Fields {
         };
         let mut reader = Reader::new(&self.cql_type, bytes);
         for column in &mut self.columns {
-            let value = if reader.is_at_end() {
-                None
-            } else {
-                reader.read_element()?
-            };
-            column.append(value)?;
+            column.append(reader.read_field()?)?;
         }
         reader.finish()?;
         self.nulls.append(true);

@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, ListArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::{Reader, ValueError};
+use commitlog_events::value::Reader;
 
 use super::order;
 use super::{Column, Element, not_multi_cell, offset};
@@ -47,17 +47,10 @@ impl List {
     }
 
     fn append_vector(&mut self, dimension: u32, bytes: &[u8]) -> Result<(), Misfit> {
-        let length = self.cql_type.fixed_length();
-        if let Some(length) = length.filter(|length| *length != bytes.len()) {
-            return Err(ValueError::length(&self.cql_type, &length, bytes.len()).into());
-        }
         let element_length = self.element_type.fixed_length();
-        let mut reader = Reader::new(&self.cql_type, bytes);
+        let mut reader = Reader::of_vector(&self.cql_type, bytes)?;
         for _ in 0..dimension {
-            let bytes = match element_length {
-                Some(length) => reader.read_bytes(length)?,
-                None => reader.read_vbytes()?,
-            };
+            let bytes = reader.read_vector_element(element_length)?;
             self.elements.append(Some(bytes))?;
         }
         Ok(reader.finish()?)

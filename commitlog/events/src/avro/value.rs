@@ -117,14 +117,14 @@ impl ValueWriter<'_> {
             CqlType::Tuple(fields) => {
                 let mut reader = Reader::new(ty, bytes);
                 for field in fields {
-                    text = self.field(text, field, &mut reader)?;
+                    text = self.nullable(text, field, reader.read_field()?)?;
                 }
                 reader.finish()?;
             }
             CqlType::Udt(user_type) => {
                 let mut reader = Reader::new(ty, bytes);
                 for field in &user_type.fields {
-                    text = self.field(text, &field.cql_type, &mut reader)?;
+                    text = self.nullable(text, &field.cql_type, reader.read_field()?)?;
                 }
                 reader.finish()?;
             }
@@ -190,21 +190,6 @@ impl ValueWriter<'_> {
         self.nullable(text, value, value_bytes)
     }
 
-    /// Fields that the bytes end before are null: the value is older than they are.
-    fn field<'b>(
-        &mut self,
-        text: Out<'b>,
-        field: &CqlType,
-        reader: &mut Reader<'_, '_>,
-    ) -> Written<'b> {
-        let bytes = if reader.is_at_end() {
-            None
-        } else {
-            reader.read_element()?
-        };
-        self.nullable(text, field, bytes)
-    }
-
     fn vector<'b>(
         &mut self,
         mut text: Out<'b>,
@@ -213,17 +198,11 @@ impl ValueWriter<'_> {
         dimension: u32,
         bytes: &[u8],
     ) -> Written<'b> {
-        if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
-            return Err(ValueError::length(ty, &length, bytes.len()));
-        }
-        let mut reader = Reader::new(ty, bytes);
+        let mut reader = Reader::of_vector(ty, bytes)?;
         let fixed_length = element.fixed_length();
         text = block(text, dimension.into());
         for _ in 0..dimension {
-            let bytes = match fixed_length {
-                Some(length) => reader.read_bytes(length)?,
-                None => reader.read_vbytes()?,
-            };
+            let bytes = reader.read_vector_element(fixed_length)?;
             text = self.nullable(text, element, Some(bytes))?;
         }
         reader.finish()?;

@@ -1,7 +1,7 @@
 use commitlog_core::cql_type::CqlType;
 
 use super::{END, NULL, write_nullable, write_value};
-use crate::value::{Reader, Result, ValueError};
+use crate::value::{Reader, Result};
 
 /// Elements, then the end: element by element, the shorter one first (`ListType`, `SetType`).
 pub(super) fn write_list(
@@ -68,10 +68,7 @@ pub(super) fn write_vector(
     dimension: u32,
     bytes: &[u8],
 ) -> Result<()> {
-    if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
-        return Err(ValueError::length(ty, &length, bytes.len()));
-    }
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = Reader::of_vector(ty, bytes)?;
     let fixed_length = element.fixed_length();
     for _ in 0..dimension {
         match fixed_length {

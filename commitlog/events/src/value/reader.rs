@@ -20,6 +20,16 @@ impl<'t, 'a> Reader<'t, 'a> {
         }
     }
 
+    /// A vector, whose length may be fixed.
+    pub fn of_vector(ty: &'t CqlType, bytes: &'a [u8]) -> Result<Self> {
+        match ty.fixed_length() {
+            Some(length) if length != bytes.len() => {
+                Err(ValueError::length(ty, &length, bytes.len()))
+            }
+            _ => Ok(Self::new(ty, bytes)),
+        }
+    }
+
     pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
@@ -54,6 +64,23 @@ impl<'t, 'a> Reader<'t, 'a> {
         match usize::try_from(self.read_i32()?) {
             Ok(length) => self.read_bytes(length).map(Some),
             Err(_) => Ok(None),
+        }
+    }
+
+    /// A field of a tuple or user type. Fields that the bytes end before are null: the value is
+    /// older than they are.
+    pub fn read_field(&mut self) -> Result<Option<&'a [u8]>> {
+        if self.is_at_end() {
+            return Ok(None);
+        }
+        self.read_element()
+    }
+
+    /// An element of a vector: of this length, or with its own length before it.
+    pub fn read_vector_element(&mut self, fixed_length: Option<usize>) -> Result<&'a [u8]> {
+        match fixed_length {
+            Some(length) => self.read_bytes(length),
+            None => self.read_vbytes(),
         }
     }
 

@@ -1,9 +1,7 @@
 use commitlog_core::cql_type::{CqlType, UserTypeField};
 
 use super::super::{DecimalMode, Reader, VarintMode};
-use super::{
-    Result, ValueError, ValueModes, number, write_null, write_nullable, write_string, write_value,
-};
+use super::{Result, ValueModes, number, write_nullable, write_string, write_value};
 
 pub(super) fn write_list(
     out: &mut Vec<u8>,
@@ -32,20 +30,14 @@ pub(super) fn write_vector(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
-        return Err(ValueError::length(ty, &length, bytes.len()));
-    }
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = Reader::of_vector(ty, bytes)?;
     let fixed_length = element.fixed_length();
     out.push(b'[');
     for index in 0..dimension {
         if index > 0 {
             out.push(b',');
         }
-        let bytes = match fixed_length {
-            Some(length) => reader.read_bytes(length)?,
-            None => reader.read_vbytes()?,
-        };
+        let bytes = reader.read_vector_element(fixed_length)?;
         write_value(out, element, bytes, modes)?;
     }
     out.push(b']');
@@ -156,7 +148,7 @@ pub(super) fn write_tuple(
         out.extend_from_slice(br#""field"#);
         number::write_integer(out, index.saturating_add(1));
         out.extend_from_slice(br#"":"#);
-        write_field(out, field, &mut reader, modes)?;
+        write_nullable(out, field, reader.read_field()?, modes)?;
     }
     out.push(b'}');
     reader.finish()
@@ -177,22 +169,8 @@ pub(super) fn write_user_type(
         }
         write_string(out, field.name.as_bytes());
         out.push(b':');
-        write_field(out, &field.cql_type, &mut reader, modes)?;
+        write_nullable(out, &field.cql_type, reader.read_field()?, modes)?;
     }
     out.push(b'}');
     reader.finish()
-}
-
-/// Fields that the bytes end before are null: the value is older than they are.
-fn write_field(
-    out: &mut Vec<u8>,
-    field: &CqlType,
-    reader: &mut Reader<'_, '_>,
-    modes: ValueModes,
-) -> Result<()> {
-    if reader.is_at_end() {
-        write_null(out);
-        return Ok(());
-    }
-    write_nullable(out, field, reader.read_element()?, modes)
 }

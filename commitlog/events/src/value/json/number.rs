@@ -15,7 +15,7 @@ pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
 /// The shortest digits that read back as this float; what is no number is a string.
 pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
-        shortest::write_f32(out, number);
+        shortest::write(out, number, number.is_subnormal());
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }
@@ -24,7 +24,7 @@ pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
 /// The shortest digits that read back as this double; what is no number is a string.
 pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
-        shortest::write_f64(out, number);
+        shortest::write(out, number, number.is_subnormal());
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }

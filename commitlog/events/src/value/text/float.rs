@@ -4,7 +4,7 @@ use super::super::shortest;
 pub fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
         let mut shortest = Vec::new();
-        shortest::write_f32(&mut shortest, number);
+        shortest::write(&mut shortest, number, number.is_subnormal());
         write_finite(out, &shortest);
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());
@@ -15,7 +15,7 @@ pub fn write_f32(out: &mut Vec<u8>, number: f32) {
 pub fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
         let mut shortest = Vec::new();
-        shortest::write_f64(&mut shortest, number);
+        shortest::write(&mut shortest, number, number.is_subnormal());
         write_finite(out, &shortest);
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());

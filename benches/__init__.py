@@ -1,1 +1,1 @@
-"""Benchmarks: what they measure and how to read them is in docs/evidence/benchmarks.md."""
+"""Benchmarks; docs/evidence/benchmarks.md describes them and their results."""

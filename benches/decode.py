@@ -1,8 +1,8 @@
 """Typed decoding: the decoder alone, and in Spark's `mapInArrow` beside one that does nothing.
 
-CPU time, as the JVM and the Python workers of Spark share the cores: of the calling thread for the
-decoder alone, of all processes of the session for Spark. The stages of Spark take turns, and the
-first round counts for nothing.
+CPU time, because the JVM and the Python workers of Spark share the cores: of the calling thread for
+the decoder alone, of all processes of the session for Spark. Rounds are interleaved, without the
+first one.
 """
 
 import time

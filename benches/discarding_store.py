@@ -1,8 +1,8 @@
 """A server of Google Cloud Storage's JSON API that discards objects, in its own process.
 
-A real store is elsewhere, and what it takes of a processor slows nobody here. So this one reads,
-takes the checksum that its answer needs, and throws away. It knows what an agent asks of it:
-whether an object is there, and uploads, resumable ones and such of one request.
+A real store runs elsewhere and takes no CPU time from the agent. So this one only reads objects and
+computes the checksums of its answers. It implements the requests of an agent: whether an object
+exists, and uploads, resumable or in one request.
 
 `python -m benches.discarding_store` prints its port, and ends with its standard input.
 """
@@ -81,14 +81,14 @@ class _Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # The agent of a round ends in the middle of what it sends.
+        # The agent of a round ends during an upload.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Head and body of an answer go in one packet: the second one would wait for 40 ms.
+    # Head and body of an answer go in one packet; a second one would wait for 40 ms.
     wbufsize = -1
     server: _Server
 
@@ -102,17 +102,16 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         kind, _, boundary = self.headers["Content-Type"].partition("; boundary=")
         if kind == "multipart/related":
-            self._take_at_once(body.split(b"--" + boundary.strip('"').encode())[1:3])
+            self._upload_at_once(body.split(b"--" + boundary.strip('"').encode())[1:3])
             return
-        told = json.loads(body)
         number = len(self.server.uploads)
-        self.server.uploads.append(_Upload(told["name"]))
+        self.server.uploads.append(_Upload(json.loads(body)["name"]))
         self._answer(200, b"", {"Location": f"{self.server.url}/{number}"})
 
-    def _take_at_once(self, parts: list[bytes]) -> None:
+    def _upload_at_once(self, parts: list[bytes]) -> None:
         """Split a multipart upload into the metadata part and the content part."""
-        told, content = (part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n") for part in parts)
-        upload = _Upload(json.loads(told)["name"])
+        metadata, content = (part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n") for part in parts)
+        upload = _Upload(json.loads(metadata)["name"])
         upload.checksum = google_crc32c.extend(0, content)
         upload.size_bytes = len(content)
         self.server.uploads.append(upload)

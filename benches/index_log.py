@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 
-_LOOK_INTERVAL_S = 0.005
+_POLL_INTERVAL_S = 0.005
 _NAME = re.compile(r"(CommitLog-\d+-\d+)_cdc\.idx")
 
 
@@ -19,13 +19,14 @@ class IndexUpdate:
 
 
 class IndexLog:
-    """`with IndexLog(cdc_raw) as log:` notes every update of every index file.
+    """`with IndexLog(cdc_raw) as log:` records every update of every index file.
 
-    Two updates between two looks are seen as one, with the time of the later.
+    Of several updates between two polls it records the last.
     """
 
     def __init__(self, cdc_raw: Path) -> None:
         self._cdc_raw = cdc_raw
+        # By segment file name, in order.
         self._updates: dict[str, list[IndexUpdate]] = {}
         self._seen_ns: dict[Path, int] = {}
         self._stop = threading.Event()
@@ -39,10 +40,6 @@ class IndexLog:
         self._stop.set()
         self._thread.join()
 
-    def updates(self) -> dict[str, list[IndexUpdate]]:
-        """By segment file name, in order."""
-        return self._updates
-
     def update_of(self, segment: str, position: int) -> IndexUpdate | None:
         """The first update that lets this position be read; None when none was seen."""
         updates = self._updates.get(segment, [])
@@ -50,11 +47,11 @@ class IndexLog:
         return updates[index] if index < len(updates) else None
 
     def _run(self) -> None:
-        while not self._stop.wait(_LOOK_INTERVAL_S):
+        while not self._stop.wait(_POLL_INTERVAL_S):
             for path in self._cdc_raw.glob("*_cdc.idx"):
-                self._look_at(path)
+                self._poll(path)
 
-    def _look_at(self, path: Path) -> None:
+    def _poll(self, path: Path) -> None:
         try:
             changed_ns = path.stat().st_mtime_ns
             if self._seen_ns.get(path) == changed_ns:

@@ -1,8 +1,8 @@
 """From the update of an index file until Kafka has the event, at 2,000 events a second.
 
-The node says with the index file how far a segment may be read; its modification time is the
-beginning. The topic stamps each record with the time at which the broker appended it, which with
-one replica is the moment before it acknowledges; that is the end. Both clocks are the machine's.
+A measurement begins at the modification time of the index file, in which the node writes how far a
+segment may be read. It ends at the time at which the broker appended the record, which with one
+replica directly precedes the acknowledgement. Both clocks are the machine's.
 """
 
 import json
@@ -77,7 +77,7 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
         commitlog_segment_mib=8,
         heap_mib=1024,
         compile_fully=True,
-        # A busy machine must make the writes late, not fail.
+        # On a busy machine, writes must be late instead of failing.
         yaml={"write_request_timeout": "60s"},
     )
     topic = f"latency.{TABLE}"
@@ -97,7 +97,7 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
                     "topic.prefix": "latency",
                     "kafka.producer.bootstrap.servers": broker.bootstrap,
                     "cassandra.config": str(node.yaml),
-                    # The index log, too, wants to see the last update of a finished segment.
+                    # The index log needs the last index update of a finished segment.
                     "commit.log.transfer.class": "archive",
                 },
             ),

@@ -1,6 +1,6 @@
 """A steady load of inserts: `python -m benches.load_generator HOST PORT ROWS_PER_S SECONDS`.
 
-Every ten milliseconds the rows that are due by then are sent. Prints the seconds that it took.
+Sends the due rows every ten milliseconds. Prints the duration in seconds.
 """
 
 import sys

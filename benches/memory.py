@@ -1,6 +1,6 @@
 """The agent's resident memory over a long backlog.
 
-It is flat when the second half of the run needs no more than the first.
+It is flat if the second half of the run needs no more than the first.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The produce baseline of MongoDB's events: a bare loop that publishes the agent's messages.
 
 `python -m benches.mongo_baseline BOOTSTRAP TARGET SECOND INCREMENT PREFIX PARTITIONS COUNT` reads
-events once, makes their messages, keeps them in memory and sends them until COUNT are sent: the
-same keys, values, headers and partitions, the same settings of the client, and a callback for each.
+events once, encodes them, holds the messages in memory and publishes them repeatedly until COUNT
+are published. Keys, values, headers, partitions and client settings are the agent's.
 """
 
 import sys

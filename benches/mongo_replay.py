@@ -1,7 +1,7 @@
-"""A change stream that costs the server nothing: prepared replies.
+"""A change stream of prepared replies, which cost the server nothing.
 
-Stands in front of a replica set of the tests and hands everything on, but for the change streams of
-its backlog, which it answers by itself. So what a reader takes is bounded by the reader.
+A proxy before a replica set of the tests. It forwards all commands except those of change streams,
+which it answers itself. So only the reader limits the rate.
 """
 
 import itertools
@@ -44,24 +44,24 @@ class Replay:
     def _serve(self, client: socket.socket) -> None:
         server = socket.create_connection(self._server)
         lock = threading.Lock()
-        threading.Thread(target=_hand_back, args=(server, client, lock), daemon=True).start()
-        places = itertools.count()
+        threading.Thread(target=_forward_replies, args=(server, client, lock), daemon=True).start()
+        positions = itertools.count()
         while (message := _read(client)) is not None:
             command = _command(message)
             if _opens_stream(command):
-                places = itertools.count()
+                positions = itertools.count()
             if _opens_stream(command) or command.get("getMore") == _STREAM:
-                _answer(client, lock, message, self._reply(next(places)))
+                _answer(client, lock, message, self._reply(next(positions)))
             else:
                 server.sendall(message)
         server.close()
 
-    def _reply(self, place: int) -> bytes:
+    def _reply(self, position: int) -> bytes:
         """Replies in order; the last one has no events and repeats."""
-        if place >= len(self._replies) - 1:
+        if position >= len(self._replies) - 1:
             threading.Event().wait(_AWAIT_S)
             return self._replies[-1]
-        return self._replies[place]
+        return self._replies[position]
 
 
 def _replies(namespace: str, events: Sequence[bytes]) -> list[bytes]:
@@ -108,7 +108,7 @@ def _answer(client: socket.socket, lock: threading.Lock, message: bytes, body: b
         client.sendall(_HEADER.pack(_HEADER.size + len(payload), 0, request_id, _OP_MSG) + payload)
 
 
-def _hand_back(server: socket.socket, client: socket.socket, lock: threading.Lock) -> None:
+def _forward_replies(server: socket.socket, client: socket.socket, lock: threading.Lock) -> None:
     while (message := _read(server)) is not None:
         with lock:
             client.sendall(message)

@@ -1,8 +1,8 @@
 """The parser in its own process: `python -m benches.reader_process CPUS KEYSTORE SCHEMA SEGMENT…`.
 
-The process keeps to the processors (`0` or `0,1`) and reads with a thread for each; `KEYSTORE` is
-`-` where nothing is encrypted. Each line of its input is one round over all segments, by each
-thread, and gives one line of JSON; the line is one of `MODES`.
+The process runs on the processors (`0` or `0,1`) with a thread on each. `KEYSTORE` is `-` for plain
+segments. Each line of its input names a mode and starts one round over all segments in each thread;
+the answer is one line of JSON.
 """
 
 import hashlib

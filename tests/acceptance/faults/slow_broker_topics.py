@@ -127,7 +127,7 @@ def test_a_refused_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
             assert older
             broker.deny(refused, AclOperation.WRITE)
             harness.feed_all()
-            harness.wait_for_report(f"the topic {refused} is refused")
+            harness.wait_for_report(f"the topic {refused} is denied")
             others = len(harness.expected()) - harness.topics[refused] + len(set(older))
             harness.wait(lambda: len(set(arrivals(broker))) >= others, "the events of other topics")
             broker.allow(refused, [AclOperation.WRITE])

@@ -142,8 +142,8 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
             health = process.health()
             assert health is not None
             assert not health.ok
-            assert "3 finished segments" in health.sentences["transfer"]
-            assert health.sentences["cdc_raw"].endswith("is followed")
+            assert "3 finished segments" in health.messages["transfer"]
+            assert health.messages["cdc_raw"].endswith("is followed")
         # Leaving the block has killed it.
         assert values(agent_dir) == ["1", "2", "3"]
         assert len(list(upload.iterdir())) == 6
@@ -187,8 +187,8 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
             )
             health = process.health()
             assert health is not None
-            assert "commit.log.transfer.backlog.max.bytes" in health.sentences["quarantine"]
-            assert "those that have no room stay in cdc_raw" in health.sentences["transfer"]
+            assert "commit.log.transfer.backlog.max.bytes" in health.messages["quarantine"]
+            assert "those that have no room stay in cdc_raw" in health.messages["transfer"]
             assert {path.name for path in paths if path.exists()} == {paths[2].name, paths[3].name}
             assert gauge(process, "cdc_transfer_backlog_segments") == 2
             backlog_bytes = gauge(process, "cdc_transfer_backlog_bytes")

@@ -33,7 +33,7 @@ def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         health = process.health()
         assert health is not None
-        assert health.ok, health.sentences
+        assert health.ok, health.messages
         assert process.stop() == 0
     assert values(agent_dir) == ["1"] * 50 + ["2"] * 50 + ["3"] * 50
     shown = agent("offsets", "show", "--json", "--config", agent_dir.configuration()).output
@@ -99,7 +99,7 @@ def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
             "the blocked segment",
             lambda: (
                 (health := process.health()) is not None
-                and any(str(OTHER_ID) in sentence for sentence in health.sentences.values())
+                and any(str(OTHER_ID) in sentence for sentence in health.messages.values())
             ),
             DEADLINE_S,
         )

@@ -33,7 +33,7 @@ def arrived(agent_dir: AgentDir) -> list[tuple[str, int]]:
 
 def follows(process: AgentProcess) -> bool:
     health = process.health()
-    return health is not None and "cdc_raw" in health.sentences
+    return health is not None and "cdc_raw" in health.messages
 
 
 def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> None:
@@ -73,7 +73,7 @@ def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> Non
                 )
             health = process.health()
             assert health is not None
-            assert "the quarantine is empty" in health.sentences["quarantine"]
+            assert "the quarantine is empty" in health.messages["quarantine"]
             assert process.stop() == 0
     assert arrived(agent_dir) == [
         *(("CommitLog-6", number) for number in range(ROWS)),

@@ -4,6 +4,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,8 +35,9 @@ class Spread:
 
     @classmethod
     def of_ratios(cls, ones: Iterable[float], others: Iterable[float]) -> "Spread":
-        """The ratios of measurements of the same round."""
-        return cls.of(one / other for one, other in zip(ones, others, strict=True))
+        """The ratios of measurements of the same round; `nan` where a short run has none."""
+        pairs = zip(ones, others, strict=True)
+        return cls.of(one / other if other else nan for one, other in pairs)
 
     def text(self, digits: int = 0, scale: float = 1.0) -> str:
         """`12 (10–15)`, each divided by `scale`."""

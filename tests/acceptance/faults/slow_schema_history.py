@@ -65,7 +65,7 @@ def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes
     damage(path)
     harness.start_agent()
     harness.wait_for(
-        lambda: "segment_blocked" in harness.codes(), "/health to report the held segment"
+        lambda: "segment_blocked" in harness.codes(), "/health to report the blocked segment"
     )
     harness.drain()
     harness.wait_for_status("degraded", "segment_quarantined")

@@ -82,7 +82,7 @@ def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> N
     harness.schema.write_text(UNRELATED_SCHEMA)
     harness.put("batches", "collections")
     with harness.running() as agent:
-        agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
+        agent.until("a blocked segment", lambda: agent.metric("cdc_blocked") == 1)
         agent.until_not_ok("segment_blocked")
         harness.cdc_raw.rename(target)
         agent.until("the watch to end", lambda: agent.metric("cdc_inotify_active") == 0)
@@ -109,7 +109,7 @@ def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Repor
     paths = harness.put("batches", "collections")
     away = harness.folder / "away"
     with harness.running() as agent:
-        agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
+        agent.until("a blocked segment", lambda: agent.metric("cdc_blocked") == 1)
         harness.cdc_raw.rename(away)
         harness.cdc_raw.mkdir()
         agent.until("the loss to be on record", lambda: len(harness.recorded()) >= 1)

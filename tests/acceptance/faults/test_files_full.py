@@ -78,7 +78,7 @@ def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
         harness.schema.write_text(UNRELATED_SCHEMA)
         harness.put("batches", "collections")
         with harness.running() as agent:
-            agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
+            agent.until("a blocked segment", lambda: agent.metric("cdc_blocked") == 1)
             remount(harness.cdc_raw, "ro")
             harness.schema.write_text(text)
             agent.until_not_ok("segment_not_removed", "Read-only file system")

@@ -42,7 +42,7 @@ class AgentMetrics:
         self.mutations = counter("cdc_mutations_total", "Mutations read; repeats count again.")
         self.skipped_updates = counter(
             "cdc_skipped_updates_total",
-            "Partition updates that give no events, by reason.",
+            "Partition updates skipped without an event, by reason.",
             ("reason",),
         )
         self.quarantined = counter(

@@ -236,7 +236,7 @@ class SegmentProperties(Properties):
     transfer: Annotated[TransferName, BeforeValidator(_transfer_name)] = prop(
         "commit.log.transfer.class",
         default="delete",
-        doc="What happens to a segment after all its events are acknowledged. `delete`; "
+        doc="Handling of a segment after all its events are acknowledged. `delete`; "
         "`archive`: kept in `commit.log.relocation.dir`; `gcs`: sent to Google Cloud Storage, as "
         "are quarantined segments. `BlackHole`, `Local` and `GCS` are synonyms, as are Debezium's "
         "class names `io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "

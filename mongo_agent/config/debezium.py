@@ -89,7 +89,7 @@ INERT: Mapping[str, str] = {
         ),
         "the key determines the partition, as in Java's producer.",
     ),
-    "extended.headers.enabled": "docs/reference/mongodb-event-format.md lists the headers.",
+    "extended.headers.enabled": "the headers are those of docs/reference/mongodb-event-format.md.",
     "plugin.path": _NO_CONNECT,
     "offset.storage": _OFFSETS,
     "offset.storage.file.filename": _OFFSETS,

@@ -151,8 +151,8 @@ class SidecarProperties(Properties):
         "access.denied.action",
         deprecated=["refused.action"],
         default="wait",
-        doc="What the agent does when Kafka, the database or a schema registry rejects its "
-        "credentials or denies it access. `wait`: it is not ready and retries with a "
+        doc="Action when Kafka, the database or a schema registry rejects the agent's "
+        "credentials or denies access. `wait`: it is not ready and retries with a "
         "back-off of up to 30 s. `exit`: it ends with exit code 4.",
     )
     shutdown_timeout_ms: Milliseconds = prop(

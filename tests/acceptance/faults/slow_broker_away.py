@@ -51,7 +51,7 @@ def test_a_frozen_broker(tmp_path: Path, harness: BrokerHarness, report: Report)
     "broker",
     "`min.insync.replicas` is not met, and then met",
     action="Waits; the client keeps the events and sends them again.",
-    health="`failing` (`sink_unavailable`): nothing was acknowledged, and to look at the replicas",
+    health="`failing` (`sink_unavailable`): nothing was acknowledged; check the replicas",
     arrival="All events when enough replicas are in sync.",
 )
 def test_too_few_replicas(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:

@@ -22,11 +22,11 @@ def harness(tmp_path: Path) -> BrokerHarness:
 @situation(
     "broker",
     "Events are larger than `max.message.bytes` of their topic",
-    action="Keeps each of them in the quarantine, with a WARNING, and publishes all others. Kafka "
+    action="Stores each of them as a dead letter, logs a WARNING, and publishes all others. Kafka "
     "rejects whole batches: after the first rejection it sends its window again in smaller ones.",
     health="`degraded` (`event_rejected`)",
-    arrival="All events that the topic takes. Those of the window that had arrived repeat with the "
-    "same id.",
+    arrival="All events that the topic accepts. Those of the window that had arrived repeat "
+    "with the same id.",
 )
 def test_events_that_are_too_large(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
@@ -48,7 +48,7 @@ def test_events_that_are_too_large(tmp_path: Path, harness: BrokerHarness, repor
 
 @situation(
     "broker",
-    "The disk of the broker's log is full, so that the broker ends; it has room and is started",
+    "The disk of the broker's log is full and the broker ends; it starts again with free space",
     action="Waits, and tries to connect about twice a second.",
     health="`failing` (`sink_unavailable`): the address and for how long",
     arrival="All events when the broker is back.",

@@ -104,7 +104,7 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
 
 @situation(
     "broker",
-    "The right to write to a topic is taken away and given back",
+    "The right to write to a topic is revoked and granted again",
     action="Publishes the events of other topics, and tries the topic after growing pauses of up "
     "to 30 s.",
     health="`degraded` (`topic_access_denied`) with the `kafka-acls` command, `failing` once the "

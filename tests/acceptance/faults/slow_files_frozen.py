@@ -38,7 +38,7 @@ def are_stopped(pid: int) -> bool:
 @situation(
     "files",
     "The agent is frozen for a minute (SIGSTOP) while segments are delivered",
-    action="It continues from where it was.",
+    action="It resumes at its position.",
     health="not reachable while the agent is frozen, `ok` afterwards",
     arrival="All events, once.",
 )
@@ -63,8 +63,8 @@ def test_frozen_for_a_minute(harness: FilesystemHarness, report: Report) -> None
 @situation(
     "files",
     "5,000 segments wait in `cdc_raw` at the start",
-    action="It reads them in order. After each look at the directory it pauses for four times the "
-    "duration of the look, at most 5 s. In the last third of the run its memory exceeds that of "
+    action="It reads them in order. After each scan of the directory it pauses for four times the "
+    "duration of the scan, at most 5 s. In the last third of the run its memory exceeds that of "
     "the first by at most 16 MiB.",
     health="`ok`",
     arrival="All events, once and in order.",

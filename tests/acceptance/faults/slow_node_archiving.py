@@ -20,7 +20,7 @@ VALUE = "x" * 4000
     "node",
     "The node archives with `archive_command=/bin/ln`, so that each segment keeps a second link, "
     "and is killed ten times",
-    action="It takes a segment for final when the node's own commit log directory no longer has "
+    action="It considers a segment final when the node's own commit log directory no longer has "
     "it, delivers it and removes it from `cdc_raw`.",
     health="`degraded` (`schema_not_refreshed`) while the node is away, `ok` afterwards",
     arrival="All events that the node had synced. No segment stays in `cdc_raw`.",

@@ -127,10 +127,10 @@ def fill(harness: NodeHarness, first: int) -> int:
 @situation(
     "node",
     "`cdc_raw` is full, `cdc_block_writes: true`",
-    action="Nothing while it is stopped. Started again it delivers and makes room.",
+    action="Nothing while it is stopped. After its start it delivers and frees space.",
     health="not reachable while the agent is stopped, then `degraded` (`cdc_raw_nearly_full`) "
     "until there is room",
-    arrival="All events. The node refuses writes to captured tables while there is no room.",
+    arrival="All events. The node rejects writes to captured tables while `cdc_raw` is full.",
 )
 def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
     with CassandraNode(tmp_path / "node", settings=SMALL) as node:

@@ -99,7 +99,7 @@ def test_a_column_changes_its_type(harness: NodeHarness, report: Report) -> None
 
 @situation(
     "schema",
-    "A table is dropped and made again under load",
+    "A table is dropped and created again under load",
     action=READS_ON + " The table has a new id.",
     health=STAYS_OK,
     arrival="All events of both tables. The log has no event for the dropped rows.",
@@ -198,7 +198,7 @@ def test_a_keyspace_is_dropped(harness: NodeHarness, report: Report) -> None:
 
 @situation(
     "schema",
-    "300 tables are made in a burst",
+    "300 tables are created in a burst",
     action=READS_ON,
     health=STAYS_OK,
     arrival="The first event of each table, and all after it.",

@@ -91,7 +91,7 @@ def test_removed(harness: NodeHarness, report: Report) -> None:
 @situation(
     "schema",
     "The stored schema is damaged, and is restored from a backup",
-    action="It logs a WARNING, continues as without the file, and after the restore and "
+    action="It logs a WARNING, continues without the file, and after the restore and "
     "`agent quarantine retry --all` delivers the quarantined segment.",
     health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`); `ok` after the "
     "retry",

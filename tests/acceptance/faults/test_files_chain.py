@@ -24,8 +24,8 @@ def harness(tmp_path: Path) -> FilesystemHarness:
 @situation(
     "files",
     "A completed segment is zeroed from a section boundary on",
-    action="It delivers the part before, puts the rest on record and keeps the segment in the "
-    "quarantine, with a WARNING.",
+    action="It delivers the part before, records the rest, quarantines the segment and "
+    "logs a WARNING.",
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
@@ -40,8 +40,8 @@ def test_zeroed_and_completed(harness: FilesystemHarness, report: Report) -> Non
 @situation(
     "files",
     "A completed segment is cut at a section boundary",
-    action="It delivers the part before, puts the rest on record and keeps the segment in the "
-    "quarantine, with a WARNING.",
+    action="It delivers the part before, records the rest, quarantines the segment and "
+    "logs a WARNING.",
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
@@ -55,8 +55,8 @@ def test_cut_and_completed(harness: FilesystemHarness, report: Report) -> None:
 @situation(
     "files",
     "A segment that the node released without COMPLETED is zeroed from a section boundary on",
-    action="It delivers the part before, puts the rest on record and keeps the segment in the "
-    "quarantine, with a WARNING.",
+    action="It delivers the part before, records the rest, quarantines the segment and "
+    "logs a WARNING.",
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
@@ -71,8 +71,8 @@ def test_zeroed_and_released(harness: FilesystemHarness, report: Report) -> None
 @situation(
     "files",
     "A compressed segment that the node replayed is cut at a section boundary",
-    action="It delivers the part before, puts the rest on record and keeps the segment in the "
-    "quarantine, with a WARNING.",
+    action="It delivers the part before, records the rest, quarantines the segment and "
+    "logs a WARNING.",
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )
@@ -83,8 +83,8 @@ def test_cut_and_replayed(harness: FilesystemHarness, report: Report) -> None:
 @situation(
     "files",
     "A compressed segment that the node replayed is zeroed from a section boundary on",
-    action="It delivers the part before, puts the rest on record and keeps the segment in the "
-    "quarantine, with a WARNING.",
+    action="It delivers the part before, records the rest, quarantines the segment and "
+    "logs a WARNING.",
     health="`degraded` (`segment_quarantined`) with the segment's name and the command",
     arrival="All events before the boundary, and of all other segments.",
 )

@@ -45,7 +45,7 @@ def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> N
 
 @situation(
     "files",
-    "`cdc_raw` is removed and made again",
+    "`cdc_raw` is removed and created again",
     action="It retries, and watches the new directory.",
     health="`failing` (`cdc_raw_unreadable`): No such file or directory",
     arrival="All events, once.",
@@ -99,7 +99,7 @@ def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> N
 @situation(
     "files",
     "Segments disappear unread and come back",
-    action="It puts the loss on record, and withdraws the record after it has read the segments.",
+    action="It records the loss, and withdraws the record after it has read the segments.",
     health="`degraded` (`segment_lost`) while they are missing; `ok` afterwards",
     arrival="All events, once.",
 )
@@ -192,7 +192,7 @@ def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> N
 @situation(
     "files",
     "`cdc_raw` has links, directories and other files with names like segments",
-    action="It leaves them alone, and reads the regular files with the name of a segment.",
+    action="It ignores them, and reads the regular files with the name of a segment.",
     health="`degraded` (`segment_not_regular_file`) for links and files that are not regular",
     arrival="All events, once.",
 )

@@ -107,7 +107,7 @@ def no_instances(uid: int) -> Iterator[None]:
 @situation(
     "files",
     "The user of the agent has no inotify instance left (`max_user_instances`), then has one",
-    action="It looks at the directory periodically, and watches it when an instance is free.",
+    action="It scans the directory periodically, and watches it when an instance is free.",
     health="`degraded` (`inotify_unavailable`)",
     arrival="All events, once.",
 )
@@ -132,7 +132,7 @@ def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None
 @situation(
     "files",
     "The agent's namespace allows no inotify watch (`max_user_watches`)",
-    action="It looks at the directory periodically.",
+    action="It scans the directory periodically.",
     health="`degraded` (`inotify_unavailable`)",
     arrival="All events, once.",
 )
@@ -153,7 +153,7 @@ def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
 @situation(
     "files",
     "The kernel drops inotify events (`max_queued_events`) while the agent is frozen",
-    action="It looks at the whole directory after it continues, and logs one WARNING.",
+    action="It scans the whole directory after it continues, and logs one WARNING.",
     health="not reachable while the agent is frozen, `ok` afterwards",
     arrival="All events, once.",
 )

@@ -159,17 +159,17 @@ class MongoService:
             try:
                 with pymongo.timeout(look_s):
                     deployment = discover(client)
-                    self._refuse(deployment)
+                    self._require_support(deployment)
                     enforce_limit(client, self._config)
             except (AccessDeniedError, UnavailableError) as error:
-                behind = diagnose(error, self._config.client)
+                cause = diagnose(error, self._config.client)
                 pause_ms = next(pauses_ms, None)
-                if isinstance(behind, AccessDeniedError) and properties.waits_when_denied:
+                if isinstance(cause, AccessDeniedError) and properties.waits_when_denied:
                     pause_ms = self._config.backoff.max_delay_ms if pause_ms is None else pause_ms
-                elif pause_ms is None or not isinstance(behind, UnavailableError):
-                    raise behind from error
-                self.status.wait_for(str(behind))
-                repeated.log("connect", str(behind))
+                elif pause_ms is None or not isinstance(cause, UnavailableError):
+                    raise cause from error
+                self.status.wait_for(str(cause))
+                repeated.log("connect", str(cause))
                 stop.wait(self._config.backoff.jittered_s(pause_ms))
                 continue
             self.status.wait_for("")
@@ -177,7 +177,7 @@ class MongoService:
             return deployment
         return None
 
-    def _refuse(self, deployment: Deployment) -> None:
+    def _require_support(self, deployment: Deployment) -> None:
         """Raises ConfigError when the deployment lacks what the configuration needs."""
         config = self._config
         wanted, address = config.properties.deployment, config.client.address

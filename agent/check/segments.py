@@ -59,13 +59,13 @@ def _error(file: Path) -> OSError | None:
 
 def _message(file: Path, error: OSError) -> str:
     reason = f"{file} cannot be read: {error.strerror or error}."
-    refused = access_denial(file) if isinstance(error, PermissionError) else None
-    if refused is None:
+    denial = access_denial(file) if isinstance(error, PermissionError) else None
+    if denial is None:
         return reason
-    kind = "directory" if refused.is_directory else "file"
+    kind = "directory" if denial.is_directory else "file"
     return (
-        f"{reason} The {kind} {refused.path} has owner {refused.owner}, group {refused.group} and "
-        f"mode {refused.mode:04o}; the agent has uid {refused.uid} and gid {refused.gid}."
+        f"{reason} The {kind} {denial.path} has owner {denial.owner}, group {denial.group} and "
+        f"mode {denial.mode:04o}; the agent has uid {denial.uid} and gid {denial.gid}."
     )
 
 

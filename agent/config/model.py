@@ -35,4 +35,4 @@ class AgentProperties(
     EventProperties,
 ):
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
-    refused: ClassVar[Mapping[str, str]] = kafka_connect.REFUSED
+    unsupported: ClassVar[Mapping[str, str]] = kafka_connect.UNSUPPORTED

@@ -189,9 +189,9 @@ class NodeConnection:
             causes = list(error.errors.values()) or [error]
         for cause in causes:
             if isinstance(cause, AuthenticationFailed) and _UNDECIDED not in str(cause):
-                return self._refusal(cause)
+                return self._access_denied(cause)
         if isinstance(error, Unauthorized):
-            return self._refusal(error)
+            return self._access_denied(error)
         if isinstance(error, RequestValidationException):
             return UnavailableError(
                 f"Cassandra at {self.address} rejects a query: {_first_line(error)}"
@@ -203,7 +203,7 @@ class NodeConnection:
             f"Cassandra at {self.address} does not answer: {_no_answer(causes[0])}"
         )
 
-    def _refusal(self, cause: Exception) -> AccessDeniedError:
+    def _access_denied(self, cause: Exception) -> AccessDeniedError:
         credentials = self.address.credentials
         who = f"user {credentials.username!r}" if credentials else "a client without credentials"
         return AccessDeniedError(

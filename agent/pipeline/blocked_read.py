@@ -46,7 +46,7 @@ class Obstacle:
     next_try_s: float
     unregistered: tuple[Unregistered, ...] = ()
     """Avro schemas without ids; then the schema lacks nothing."""
-    refused_since_s: float | None = None
+    rejected_since_s: float | None = None
     """When the registry first rejected one of them."""
     is_again: bool = False
     """They were rejected and abandoned before; the agent asks the registry once more."""
@@ -176,12 +176,12 @@ class BlockedRead:
         if answer.error:
             obstacle = self.obstacle = replace(obstacle, message=answer.error)
         if answer.status is not RegistrationStatus.REJECTED:
-            obstacle = self.obstacle = replace(obstacle, refused_since_s=None)
+            obstacle = self.obstacle = replace(obstacle, rejected_since_s=None)
         elif obstacle.is_again and obstacle.is_asked:
             return Action.ABANDON
-        elif obstacle.refused_since_s is None:
-            obstacle = self.obstacle = replace(obstacle, refused_since_s=now_s)
-        elif now_s - obstacle.refused_since_s >= self._timeout_s:
+        elif obstacle.rejected_since_s is None:
+            obstacle = self.obstacle = replace(obstacle, rejected_since_s=now_s)
+        elif now_s - obstacle.rejected_since_s >= self._timeout_s:
             return Action.ABANDON
         return Action.WAIT if now_s < obstacle.next_try_s else Action.REGISTER
 

@@ -22,7 +22,7 @@ class PipelineSettings:
     deletes_at_bytes: int | None = None
     """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
     waits_when_denied: bool = True
-    """Whether the agent retries a sink that refuses it, or raises the error."""
+    """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""
     tracing: Tracing | None = None

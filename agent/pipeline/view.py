@@ -40,7 +40,7 @@ class View:
     """Why cdc_raw cannot be read; empty while it can."""
     watch_error: str = ""
     """Why inotify does not report changes in cdc_raw; empty while it does."""
-    refused_files: tuple[str, ...] = ()
+    other_files: tuple[str, ...] = ()
     """Files in cdc_raw that are not segments."""
     irregular_segments: tuple[str, ...] = ()
     """Those of them with the name of a segment or index."""

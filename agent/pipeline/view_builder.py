@@ -50,7 +50,7 @@ class ViewBuilder:
             raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
             read_error=scanner.error,
             watch_error=scanner.watch_error,
-            refused_files=scanner.last.other_files,
+            other_files=scanner.last.other_files,
             irregular_segments=scanner.last.irregular_segments,
             save_error=context.offsets.error,
             snapshot_save_error=snapshot_save_error,

@@ -215,14 +215,12 @@ class SchemaHolder:
             self._require_same_node(fetched.identity)
         except UnavailableError as unavailable:
             error = str(unavailable)
-        except Exception as refused:
-            error = str(refused)
+        except Exception as cause:
+            error = str(cause)
             # A node that has answered before may accept the agent again.
-            may_wait = isinstance(refused, AccessDeniedError) and self._waits_when_denied
-            is_final = isinstance(refused, ReplacedNodeError) or not (
-                self._has_answered or may_wait
-            )
-            fatal = refused if is_final else None
+            may_wait = isinstance(cause, AccessDeniedError) and self._waits_when_denied
+            is_final = isinstance(cause, ReplacedNodeError) or not (self._has_answered or may_wait)
+            fatal = cause if is_final else None
             fetched = None
         self._log_outcome(error)
         with self._merging:

@@ -25,7 +25,7 @@ class SchemaEncoders:
         statement, so the schema is outdated.
 
         Raises UnavailableError while the schema registry is unavailable, PostponedTableError when
-        it rejects the schemas of the table, and AccessDeniedError when it refuses the agent.
+        it rejects the schemas of the table, and AccessDeniedError when it denies access.
         """
         if was_rejected:
             self._holder.refresh(f"the node rejects the statement for {table.table}")

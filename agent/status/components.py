@@ -39,8 +39,8 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
         "lag_s": round(view.lag_s, 3),
         "segments": _segment_counts(view),
     }
-    if view.refused_files:
-        details["no_segments"] = view.refused_files[:5]
+    if view.other_files:
+        details["no_segments"] = view.other_files[:5]
     if view.watch_error:
         details["watch"] = view.watch_error
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)

@@ -105,5 +105,5 @@ def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
 def _notes(view: View) -> Iterator[str]:
     if len(view.segments) > MOST_BARS:
         yield f"{len(view.segments) - MOST_BARS} older segments are not shown."
-    if view.refused_files:
-        yield f"cdc_raw has files that are not segments: {', '.join(view.refused_files[:5])}."
+    if view.other_files:
+        yield f"cdc_raw has files that are not segments: {', '.join(view.other_files[:5])}."

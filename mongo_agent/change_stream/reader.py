@@ -182,7 +182,7 @@ class StreamReader:
             start = step.opening
             self._joiner = self._new_joiner()
             self._note(step, message)
-            if step.is_refusal and self._rules.waits_when_denied:
+            if step.is_access_denied and self._rules.waits_when_denied:
                 pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
             if step.has_pause and not self._pause(pauses_ms, message):
                 raise step.final_error(self._backoff.max_attempts)

@@ -45,10 +45,10 @@ class Reopen:
     message: str
     has_pause: bool = True
     lost: LostHistory | None = None
-    is_refusal: bool = False
+    is_access_denied: bool = False
 
     def final_error(self, attempts: int) -> SidecarError:
-        if self.is_refusal:
+        if self.is_access_denied:
             return AccessDeniedError(self.message)
         return UnavailableError(
             f"MongoDB could not be read in {attempts} attempts: {self.message} "
@@ -82,12 +82,12 @@ def recovery(
     if failure is Failure.AUTHENTICATION:
         login_error = authentication_message(message)
         if rules.waits_when_denied:
-            return Reopen(_same(last, position), login_error, is_refusal=True)
+            return Reopen(_same(last, position), login_error, is_access_denied=True)
         return Abort(AccessDeniedError(login_error))
     if failure is Failure.NOT_SUPPORTED:
         return Abort(ConfigError(f"{STANDALONE} MongoDB reports: {message}."))
     if failure is Failure.AUTHORISATION:
-        return Reopen(_same(last, position), authorisation_message(message), is_refusal=True)
+        return Reopen(_same(last, position), authorisation_message(message), is_access_denied=True)
     if failure is Failure.TOO_LARGE and rules.oversize == "fail":
         return Abort(
             SidecarError(

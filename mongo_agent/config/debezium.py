@@ -125,8 +125,8 @@ _RELATIONAL = (
 )
 _MODES = "the agent supports only the five values of `snapshot.mode`"
 
-REFUSED: Mapping[str, str] = {
-    **kafka_connect.REFUSED,
+UNSUPPORTED: Mapping[str, str] = {
+    **kafka_connect.UNSUPPORTED,
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **dict.fromkeys(

@@ -42,7 +42,7 @@ class MongoProperties(
     ConnectionProperties,
 ):
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
-    refused: ClassVar[Mapping[str, str]] = debezium.REFUSED
+    unsupported: ClassVar[Mapping[str, str]] = debezium.UNSUPPORTED
 
     @property
     def position_topic_name(self) -> str:

@@ -20,7 +20,7 @@ from sidecar.files.line_count import LineCount
 
 DIRECTORY = "quarantine"
 """In `offset.backing.store.dir`."""
-_REFUSED = "refused.ndjson"
+_DEAD_LETTERS = "refused.ndjson"
 _GAPS = "gaps.ndjson"
 
 
@@ -46,7 +46,7 @@ class Usage:
     """What the quarantine holds."""
 
     size_bytes: int = 0
-    refused_events: int = 0
+    dead_letters: int = 0
     """Messages that the sink rejects, and bytes that give no message."""
     gaps: int = 0
     """Ranges of time with missing changes."""
@@ -59,29 +59,29 @@ class Quarantine:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
-        self._refused = LineCount(directory / _REFUSED)
+        self._dead_letters = LineCount(directory / _DEAD_LETTERS)
         self._gaps = LineCount(directory / _GAPS)
 
     def usage(self) -> Usage:
         """The present usage; the directory may be missing."""
-        return Usage(self.size_bytes(), self._refused.count(), self._gaps.count())
+        return Usage(self.size_bytes(), self._dead_letters.count(), self._gaps.count())
 
     def size_bytes(self) -> int:
         """Size of its files; the directory may be missing."""
         return sum(
             path.stat().st_size
-            for name in (_REFUSED, _GAPS)
+            for name in (_DEAD_LETTERS, _GAPS)
             if (path := self.directory / name).exists()
         )
 
     def keep(self, event: DeadLetter) -> bool:
         """Keeps a message that the sink rejects; False without room."""
-        return self._append(_REFUSED, event_line(event, self._agent_version))
+        return self._append(_DEAD_LETTERS, event_line(event, self._agent_version))
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
         """Keeps bytes that give no message; False without room."""
         return self._note(
-            _REFUSED,
+            _DEAD_LETTERS,
             raw_base64=base64.b64encode(unreadable.raw).decode(),
             place=unreadable.place,
             reason=unreadable.reason,

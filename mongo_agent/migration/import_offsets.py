@@ -54,7 +54,7 @@ def _store(
     if records is None:
         properties = config.properties
         file = PropertiesStore(properties.offset_directory, OFFSET_FILE, properties.topic_prefix)
-        _refuse_other(bool(file.load().values), str(file.path), replace)
+        _require_empty(bool(file.load().values), str(file.path), replace)
         file.save(position.values())
         return str(file.path)
     _store_in_kafka(config, records, position, replace=replace)
@@ -66,7 +66,7 @@ def _store_in_kafka(
 ) -> None:
     sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
     try:
-        _refuse_other(bool(store.load().values), f"the topic {records.topic}", replace)
+        _require_empty(bool(store.load().values), f"the topic {records.topic}", replace)
         for stream, reached in position.streams.items():
             sink.send(Numbered(stream, OwnMessages((), reached), 0), 0, 0.0)
     finally:
@@ -81,6 +81,6 @@ def _store_in_kafka(
         sink.close(0.0)
 
 
-def _refuse_other(is_there: bool, where: str, replace: bool) -> None:
+def _require_empty(is_there: bool, where: str, replace: bool) -> None:
     if is_there and not replace:
         raise ConfigError(f"{where} already contains an offset. Use --replace to overwrite it.")

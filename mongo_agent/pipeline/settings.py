@@ -25,6 +25,6 @@ class PipelineSettings:
     """False: the agent ends after the snapshots."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
     waits_when_denied: bool = True
-    """Whether the agent retries a sink that refuses it, or raises the error."""
+    """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
     """Applied to every event before the sink."""

@@ -205,11 +205,11 @@ class Stream:
             if read.lost.is_resnapshot:
                 self.snapshotter.restart(read.lost.reason)
         first = 0 if read.lost is None else 1
-        for index, refused in enumerate(read.batch.failures, first):
+        for index, failure in enumerate(read.batch.failures, first):
             if index < self._kept:
                 continue
-            raw = read.events[refused.event]
-            unreadable = Unreadable(raw, _place_of(read.events, refused.event), refused.cause)
+            raw = read.events[failure.event]
+            unreadable = Unreadable(raw, _place_of(read.events, failure.event), failure.cause)
             if not self._dead_letters.keep_unreadable(unreadable):
                 return False
             self._kept = index + 1
@@ -217,9 +217,9 @@ class Stream:
         return True
 
     def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
-        for index, refused in enumerate(chunk.refused):
+        for index, rejected in enumerate(chunk.rejected):
             if index >= self._kept:
-                unreadable = Unreadable(refused.raw, chunk.collection, refused.cause)
+                unreadable = Unreadable(rejected.raw, chunk.collection, rejected.cause)
                 if not self._dead_letters.keep_unreadable(unreadable):
                     return False
                 self._kept = index + 1

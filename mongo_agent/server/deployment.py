@@ -196,8 +196,8 @@ def _if_permitted(ask: Callable[[], T]) -> T | None:
     try:
         return ask()
     except OperationFailure as error:
-        is_refused = classify_failure(error.code) is Failure.AUTHORISATION
-        if is_refused or error.code in _UNKNOWN_COMMAND:
+        is_denied = classify_failure(error.code) is Failure.AUTHORISATION
+        if is_denied or error.code in _UNKNOWN_COMMAND:
             return None
         raise
 

@@ -14,7 +14,7 @@ _UNPLACED = ChunkPlacement()
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedDocument:
+class RejectedDocument:
     """A raw document that cannot be encoded, and the reason."""
 
     raw: bytes
@@ -30,7 +30,7 @@ class ChunkPart:
 
     batch: MongoBatch
     count: int
-    refused: tuple[RefusedDocument, ...]
+    rejected: tuple[RejectedDocument, ...]
     rest_from: bytes | None = None
 
 
@@ -38,13 +38,13 @@ class ChunkPart:
 class EncodedChunk:
     """Messages of a chunk or a part of it, and the progress after them.
 
-    `refused` documents have no message.
+    `rejected` documents have no message.
     """
 
     batch: MongoBatch
     collection: str
     progress: SnapshotProgress
-    refused: tuple[RefusedDocument, ...] = ()
+    rejected: tuple[RejectedDocument, ...] = ()
 
 
 def encode_chunk(
@@ -69,9 +69,9 @@ def encode_chunk(
             read_at_ms=read_at_ms,
             snapshot=mark,
         )
-        refused = [
-            RefusedDocument(documents[start + each.event], each.cause) for each in batch.failures
+        rejected = [
+            RejectedDocument(documents[start + each.event], each.cause) for each in batch.failures
         ]
         rest_from = id_document(documents[stop]) if stop < len(documents) else None
-        found.append(ChunkPart(batch, stop - start, tuple(refused), rest_from))
+        found.append(ChunkPart(batch, stop - start, tuple(rejected), rest_from))
     return found

@@ -27,7 +27,7 @@ class ReadFailure(Enum):
     """The server has no reads at a cluster time: read without from now on."""
     AGAIN = "again"
     """Retry with growing pauses: an election, a lost connection, a missing privilege."""
-    REFUSED = "refused"
+    REJECTED = "rejected"
     """The server rejects the filter: the snapshot of this collection ends."""
     FATAL = "fatal"
     """Wrong credentials: a retry would lock the account."""
@@ -53,4 +53,4 @@ def classify_read_failure(
     has_filter = snapshot is not None and snapshot.filter is not None
     if is_exact and error.code in _NO_CLUSTER_TIME and not (has_filter and error.code == 9):
         return ReadFailure.PLAIN
-    return ReadFailure.REFUSED if has_filter else ReadFailure.AGAIN
+    return ReadFailure.REJECTED if has_filter else ReadFailure.AGAIN

@@ -80,7 +80,7 @@ class ReadRetry:
             extra=fields(pause_ms=delay_ms, error=error_text(error)),
         )
 
-    def was_refused(self, error: PyMongoError) -> None:
+    def access_denied(self, error: PyMongoError) -> None:
         """Record that MongoDB rejected the credentials."""
         if self._waits_when_denied:
             self._wait(next(self._delays_ms, self._backoff.max_delay_ms), error)

@@ -281,12 +281,12 @@ class Snapshotter:
                 snapshot.number, chunk, part.count, part.rest_from, is_piece=True
             )
             self._move_to(progress)
-            taken.append(EncodedChunk(part.batch, snapshot.namespace, progress, part.refused))
+            taken.append(EncodedChunk(part.batch, snapshot.namespace, progress, part.rejected))
             chunk = Chunk(part.rest_from, chunk.upper)
         last = parts[-1]
         progress = _after(self._progress, snapshot, chunk, replace(content, count=last.count))
         self._move_to(progress)
-        return [*taken, EncodedChunk(last.batch, snapshot.namespace, progress, last.refused)]
+        return [*taken, EncodedChunk(last.batch, snapshot.namespace, progress, last.rejected)]
 
     def _move_to(self, progress: SnapshotProgress) -> None:
         ended = progress.finished_count - self._progress.finished_count
@@ -321,11 +321,11 @@ class Snapshotter:
                     "that change during its reads, and the stream delivers them",
                     extra=fields(error=error_text(error)),
                 )
-            case ReadFailure.REFUSED if snapshot is not None:
+            case ReadFailure.REJECTED if snapshot is not None:
                 note = f"the server rejects the filter: {error_text(error)}"
                 self._move_to(self._progress.ended(snapshot.number, SnapshotOutcome.REFUSED, note))
             case ReadFailure.FATAL:
-                self._retry.was_refused(error)
+                self._retry.access_denied(error)
             case _:
                 self._retry.failed(error)
 

@@ -131,8 +131,8 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             f"{directory}/gaps.ndjson.",
             "Copy the collections with `mongo-agent snapshot start`, then move that file away.",
         )
-    if usage.refused_events:
-        count = usage.refused_events
+    if usage.dead_letters:
+        count = usage.dead_letters
         events = "1 event was" if count == 1 else f"{count} events were"
         yield Condition(
             "event_rejected",

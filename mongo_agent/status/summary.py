@@ -40,9 +40,9 @@ class MongoSummaryParts:
 
     def quarantine(self, view: View) -> tuple[str, int]:
         usage = view.quarantine
-        if not usage.refused_events and not usage.gaps:
+        if not usage.dead_letters and not usage.gaps:
             return "the quarantine is empty", usage.size_bytes
-        words = f"rejected events: {usage.refused_events}, missed ranges of time: {usage.gaps}"
+        words = f"rejected events: {usage.dead_letters}, missed ranges of time: {usage.gaps}"
         return words, usage.size_bytes
 
     def notes(self, view: View) -> Iterator[str]:

@@ -75,7 +75,9 @@ class MongoStatus(StatusReporter[View]):
     def quarantine_details(self, view: View) -> Mapping[str, object]:
         return {
             "bytes": view.quarantine.size_bytes,
-            "refused_events": view.quarantine.refused_events,
+            "dead_letters": view.quarantine.dead_letters,
+            # Renamed in 0.2.0; the old name stays for one release.
+            "refused_events": view.quarantine.dead_letters,
             "gaps": view.quarantine.gaps,
             "max_bytes": self._quarantine_max_bytes,
         }

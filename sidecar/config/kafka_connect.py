@@ -23,7 +23,7 @@ INERT: Mapping[str, str] = {
 """Properties of every Debezium connector that have no effect."""
 
 _NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
-REFUSED: Mapping[str, str] = {
+UNSUPPORTED: Mapping[str, str] = {
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
     "topic.creation.groups": "use `topic.creation.default.*`, for all topics",

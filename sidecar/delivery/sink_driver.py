@@ -20,7 +20,7 @@ _FIRST_POLL_PAUSE_S = 0.002
 _LONGEST_POLL_PAUSE_S = 0.1
 _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
-_REFUSED_REMEDY = (
+_ACCESS_DENIED_REMEDY = (
     "Grant the rights or correct the credentials at the broker; the agent then resumes by itself. "
     "Restart it after a change of its own configuration."
 )
@@ -43,7 +43,7 @@ class SinkDriver(Generic[Source, Position]):
         self._open_at_s = self._poll_at_s = clock()
         self._restart_pause = RetryPause(_FIRST_RESTART_PAUSE_S, _LONGEST_RESTART_PAUSE_S)
         self._poll_pause = RetryPause(_FIRST_POLL_PAUSE_S, _LONGEST_POLL_PAUSE_S)
-        self._refusals = RateLimitedLog(logger, clock=clock)
+        self._access_denied = RateLimitedLog(logger, clock=clock)
 
     @property
     def due_in_s(self) -> float:
@@ -70,7 +70,7 @@ class SinkDriver(Generic[Source, Position]):
             is_stuck = not (worked or may_read)
             if delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
                 self._restart_pause.succeeded()
-                self._refusals.resolved("refused", "the sink accepts the agent again")
+                self._access_denied.resolved("access denied", "the sink accepts the agent again")
                 worked = True
         if worked:
             self._poll_pause.succeeded()
@@ -79,13 +79,15 @@ class SinkDriver(Generic[Source, Position]):
         return worked
 
     def end(self, error: SinkRestartError | AccessDeniedError) -> None:
-        """Closes a sink that lost events or refuses the agent; it is opened again after a pause.
+        """Closes a sink that lost events or denied access; it is opened again after a pause.
         The caller notes the last progress and lets the delivery forget the rest."""
-        is_refused = isinstance(error, AccessDeniedError)
-        pause_s = self._restart_pause.failed(is_jittered=is_refused)
-        if is_refused:
-            self._refusals.log("refused", str(error), pause_s=round(pause_s, 1))
-            state = SinkState(False, str(error), code="sink_access_denied", remedy=_REFUSED_REMEDY)
+        is_denied = isinstance(error, AccessDeniedError)
+        pause_s = self._restart_pause.failed(is_jittered=is_denied)
+        if is_denied:
+            self._access_denied.log("access denied", str(error), pause_s=round(pause_s, 1))
+            state = SinkState(
+                False, str(error), code="sink_access_denied", remedy=_ACCESS_DENIED_REMEDY
+            )
         else:
             logger.warning(
                 "delivery restarts from the last acknowledged event",

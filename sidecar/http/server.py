@@ -124,7 +124,7 @@ def create_app(
         return Response(status.metrics(), content_type=metrics.CONTENT_TYPE)
 
     @app.errorhandler(HTTPException)
-    def refused(error: HTTPException) -> Response:
+    def rejected(error: HTTPException) -> Response:
         text = f"{error.code} {error.name}. {_PAGES}\n"
         headers = [(name, value) for name, value in error.get_headers() if name != "Content-Type"]
         return Response(text, status=error.code, headers=headers, mimetype="text/plain")

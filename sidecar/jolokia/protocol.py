@@ -122,12 +122,12 @@ def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dic
     said = {"request": asked.echo(), "timestamp": at_s}
     try:
         return {**said, "value": _value(asked, beans, version), "status": _OK}
-    except _RejectedRequestError as refused:
+    except _RejectedRequestError as rejected:
         return {
             **said,
-            "error_type": refused.kind,
-            "error": f"{refused.kind} : {refused}",
-            "status": refused.status,
+            "error_type": rejected.kind,
+            "error": f"{rejected.kind} : {rejected}",
+            "status": rejected.status,
         }
 
 

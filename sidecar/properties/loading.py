@@ -12,7 +12,7 @@ from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from sidecar.errors import ConfigError
-from sidecar.properties.model import REFUSED_VALUE, Declaration, Properties, declarations
+from sidecar.properties.model import REJECTED_VALUE, Declaration, Properties, declarations
 from sidecar.properties.references import resolve
 from sidecar.properties.secrets import is_secret_name, shown_text, shown_value
 from sidecar.properties.source import COMMAND_LINE, Setting, read_properties
@@ -183,11 +183,14 @@ class _Reading(Generic[Model]):
             self._unresolved.add(declaration.name)
 
     def _unknown(self, setting: Setting) -> None:
-        inert, refused = self._model.inert.get(setting.name), self._model.refused.get(setting.name)
+        inert, unsupported = (
+            self._model.inert.get(setting.name),
+            self._model.unsupported.get(setting.name),
+        )
         if inert is not None:
             self._warnings.append(f"{_place(setting)} has no effect here: {inert}")
-        elif refused is not None:
-            self._problem(setting, f"is not supported: {refused}")
+        elif unsupported is not None:
+            self._problem(setting, f"is not supported: {unsupported}")
         else:
             self._problem(setting, f"is not a known property{self._nearest(setting.name)}")
 
@@ -196,7 +199,7 @@ class _Reading(Generic[Model]):
             *(n for n, (_, declared) in self._names.items() if n not in declared.deprecated),
             *(declaration.name for _, declaration in self._prefixes),
             *self._model.inert,
-            *self._model.refused,
+            *self._model.unsupported,
         ]
         matches = get_close_matches(name, known, n=1, cutoff=0.6)
         return f"; the nearest one is `{matches[0]}`" if matches else ""
@@ -217,7 +220,7 @@ class _Reading(Generic[Model]):
         setting = self._used.get(declaration.name)
         if setting is None:
             return [f"`{declaration.name}` {reason}: {_first_sentence(declaration.doc)}"]
-        if details["type"] == REFUSED_VALUE:
+        if details["type"] == REJECTED_VALUE:
             return [f"{_place(setting)} {details['msg']}."]
         if not setting.value and reason != _EMPTY:
             return [f"{_place(setting)} is empty, and {reason}."]

@@ -14,7 +14,7 @@ from sidecar.properties.text import value_text
 _LARGEST = (1 << 63) - 1
 """The largest number that all components support."""
 
-REFUSED_VALUE = "refused_value"
+REJECTED_VALUE = "rejected_value"
 """Type of the validation error for a value of an unsupported feature."""
 
 PassThrough = Annotated[Mapping[str, str], AfterValidator(lambda m: MappingProxyType(dict(m)))]
@@ -52,7 +52,7 @@ def prop(
     deprecated: Sequence[str] = (),
     deprecated_values: Mapping[str, str] | None = None,
     secret: bool = False,
-    refused_values: Mapping[str, str] | None = None,
+    rejected_values: Mapping[str, str] | None = None,
     ge: float | None = None,
     gt: float | None = None,
     le: float | None = None,
@@ -63,7 +63,7 @@ def prop(
 
     Without `default` the property is required. `aliases` are other names for it. `deprecated` names
     and values of an earlier release are accepted with a warning that names the new one. A `secret`
-    field has the type `SecretStr` and is never shown. `refused_values` maps values of
+    field has the type `SecretStr` and is never shown. `rejected_values` maps values of
     unsupported features, as `config show` writes them, to the reason. A number with a minimum also
     fits 64 bits. With `has_placeholders` unknown `${…}` stay in the value.
     """
@@ -87,8 +87,8 @@ def prop(
     )
     if le is not None:
         info.metadata.append(BeforeValidator(_without_separators))
-    if refused_values:
-        info.metadata.append(AfterValidator(_refuse(refused_values)))
+    if rejected_values:
+        info.metadata.append(AfterValidator(_reject(rejected_values)))
     return info
 
 
@@ -105,13 +105,13 @@ def _without_separators(value: Any) -> Any:
     return value
 
 
-def _refuse(refused_values: Mapping[str, str]) -> Callable[[Any], Any]:
+def _reject(rejected_values: Mapping[str, str]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        reason = refused_values.get(value_text(value))
+        reason = rejected_values.get(value_text(value))
         if reason is None:
             return value
         context = {"value": value_text(value), "reason": reason}
-        raise PydanticCustomError(REFUSED_VALUE, "cannot be `{value}`: {reason}", context)
+        raise PydanticCustomError(REJECTED_VALUE, "cannot be `{value}`: {reason}", context)
 
     return check
 
@@ -126,13 +126,13 @@ class Properties(BaseModel):
     """A frozen set of properties. Subclasses add fields, each declared by `prop`.
 
     `inert` names are accepted with a warning: they have no effect, and the text names the
-    alternative. `refused` names belong to features that this release does not support.
+    alternative. `unsupported` names belong to features that this release does not support.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     inert: ClassVar[Mapping[str, str]] = {}
-    refused: ClassVar[Mapping[str, str]] = {}
+    unsupported: ClassVar[Mapping[str, str]] = {}
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about accepted settings without the expected effect."""

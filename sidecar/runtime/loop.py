@@ -96,7 +96,7 @@ class Loop(Generic[Source, Position]):
         waits_when_denied: bool,
         clock: Callable[[], float],
     ) -> None:
-        """A sink that refuses the agent is opened again with `waits_when_denied`, and ends the
+        """A sink that denies access is opened again with `waits_when_denied`, and ends the
         loop without. `clock` gives seconds."""
         self._source = source
         self._delivery = delivery

@@ -33,8 +33,8 @@ from sidecar.tls.failures import TlsServer, tls_failure
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _CONNECT_S = 5.0
-_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-_REFUSED_SCHEMA = frozenset(
+_ACCESS_DENIED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_REJECTED_SCHEMA = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
 _FAILED_OBJECT = re.compile(r"^HTTPS?Connection(?:Pool)?\(.*?\): ")
@@ -140,9 +140,9 @@ class RegistryClient:
             if answer.status == HTTPStatus.OK:
                 return _document(url, answer.content)
             reply_text = f"{url} answers {answer.status}: {_message(answer.content)}"
-            if answer.status in _REFUSED:
+            if answer.status in _ACCESS_DENIED:
                 raise AccessDeniedError(f"The schema registry denies access: {reply_text}")
-            if answer.status in _REFUSED_SCHEMA:
+            if answer.status in _REJECTED_SCHEMA:
                 if is_survey:
                     # Any web server answers 404; a registry does so in JSON.
                     _document(url, answer.content)

@@ -7,7 +7,7 @@ A stream waits on its own thread (`SchemaRegistration.wait`). Snapshots and hear
     it rejects a schema            the agent waits for the blocked timeout. Then events of the
                                    schema become dead letters until the registry accepts it;
                                    transaction metadata waits without end
-    it refuses the agent           the agent ends
+    it denies access               the agent ends
 """
 
 import logging
@@ -62,7 +62,7 @@ class SchemaRegistration(Generic[SchemaOf]):
 
     def wait(self, schemas: Sequence[SchemaOf], closed: threading.Event) -> bool:
         """Waits until each schema has an id or is abandoned; False when closed before. Raises
-        AccessDeniedError when the registry refuses the agent.
+        AccessDeniedError when the registry denies access.
 
         All schemas wait at once, so many take no longer than one. Time without an answer of the
         registry does not count."""
@@ -165,7 +165,7 @@ class SchemaRequests(Generic[SchemaOf]):
 
     def ask(self, schemas: Sequence[SchemaOf], wake: Callable[[], None]) -> None:
         """Requests ids that are not requested yet, and calls `wake` after each answer. Raises
-        AccessDeniedError when the registry refuses the agent."""
+        AccessDeniedError when the registry denies access."""
         for schema in schemas:
             asked = self._asked.get(schema)
             if asked is not None and asked.done():

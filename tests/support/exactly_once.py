@@ -84,14 +84,14 @@ class ExactDelivery:
         sink: TransactionalKafkaSink,
         source: Source,
         *,
-        keeps_refused: Callable[[], bool] = lambda: True,
+        stores_rejected: Callable[[], bool] = lambda: True,
     ) -> None:
-        """The sink is open. Refused events are set aside while `keeps_refused`."""
+        """The sink is open. Refused events are set aside while `stores_rejected`."""
         self.sink = sink
         self.source = source
         self.failed: dict[bytes, str] = {}
         self.restarts: list[str] = []
-        self._keeps_refused = keeps_refused
+        self._stores_rejected = stores_rejected
         self._begin()
 
     @property
@@ -158,7 +158,7 @@ class ExactDelivery:
             key = self._window.message(failure.number)[1]
             self.failed[key] = failure.reason
             self._refused.append(failure.number)
-        while self._refused and self._keeps_refused():
+        while self._refused and self._stores_rejected():
             number = self._refused.pop()
             self._window.acknowledge((range(number, number + 1),))
             self.sink.dead_letter(number)

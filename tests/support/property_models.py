@@ -34,7 +34,7 @@ class ShopProperties(Properties):
     size_bytes: ByteSize = prop("size.max.bytes", default=1 << 20, doc="How large.")
     pause_ms: Milliseconds = prop("pause.ms", default=10, doc="At least.", ge=2)
     mode: Annotated[Literal["initial", "never"], LowerCase] = prop(
-        "mode", default="never", doc="When.", refused_values={"initial": "there are no snapshots"}
+        "mode", default="never", doc="When.", rejected_values={"initial": "there are no snapshots"}
     )
     level: Annotated[Literal["ONE", "ALL"], UpperCase] = prop("level", default="ONE", doc="Level.")
     folder: Path | None = prop("folder", default=None, doc="Where.")

@@ -23,7 +23,7 @@ from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import read_token
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
-from mongo_agent.snapshot.encoding import EncodedChunk, RefusedDocument
+from mongo_agent.snapshot.encoding import EncodedChunk, RejectedDocument
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -53,7 +53,7 @@ class Output:
 
     messages: list[Message] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
-    refused: list[RefusedDocument] = field(default_factory=list)
+    rejected: list[RejectedDocument] = field(default_factory=list)
 
     def states(self, topic: str) -> dict[str, list[Any]]:
         """By key the documents in their order; None where one was deleted. A copied document that
@@ -215,7 +215,7 @@ class Pipeline:
 
     def _place_chunk(self, chunk: EncodedChunk) -> None:
         self._add(chunk.batch.messages)
-        self.output.refused += chunk.refused
+        self.output.rejected += chunk.rejected
         self._store(chunk.progress)
 
     def _add(self, messages: Any) -> None:

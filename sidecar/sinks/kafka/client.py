@@ -155,13 +155,13 @@ class KafkaClient:
         if self.liveness.is_probe_due():
             self._probe()
 
-    def state(self, refused: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
-        """`refused` are topics in which a broker rejected an event."""
+    def state(self, rejected: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
+        """`rejected` are topics in which a broker rejected an event."""
         error = self.liveness.error()
         if self.liveness.is_unavailable() and error is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
             return SinkState(False, error, remedy=remedy)
-        waiting = {**self.missing, **refused} if self._producer is not None else {}
+        waiting = {**self.missing, **rejected} if self._producer is not None else {}
         if waiting:
             return _waiting_state(waiting)
         if error is not None:

@@ -140,7 +140,7 @@ class ClusterHarness:
             future.result()
             self.counts.written += 1
         except InvalidRequest:
-            if not write.may_be_refused:
+            if not write.may_be_rejected:
                 raise
             self.counts.refused += 1
         except (OperationTimedOut, ReadTimeout, WriteTimeout):

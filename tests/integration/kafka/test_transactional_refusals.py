@@ -38,7 +38,7 @@ def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     delivery = ExactDelivery(
         make_exact(broker.bootstrap, records(positions, "shop"), **settings),
         Source(mutations),
-        keeps_refused=lambda: may_keep[0],
+        stores_rejected=lambda: may_keep[0],
     )
     delivery.until(lambda: bool(delivery.failed), "the rejection")
     delivery.until(

@@ -276,7 +276,7 @@ def test_failed_stream_names_the_remedy_or_records_the_gap(
         assert ENDS[failure], f"{failure} ends the agent: the table names the remedy"
         return
     assert isinstance(found, Reopen)
-    if found.is_refusal:
+    if found.is_access_denied:
         assert all(part in found.message for part in ENDS[failure])
     begins_anew = found.opening.start_after is None and found.opening.from_time is None
     # A stream that begins at present leaves a gap, which is on record.

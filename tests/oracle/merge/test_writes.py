@@ -18,7 +18,7 @@ def test_a_seed_repeats_its_writes() -> None:
 
 def test_places_in_lists_and_short_ttls_are_among_them() -> None:
     found = [write for seed in range(3) for write in writes(seed)]
-    refusable = [write for write in found if write.may_be_refused]
+    refusable = [write for write in found if write.may_be_rejected]
     assert {write.text.split()[0] for write in refusable} == {"UPDATE", "DELETE"}
     short_ttl = re.compile(rf" USING TTL {SHORT_TTL_S}(?!\d)")
     short = [write.text for write in found if short_ttl.search(write.text)]
@@ -35,6 +35,6 @@ class Refusing:
 
 
 def test_only_permitted_rejections_are_ignored() -> None:
-    assert run(Refusing(), Write("DELETE l[0] …", may_be_refused=True)) is False
+    assert run(Refusing(), Write("DELETE l[0] …", may_be_rejected=True)) is False
     with pytest.raises(InvalidRequest):
         run(Refusing(), Write("DELETE l …"))

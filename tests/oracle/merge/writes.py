@@ -25,10 +25,10 @@ _SINGLE = re.compile(r"(?:INSERT INTO|UPDATE|DELETE.* FROM) (\S+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One statement; `may_be_refused`: it names a place in a list."""
+    """One statement; `may_be_rejected`: it names a place in a list."""
 
     text: str
-    may_be_refused: bool = False
+    may_be_rejected: bool = False
 
 
 def random_writes(
@@ -52,7 +52,7 @@ def run(session: Any, write: Write) -> bool:
     try:
         session.execute(write.text)
     except InvalidRequest:
-        if write.may_be_refused:
+        if write.may_be_rejected:
             return False
         raise
     return True
@@ -85,7 +85,7 @@ def _in_list(rng: random.Random, table: str, column: Column, where: str) -> Writ
             f"DELETE {place} FROM {table} WHERE {where}",
         )
     )
-    return Write(change, may_be_refused=True)
+    return Write(change, may_be_rejected=True)
 
 
 def _with_short_ttl(text: str) -> str:

@@ -20,10 +20,10 @@ from sidecar.sinks.kafka.config.java_names import (
     KNOWN,
     LIBRDKAFKA,
     PREFIX,
-    REFUSED,
     RENAMED,
     SAME,
     TRANSLATED,
+    UNSUPPORTED,
 )
 from sidecar.sinks.kafka.config.security import safety_warnings
 from sidecar.sinks.kafka.config.tls_stores import java_identity, java_trust, store_config
@@ -75,8 +75,8 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
             config[RENAMED[name]] = value
         elif name in INERT:
             warnings.append(f"`{PREFIX}{name}` has no effect: {INERT[name]}.")
-        elif name in REFUSED:
-            problems.append(f"`{PREFIX}{name}` cannot be used: {REFUSED[name]}.")
+        elif name in UNSUPPORTED:
+            problems.append(f"`{PREFIX}{name}` cannot be used: {UNSUPPORTED[name]}.")
         elif name not in TRANSLATED:
             problems.append(
                 f"`{PREFIX}{name}` is not a setting of a Kafka producer{_nearest(name)}."

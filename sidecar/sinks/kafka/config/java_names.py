@@ -85,7 +85,7 @@ INERT: Mapping[str, str] = MappingProxyType(
 
 _NO_CLASSES = "Java classes are not supported"
 
-REFUSED: Mapping[str, str] = MappingProxyType(
+UNSUPPORTED: Mapping[str, str] = MappingProxyType(
     {
         "interceptor.classes": _NO_CLASSES,
         "sasl.client.callback.handler.class": _NO_CLASSES,
@@ -126,4 +126,4 @@ LIBRDKAFKA = _names(
 )
 """librdkafka's own names that a producer may use."""
 
-KNOWN = SAME | RENAMED.keys() | TRANSLATED | INERT.keys() | REFUSED.keys() | LIBRDKAFKA
+KNOWN = SAME | RENAMED.keys() | TRANSLATED | INERT.keys() | UNSUPPORTED.keys() | LIBRDKAFKA

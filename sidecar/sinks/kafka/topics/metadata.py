@@ -107,7 +107,7 @@ class TopicMetadata:
         return None
 
     def _without_metadata(self, topic: str, error: KafkaError) -> None:
-        if self._is_refused(topic, error, f"The topic {topic}"):
+        if self._is_access_denied(topic, error, f"The topic {topic}"):
             return
         match error.code():
             case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_TOPIC:
@@ -146,7 +146,7 @@ class TopicMetadata:
             self._is_not_ready(topic, "cannot be created: the broker does not answer")
         except KafkaException as exception:
             error = exception.args[0]
-            if self._is_refused(topic, error, f"The creation of the topic {topic}"):
+            if self._is_access_denied(topic, error, f"The creation of the topic {topic}"):
                 return
             if error.code() == KafkaError.INVALID_CONFIG:
                 raise ConfigError(
@@ -159,7 +159,7 @@ class TopicMetadata:
         remedy = f"Search the broker's log for {topic}."
         self.missing[topic] = TopicProblem("topic_unavailable", f"the topic {topic} {why}", remedy)
 
-    def _is_refused(self, topic: str, error: KafkaError, subject: str) -> bool:
+    def _is_access_denied(self, topic: str, error: KafkaError, subject: str) -> bool:
         """Whether access was denied; raises the error unless the sink waits."""
         if not self._waits_when_denied or error.code() not in AUTHORISATION:
             raise_denied_access(error, subject)
@@ -182,6 +182,6 @@ def topic_access_denied(topic: str, error: KafkaError, subject: str) -> TopicPro
 
 def raise_denied_access(error: KafkaError, subject: str) -> None:
     """Raise AccessDeniedError if the error is about authentication or authorization."""
-    refused = denied_access(error, subject)
-    if refused is not None:
-        raise refused
+    denied = denied_access(error, subject)
+    if denied is not None:
+        raise denied

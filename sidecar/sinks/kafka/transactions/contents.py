@@ -87,9 +87,9 @@ class TransactionContents:
 
     def _without_excluded(self, numbers: range) -> Iterator[range]:
         start = numbers.start
-        for refused in sorted(n for n in self._excluded if n in numbers):
-            if start < refused:
-                yield range(start, refused)
-            start = refused + 1
+        for rejected in sorted(n for n in self._excluded if n in numbers):
+            if start < rejected:
+                yield range(start, rejected)
+            start = rejected + 1
         if start < numbers.stop:
             yield range(start, numbers.stop)

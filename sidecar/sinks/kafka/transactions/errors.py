@@ -71,9 +71,9 @@ def final_error(
             f"Kafka denies this user the transactional id {transactional_id}. Allow it to "
             "write and describe this transactional id, or set position.store=file."
         )
-    refused = denied_access(error, "The Kafka broker")
-    if refused is not None:
-        return refused
+    denied = denied_access(error, "The Kafka broker")
+    if denied is not None:
+        return denied
     if error.fatal():
         return SinkError(f"The Kafka client failed: {reason(error)}.")
     # Whether the transaction is committed is unknown; the stored position shows it.

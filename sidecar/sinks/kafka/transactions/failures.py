@@ -102,7 +102,7 @@ class TransactionFailures:
                 self.suspect("a transaction failed")
 
     def can_resend(self, *, is_settled: bool) -> bool:
-        """Whether everything but the refused events can be sent again; False as long as it is not
+        """Whether everything but the rejected events can be sent again; False as long as it is not
         known. Raises SinkRestartError when the pipeline has to."""
         assert self._since_s is not None
         if not is_settled and self._clock() < self._since_s + _LAST_ANSWERS_S:
@@ -141,9 +141,9 @@ class TransactionFailures:
     def _read(self, failed: _FailedReport) -> None:
         sent, error, report = failed.sent, failed.error, failed.report
         topic = report.topic()
-        refused = denied_access(error, f"The topic {topic}")
-        if refused is not None:
-            self._client.fail(refused)
+        denied = denied_access(error, f"The topic {topic}")
+        if denied is not None:
+            self._client.fail(denied)
         elif sent is None:
             self.position_rejected(error)
         elif error.code() in EVENT_REJECTED:

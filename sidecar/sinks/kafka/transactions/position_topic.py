@@ -189,8 +189,8 @@ class PositionTopic:
                 value = message.value()
 
     def _failed(self, error: KafkaError) -> SidecarError:
-        refused = denied_access(error, f"The topic {self._topic} (position.topic)")
-        return refused or self._unavailable(reason(error))
+        denied = denied_access(error, f"The topic {self._topic} (position.topic)")
+        return denied or self._unavailable(reason(error))
 
     def _unavailable(self, why: str) -> UnavailableError:
         return UnavailableError(

@@ -317,6 +317,6 @@ def test_a_document_without_a_message_is_returned_as_a_dead_letter(client: Clien
     with Pipeline(client, settings=SnapshotSettings(chunk_size=5)) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == [1, 3]
-    (refused,) = pipeline.output.refused
-    assert bson.decode(refused.raw)["_id"] == 2
-    assert "deep" in refused.cause or "nested" in refused.cause, refused.cause
+    (rejected,) = pipeline.output.rejected
+    assert bson.decode(rejected.raw)["_id"] == 2
+    assert "deep" in rejected.cause or "nested" in rejected.cause, rejected.cause

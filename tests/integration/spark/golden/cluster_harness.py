@@ -193,7 +193,7 @@ class ClusterHarness:
             future.result()
             self.counts.written += 1
         except InvalidRequest:
-            if not write.may_be_refused:
+            if not write.may_be_rejected:
                 raise
             self.counts.rejected += 1
         except _UNANSWERED as error:

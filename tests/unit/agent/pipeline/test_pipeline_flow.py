@@ -163,7 +163,7 @@ def test_files_that_are_not_segments_are_left_alone(harness: PipelineHarness) ->
     (harness.raw.directory / "CommitLog-17.log").write_text("legacy")
     harness.settle()
     assert harness.raw.names() == {"CommitLog-17.log"}
-    assert harness.view.refused_files == ("CommitLog-17.log",)
+    assert harness.view.other_files == ("CommitLog-17.log",)
 
 
 def test_missing_directory_is_reported_and_retried(harness: PipelineHarness) -> None:

@@ -87,7 +87,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "2 ranges of time",
     ),
     "rejected": (
-        {"quarantine": Usage(9, refused_events=1), "quarantine_directory": "/q"},
+        {"quarantine": Usage(9, dead_letters=1), "quarantine_directory": "/q"},
         "event_rejected",
         State.DEGRADED,
         "quarantine",
@@ -168,12 +168,12 @@ def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
     quarantine.keep_unreadable(Unreadable(b"\0", "shop.a", "too short"))
     quarantine.note_gap(Gap({"rs": "token"}, "the oplog is short"))
     usage = quarantine.usage()
-    assert (usage.refused_events, usage.gaps) == (2, 1)
+    assert (usage.dead_letters, usage.gaps) == (2, 1)
     # A new agent counts the same, and what is settled goes.
     again = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert again.usage() == usage
     (tmp_path / "quarantine" / "refused.ndjson").unlink()
-    assert again.usage().refused_events == 0
+    assert again.usage().dead_letters == 0
 
 
 @pytest.mark.parametrize(

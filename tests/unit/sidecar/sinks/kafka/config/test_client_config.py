@@ -11,10 +11,10 @@ from sidecar.sinks.kafka.config.client_config import DEFAULTS, client_config, cl
 from sidecar.sinks.kafka.config.java_names import (
     INERT,
     LIBRDKAFKA,
-    REFUSED,
     RENAMED,
     SAME,
     TRANSLATED,
+    UNSUPPORTED,
 )
 from sidecar.tls.store_file import StoreFile
 
@@ -46,7 +46,7 @@ def test_every_name_that_is_passed_on_is_known_to_the_client(name: str) -> None:
 
 
 def test_no_name_has_two_meanings() -> None:
-    kinds = [SAME, RENAMED.keys(), TRANSLATED, INERT.keys(), REFUSED.keys(), LIBRDKAFKA]
+    kinds = [SAME, RENAMED.keys(), TRANSLATED, INERT.keys(), UNSUPPORTED.keys(), LIBRDKAFKA]
     assert sum(map(len, kinds)) == len(set().union(*kinds))
 
 

@@ -44,7 +44,7 @@ from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
-from sidecar.tracing.choice import create_tracing
+from sidecar.tracing import create_tracing
 
 logger = logging.getLogger(__name__)
 
@@ -93,9 +93,11 @@ class AgentService:
             self._status,
             SegmentSummaryParts(self._status, properties.event_op_style),
             connector=CONNECTOR,
+            topic_prefix=properties.topic_prefix,
             attributes=self._attributes,
             events=self._metrics.events,
             quarantined=self._metrics.quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],
             hide=hiding(config.loaded),
         )

@@ -93,9 +93,11 @@ class MongoService:
             self.status,
             MongoSummaryParts(),
             connector=CONNECTOR,
+            topic_prefix=properties.topic_prefix,
             attributes=lambda: attributes_of(self.status.view, self._metrics),
             events=self._metrics.events,
             quarantined=self._metrics.quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[signal_pages(self._send, self._snapshots)],
             hide=hiding(config.loaded),
         )

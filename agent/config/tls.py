@@ -11,7 +11,7 @@ from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import read_properties
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_errors import UnreadableStoreError
+from sidecar.tls.store_file import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

@@ -11,6 +11,8 @@ from agent.status.lost import quarantine_conditions
 from sidecar.check.finding import Level
 from sidecar.health import Condition, State, Status, status_of
 from sidecar.status.facts import (
+    TOPICS,
+    UNAVAILABLE,
     stalled,
     starting,
     undelivered,
@@ -19,7 +21,6 @@ from sidecar.status.facts import (
     unsaved,
 )
 from sidecar.status.findings import SameCause, with_findings
-from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _NEARLY_FULL = 0.9
 """Share of the node's limit for `cdc_raw`."""

@@ -25,7 +25,7 @@ from mongo_agent.server.affinity import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.properties.text import MASK
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_errors import UnreadableStoreError
+from sidecar.tls.store_file import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.health import Condition, State, Status, status_of
 from sidecar.status.facts import (
+    TOPICS,
+    UNAVAILABLE,
     stalled,
     starting,
     undelivered,
@@ -13,7 +15,6 @@ from sidecar.status.facts import (
     unsaved,
 )
 from sidecar.status.findings import SameCause, with_findings
-from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
 _SAME_CAUSE: SameCause = {

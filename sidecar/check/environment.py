@@ -11,7 +11,7 @@ from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.http.token import read_token
 from sidecar.sinks.registry import sink_problems
-from sidecar.tracing.choice import create_tracing
+from sidecar.tracing import create_tracing
 from sidecar.transform import transform_named
 
 _ENDS = "Until then the agent ends with exit code 2."

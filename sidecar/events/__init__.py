@@ -1,19 +1,72 @@
-"""Events on their way from the reader to the sink."""
+"""Batches of events as bytes, between reading and a sink."""
 
-from sidecar.events.batch import (
-    EventBatch,
-    Message,
-    Numbered,
-    Position,
-    ProduceArguments,
-    Source,
-)
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-__all__ = [
-    "EventBatch",
-    "Message",
-    "Numbered",
-    "Position",
-    "ProduceArguments",
-    "Source",
+Message = tuple[str, bytes, bytes | None, list[tuple[str, bytes]], int]
+"""Topic, key, value (None: a tombstone), headers, partition hash (31 bits: the partition is
+hash % partitions)."""
+
+ProduceArguments = tuple[
+    str, bytes | None, bytes | None, int, Callable[..., None], None, int, list[tuple[str, bytes]]
 ]
+"""The positional arguments of `confluent_kafka.Producer.produce`: topic, value, key, partition,
+callback, the callback's other name, timestamp (0: the time of the call), headers."""
+
+Source = TypeVar("Source")
+"""The owner of a position: a segment, a change stream."""
+Position = TypeVar("Position")
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class EventBatch(Protocol[PositionOf]):
+    """Immutable events 0 … len-1 of one source as bytes, with the position after them.
+
+    An empty batch may still advance the position: the records gave no events.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Keys and values."""
+
+    def position_after(self, events: int, /) -> PositionOf:
+        """The position to resume from when the first `events` events are acknowledged.
+
+        Reading can only resume at a boundary, so the position may be before the end of those
+        events; for `len(batch)` it is the end of the batch.
+        """
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        """Events first … stop-1."""
+
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        """Arguments for a Kafka client, one object per event fewer than with `messages`.
+
+        `partitions` returns the number of partitions of a topic. The list ends before the first
+        event of a topic for which it returns None.
+        """
+
+    def ndjson(self, first: int, stop: int, /) -> bytes:
+        """Events first … stop-1 as lines of JSON, each ended by a line feed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Generic[Source, Position]):
+    """A batch whose events have the numbers first … stop-1."""
+
+    source: Source
+    batch: EventBatch[Position]
+    first: int
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.batch)

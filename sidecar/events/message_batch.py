@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
-from sidecar.events.batch import Message, ProduceArguments
+from sidecar.events import Message, ProduceArguments
 from sidecar.events.ndjson import header_texts, shown
 
 

@@ -6,6 +6,6 @@ once. The syntax is Python's, without back-references, which no engine matches i
 """
 
 from sidecar.regular_expressions.bounded import BoundedPattern, compile_bounded
-from sidecar.regular_expressions.errors import ExpressionError
+from sidecar.regular_expressions.syntax import ExpressionError
 
 __all__ = ["BoundedPattern", "ExpressionError", "compile_bounded"]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from sidecar.regular_expressions.errors import ExpressionError
-from sidecar.regular_expressions.syntax import UNBOUNDED, Node, leaf, scoped
+from sidecar.regular_expressions.syntax import UNBOUNDED, ExpressionError, Node, leaf, scoped
 
 MAX_INSTRUCTIONS = 20_000
 MAX_WITH_PARTS = 1_000

@@ -8,14 +8,16 @@ import re
 from re import _compiler, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-from sidecar.regular_expressions.errors import ExpressionError
-
 Node = tuple[Any, Any]
 """An operation of the parser with its arguments."""
 
 UNBOUNDED = int(_parser.MAXREPEAT)
 _MAX_LENGTH = 65_536
 _TYPES = re.ASCII | re.LOCALE | re.UNICODE
+
+
+class ExpressionError(ValueError):
+    """Not a regular expression, or not matchable in bounded time; names the part and the remedy."""
 
 
 def parsed(text: str, flags: int) -> Any:

@@ -4,18 +4,19 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
 from flask import Blueprint
 from prometheus_client import Counter
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
 from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentWarnings
 from sidecar.offsets import StoredOffsets
 from sidecar.page import AgentSummary, SummaryParts, status_pages
-from sidecar.status import StatusWatch
+from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
 from sidecar.status.reporter import StatusReporter
 from sidecar.transform import Transform, transform_named
@@ -23,40 +24,21 @@ from sidecar.transform import Transform, transform_named
 logger = logging.getLogger(__name__)
 
 
-class ServiceProperties(Protocol):
-    """The properties that the shell needs, as all agents have them."""
-
-    @property
-    def topic_prefix(self) -> str: ...
-    @property
-    def metric_tags(self) -> Mapping[str, str]: ...
-    @property
-    def quarantine_max_bytes(self) -> int: ...
-    @property
-    def event_transform(self) -> str | None: ...
-    @property
-    def http_host(self) -> str: ...
-    @property
-    def http_port(self) -> int: ...
-    @property
-    def http_token_file(self) -> Path | None: ...
-    @property
-    def http_allowed_hosts(self) -> Sequence[str]: ...
-
-
 class ServiceShell(Generic[ViewOf]):
     """Everything that answers while the agent works, and before it can."""
 
     def __init__(
         self,
-        properties: ServiceProperties,
+        properties: SidecarProperties,
         status: StatusReporter[ViewOf],
         summary: SummaryParts[ViewOf],
         *,
         connector: str,
+        topic_prefix: str,
         attributes: Callable[[], Mapping[str, Mapping[str, Any]]],
         events: Counter,
         quarantined: Counter,
+        quarantine_max_bytes: int,
         pages: Sequence[Blueprint],
         hide: Callable[[str], str],
     ) -> None:
@@ -72,7 +54,7 @@ class ServiceShell(Generic[ViewOf]):
             summary,
             events=events,
             quarantined=quarantined,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
+            quarantine_max_bytes=quarantine_max_bytes,
         )
         self._server = HttpServer(
             status,
@@ -83,7 +65,7 @@ class ServiceShell(Generic[ViewOf]):
                 status_pages(status, page, self._warnings),
                 jmx_pages(
                     connector,
-                    properties.topic_prefix,
+                    topic_prefix,
                     status.build().version,
                     attributes,
                     properties.metric_tags,

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Condition, State
-from sidecar.schema_registry.health import registry_conditions
 from sidecar.sinks.base import SinkState
-from sidecar.status.sink import sink_conditions
+
+UNAVAILABLE = frozenset(("sink_unavailable", "sink_access_denied"))
+TOPICS = frozenset(("topic_missing", "topic_access_denied", "topic_unavailable"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +51,29 @@ def stalled(facts: ServiceFacts) -> Iterator[Condition]:
 
 
 def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Condition]:
-    """As `sink_conditions`; none for a sink that is closed at the end."""
-    if not facts.is_stopping or facts.unacknowledged_events:
-        yield from sink_conditions(facts.sink, subject=subject, check=check)
+    """Failing while nothing is delivered, degraded while only some topics wait; none for a sink
+    that is closed at the end. `subject` names the owners of events, such as tables; `check` is the
+    command that asks the broker."""
+    sink = facts.sink
+    if facts.is_stopping and not facts.unacknowledged_events:
+        return
+    if not sink.healthy:
+        yield Condition(
+            sink.code or "sink_unavailable",
+            State.FAILING,
+            "sink",
+            f"Events are not delivered: {sink.message}",
+            sink.remedy or f"Start the broker or correct what it rejects; `{check}` verifies both.",
+        )
+    elif sink.topics:
+        yield Condition(
+            sink.code or "topic_unavailable",
+            State.DEGRADED,
+            "sink",
+            f"Events of some {subject} are not delivered: {sink.message}",
+            sink.remedy
+            or f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
+        )
 
 
 def unsaved(facts: ServiceFacts, *, consequence: str) -> Iterator[Condition]:
@@ -78,4 +99,11 @@ def unrecorded(facts: ServiceFacts, *, remedy: str) -> Iterator[Condition]:
 def unregistered(facts: ServiceFacts) -> Iterator[Condition]:
     """Schemas without an id."""
     if facts.registry_error:
-        yield from registry_conditions(facts.registry_error)
+        yield Condition(
+            "schema_registry_unavailable",
+            State.DEGRADED,
+            "schema_registry",
+            f"A schema cannot be registered: {facts.registry_error}",
+            "Start the schema registry or correct its properties; `check` verifies them. Events of "
+            "registered schemas are published meanwhile.",
+        )

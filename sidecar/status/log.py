@@ -2,15 +2,18 @@
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from sidecar.health.condition import EXPECTED, Condition, Status
 from sidecar.logs import fields
+from sidecar.process.worker import Worker
 
 logger = logging.getLogger(__name__)
 
+_INTERVAL_S = 1.0
 _REPEAT_S = 60.0
 _COUNTER = re.compile(r"(?<![\w.:/-])\d+(?:[.,]\d+)*(?![\w:/-]|\.\d)")
 
@@ -74,6 +77,36 @@ class ConditionLog:
             f"condition resolved: {condition.code}",
             extra=fields(component=condition.component, after_s=round(now_s - logged.since_s, 1)),
         )
+
+
+class StatusWatch(Worker):
+    """Logs changes of the status every second, from `with` to its end."""
+
+    def __init__(
+        self,
+        ask: Callable[[], Status],
+        log: ConditionLog | None = None,
+        *,
+        interval_s: float = _INTERVAL_S,
+    ) -> None:
+        """`ask` is called on the watch's thread and must not wait."""
+        super().__init__("status", self._run)
+        self._ask = ask
+        self._log = log or ConditionLog()
+        self._interval_s = interval_s
+
+    def stop(self) -> None:
+        super().stop()
+        if not self.is_alive:
+            self._log.close(self._ask())
+
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._interval_s):
+            try:
+                self._log.show(self._ask())
+            except Exception:
+                # One failed evaluation must not end the log of conditions.
+                logger.exception("the status cannot be evaluated; the agent retries")
 
 
 def _by_key(status: Status) -> dict[_Key, Condition]:

@@ -11,7 +11,6 @@ from sidecar.health.health import Component, Health, component_of, health_of
 from sidecar.http.server import Build, ProbeResult
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry import Registrar
-from sidecar.schema_registry.health import registry_component
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import ViewOf
 
@@ -140,7 +139,9 @@ class StatusReporter(ABC, Generic[ViewOf]):
         parts = [component_of(status, "pipeline", "the pipeline runs")]
         parts += self.own_components(status, view)
         if self.registrar is not None and self.registrar.is_used:
-            parts.append(registry_component(status, self.registrar))
+            count = self.registrar.registered
+            message, details = f"{count} schemas have an id", {"registered": count}
+            parts.append(component_of(status, "schema_registry", message, details))
         if view is not None:
             note = self._offset_note or "offsets follow the acknowledged events"
             kept = self.quarantine_details(view)

@@ -4,7 +4,6 @@ Clients repeat OpenSSL's words, such as `CERTIFICATE_VERIFY_FAILED`. The same ca
 sentence for every server; the names of properties differ.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -35,130 +34,74 @@ def tls_failure(text: str, server: TlsServer) -> str | None:
 
     None where they are about something else.
     """
-    for words, clause in _CLAUSES:
-        if any(word in text for word in words):
-            found = clause(server)
-            if found:
-                return found
-    return None
+    of_certificate = f"the certificate of {server.name}"
+    name_check = f", or set {server.hostname_check}" if server.hostname_check else ""
+    protocols = f" ({server.protocols})" if server.protocols else ""
+    clauses = {
+        _EXPIRED: f"{of_certificate} has expired: renew it, or correct the clock of this machine",
+        _NOT_YET_VALID: f"{of_certificate} is not valid yet: correct the clocks of this machine "
+        "and of the server",
+        _OTHER_HOST: f"{of_certificate} is for another host: set {server.address} to a name in the "
+        f"certificate{name_check}",
+        _UNTRUSTED: f"{of_certificate} is signed by an untrusted CA: add the CA to "
+        f"{server.trusted}",
+        _UNVERIFIED: f"{of_certificate} cannot be verified: it is signed by an untrusted CA "
+        f"({server.trusted}), has expired, or is for another host ({server.address})",
+        _CERTIFICATE_REQUIRED: f"{server.name} requires a client certificate that it trusts: set "
+        f"{server.identity}",
+        _CERTIFICATE_REJECTED: f"{server.name} rejected the agent's client certificate: set "
+        f"{server.identity} to a valid one that is signed by a CA of the server",
+        _OLD_PROTOCOL: f"{server.name} supports neither TLS 1.2 nor 1.3: enable TLS 1.2 there"
+        f"{protocols}",
+    }
+    if server.enabled:
+        clauses[_PLAINTEXT] = f"{server.name} does not use TLS on this port: check {server.enabled}"
+    if server.reports_closed_handshake:
+        clauses[_CLOSED] = (
+            f"{server.name} closed the connection in the TLS handshake: if it requires a client "
+            f"certificate, set {server.identity}"
+        )
+    found = (clause for words, clause in clauses.items() if any(word in text for word in words))
+    return next(found, None)
 
 
-def _expired(server: TlsServer) -> str:
-    return (
-        f"the certificate of {server.name} has expired: renew it, or correct the clock of this "
-        "machine"
-    )
-
-
-def _not_yet_valid(server: TlsServer) -> str:
-    return (
-        f"the certificate of {server.name} is not valid yet: correct the clocks of this machine "
-        "and of the server"
-    )
-
-
-def _other_host(server: TlsServer) -> str:
-    alternative = f", or set {server.hostname_check}" if server.hostname_check else ""
-    return (
-        f"the certificate of {server.name} is for another host: set {server.address} to a name in "
-        f"the certificate{alternative}"
-    )
-
-
-def _untrusted(server: TlsServer) -> str:
-    return (
-        f"the certificate of {server.name} is signed by an untrusted CA: add the CA to "
-        f"{server.trusted}"
-    )
-
-
-def _unverified(server: TlsServer) -> str:
-    return (
-        f"the certificate of {server.name} cannot be verified: it is signed by an untrusted CA "
-        f"({server.trusted}), has expired, or is for another host ({server.address})"
-    )
-
-
-def _client_certificate_required(server: TlsServer) -> str:
-    return f"{server.name} requires a client certificate that it trusts: set {server.identity}"
-
-
-def _client_certificate_rejected(server: TlsServer) -> str:
-    return (
-        f"{server.name} rejected the agent's client certificate: set {server.identity} to a valid "
-        "one that is signed by a CA of the server"
-    )
-
-
-def _old_protocol(server: TlsServer) -> str:
-    setting = f" ({server.protocols})" if server.protocols else ""
-    return f"{server.name} supports neither TLS 1.2 nor 1.3: enable TLS 1.2 there{setting}"
-
-
-def _plaintext(server: TlsServer) -> str:
-    return f"{server.name} does not use TLS on this port: check {server.enabled}"
-
-
-def _closed(server: TlsServer) -> str:
-    return (
-        f"{server.name} closed the connection in the TLS handshake: if it requires a client "
-        f"certificate, set {server.identity}"
-    )
-
-
-_CLAUSES: tuple[tuple[tuple[str, ...], Callable[[TlsServer], str]], ...] = (
-    (("certificate has expired",), _expired),
-    (("certificate is not yet valid",), _not_yet_valid),
-    (("Hostname mismatch", "IP address mismatch", "doesn't match"), _other_host),
-    (("CERTIFICATE_VERIFY_FAILED",), _untrusted),
-    # librdkafka reports no cause.
-    (("certificate verify failed",), _unverified),
-    (
-        (
-            "ALERT_CERTIFICATE_REQUIRED",
-            "ALERT_BAD_CERTIFICATE",
-            "ALERT_HANDSHAKE_FAILURE",
-            "alert certificate required",
-            "alert bad certificate",
-            "alert handshake failure",
-        ),
-        _client_certificate_required,
-    ),
-    (
-        (
-            "ALERT_UNKNOWN_CA",
-            "ALERT_CERTIFICATE_UNKNOWN",
-            "ALERT_CERTIFICATE_EXPIRED",
-            "ALERT_CERTIFICATE_REVOKED",
-            "alert unknown ca",
-            "alert certificate unknown",
-            "alert certificate expired",
-            "alert certificate revoked",
-        ),
-        _client_certificate_rejected,
-    ),
-    (
-        (
-            "ALERT_PROTOCOL_VERSION",
-            "UNSUPPORTED_PROTOCOL",
-            "alert protocol version",
-            "unsupported protocol",
-        ),
-        _old_protocol,
-    ),
-    (
-        (
-            "WRONG_VERSION_NUMBER",
-            "RECORD_LAYER_FAILURE",
-            "wrong version number",
-            "unexpected EOF while reading",
-            "packet length too long",
-        ),
-        lambda server: _plaintext(server) if server.enabled else "",
-    ),
-    (
-        # A server may close the connection before its alert is read.
-        ("EOF occurred in violation of protocol",),
-        lambda server: _closed(server) if server.reports_closed_handshake else "",
-    ),
+# In the order in which they are looked for.
+_EXPIRED = ("certificate has expired",)
+_NOT_YET_VALID = ("certificate is not yet valid",)
+_OTHER_HOST = ("Hostname mismatch", "IP address mismatch", "doesn't match")
+_UNTRUSTED = ("CERTIFICATE_VERIFY_FAILED",)
+# librdkafka reports no cause.
+_UNVERIFIED = ("certificate verify failed",)
+_CERTIFICATE_REQUIRED = (
+    "ALERT_CERTIFICATE_REQUIRED",
+    "ALERT_BAD_CERTIFICATE",
+    "ALERT_HANDSHAKE_FAILURE",
+    "alert certificate required",
+    "alert bad certificate",
+    "alert handshake failure",
 )
+_CERTIFICATE_REJECTED = (
+    "ALERT_UNKNOWN_CA",
+    "ALERT_CERTIFICATE_UNKNOWN",
+    "ALERT_CERTIFICATE_EXPIRED",
+    "ALERT_CERTIFICATE_REVOKED",
+    "alert unknown ca",
+    "alert certificate unknown",
+    "alert certificate expired",
+    "alert certificate revoked",
+)
+_OLD_PROTOCOL = (
+    "ALERT_PROTOCOL_VERSION",
+    "UNSUPPORTED_PROTOCOL",
+    "alert protocol version",
+    "unsupported protocol",
+)
+_PLAINTEXT = (
+    "WRONG_VERSION_NUMBER",
+    "RECORD_LAYER_FAILURE",
+    "wrong version number",
+    "unexpected EOF while reading",
+    "packet length too long",
+)
+# A server may close the connection before its alert is read.
+_CLOSED = ("EOF occurred in violation of protocol",)

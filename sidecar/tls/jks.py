@@ -15,7 +15,7 @@ import io
 import struct
 from dataclasses import dataclass, field
 
-from sidecar.tls.store_errors import WRONG_PASSWORD, UnreadableStoreError
+from sidecar.tls.store_file import WRONG_PASSWORD, UnreadableStoreError
 
 MAGIC = bytes.fromhex("feedfeed")
 _SUM_BYTES = 20

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sidecar.tls import jks
-from sidecar.tls.store_errors import WRONG_PASSWORD, UnreadableStoreError
+from sidecar.tls.store_file import WRONG_PASSWORD, UnreadableStoreError
 
 _JCEKS_MAGIC = bytes.fromhex("cececece")
 _PEM = b"-----BEGIN "

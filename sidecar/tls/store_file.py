@@ -5,10 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.errors import ConfigError
-from sidecar.tls.store_errors import UnreadableStoreError
 
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore
+
+
+class UnreadableStoreError(ValueError):
+    """Not a store of this kind, or a wrong password; the message is a clause."""
+
+
+WRONG_PASSWORD = "its password is wrong, or the file is damaged"
+"""Java's formats do not distinguish these causes."""
 
 
 @dataclass(frozen=True, slots=True)

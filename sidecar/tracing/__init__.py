@@ -8,6 +8,8 @@ carries the context of its batch in the header `traceparent`
 
 from typing import Protocol
 
+from sidecar.errors import ConfigError
+
 TRACEPARENT = "traceparent"
 
 
@@ -33,3 +35,17 @@ class Tracing(Protocol):
 
     def close(self, deadline_s: float) -> None:
         """Export pending spans within the deadline."""
+
+
+def create_tracing(is_enabled: bool, service_name: str, version: str) -> Tracing | None:
+    """None when disabled. Raises ConfigError if a package is missing."""
+    if not is_enabled:
+        return None
+    try:
+        from sidecar.tracing.open_telemetry import OpenTelemetryTracing
+    except ImportError as error:
+        raise ConfigError(
+            f"`tracing.enabled=true` requires the package {error.name}. Install the extra "
+            "`tracing` (pip install 'cdc-sidecar[tracing]')."
+        ) from error
+    return OpenTelemetryTracing(service_name, version)

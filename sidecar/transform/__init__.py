@@ -1,19 +1,128 @@
-"""A user's function over every event, before the sink: `event.transform=module:function`."""
+"""A user's function over every event before the sink: `event.transform=module:function`.
 
-from sidecar.transform.transform import (
-    Event,
-    Transform,
-    TransformedBatch,
-    TransformError,
-    header_added,
-    transform_named,
-)
+    def transform(event: Event) -> Event:
+        return event._replace(topic=f"{event.topic}.eu") if b'"eu"' in event.key else event
 
-__all__ = [
-    "Event",
-    "Transform",
-    "TransformError",
-    "TransformedBatch",
-    "header_added",
-    "transform_named",
-]
+It may route an event to another topic, mask parts of key and value, and add headers. It returns one
+event for each event, and the same one for a repeated call: the agent sends events again after a
+failure. The pipeline's thread calls it. When it fails, the agent ends instead of sending the
+original event.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from sidecar.errors import ConfigError, SidecarError
+from sidecar.events import EventBatch, Message
+from sidecar.events.message_batch import MessageBatch
+
+PROPERTY = "event.transform"
+
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class Event(NamedTuple):
+    """An event as the sink receives it."""
+
+    topic: str
+    key: bytes
+    value: bytes | None
+    """None: a tombstone."""
+    headers: list[tuple[str, bytes]]
+
+
+Transform = Callable[[Event], Event]
+
+
+class TransformError(SidecarError):
+    """The function failed, or returned something other than an event."""
+
+
+def transform_named(name: str) -> Transform:
+    """The function that `module:function` names. Raises ConfigError."""
+    module_name, _, function_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"`{PROPERTY}={name}`: the module {module_name} cannot be imported "
+            f"({type(error).__name__}: {error}); put it on PYTHONPATH or install it."
+        ) from error
+    found = getattr(module, function_name, None)
+    if not callable(found):
+        raise ConfigError(f"`{PROPERTY}={name}`: {module_name} has no function {function_name}.")
+    transform: Transform = found
+    try:
+        inspect.signature(transform).bind(Event("", b"", None, []))
+    except TypeError as error:
+        raise ConfigError(
+            f"`{PROPERTY}={name}`: {function_name} cannot be called with an event ({error}); give "
+            "it one parameter."
+        ) from error
+    except ValueError:
+        # Functions of extension modules may hide their parameters.
+        pass
+    return transform
+
+
+def header_added(name: str, value: bytes) -> Transform:
+    header = (name, value)
+
+    def add(event: Event) -> Event:
+        return Event(event.topic, event.key, event.value, [*event.headers, header])
+
+    return add
+
+
+class TransformedBatch(MessageBatch, Generic[PositionOf]):
+    """A batch that applies a function to its events on each access."""
+
+    def __init__(self, batch: EventBatch[PositionOf], transform: Transform) -> None:
+        self._batch = batch
+        self._transform = transform
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the original batch."""
+        return self._batch.size_bytes
+
+    def position_after(self, events: int, /) -> PositionOf:
+        return self._batch.position_after(events)
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        found = self._batch.messages(first, stop)
+        return [
+            (*self._changed(Event(topic, key, value, headers)), partition_hash)
+            for topic, key, value, headers, partition_hash in found
+        ]
+
+    def _changed(self, event: Event) -> Event:
+        try:
+            changed = self._transform(event)
+        # `sys.exit()` there would end the agent with exit code 0 and without its event.
+        except (Exception, SystemExit) as error:
+            raise TransformError(
+                f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "
+                f"{error}. The event is not sent. Correct the function and restart the agent."
+            ) from error
+        if not _is_event(changed):
+            raise TransformError(
+                f"`{PROPERTY}` returned {type(changed).__name__} for an event of {event.topic}. "
+                "It must return one Event for each event."
+            )
+        return changed
+
+
+def _is_event(found: object) -> bool:
+    return (
+        isinstance(found, Event)
+        and isinstance(found.topic, str)
+        and isinstance(found.key, bytes)
+        and (found.value is None or isinstance(found.value, bytes))
+        and isinstance(found.headers, list)
+    )

@@ -45,13 +45,19 @@ class SentEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class UnsentEvents:
-    """Events first … stop-1 of a batch, except the numbers `without`."""
+class TopicSlice:
+    """The events of one topic among events first … stop-1 of a batch, except the numbers
+    `without`."""
 
     numbered: Numbered[Any, Any]
     first: int
     stop: int
-    without: frozenset[int]
+    without: frozenset[int] = frozenset()
+
+    @property
+    def number(self) -> int:
+        """Number of the first event of the range."""
+        return self.numbered.first + self.first
 
 
 class InFlightBatch(SentEvents):
@@ -83,7 +89,7 @@ class InFlightBatch(SentEvents):
         """Whether the client has reported every event."""
         return self._is_confirmed and not self._waiting
 
-    def take_unsent(self, topic: str) -> "UnsentEvents | None":
+    def take_unsent(self, topic: str) -> TopicSlice | None:
         """Remove and return the events of a topic, which are sent again; None without any."""
         stop = self._first + self._count
         messages = self._numbered.batch.messages(self._first, stop)
@@ -97,7 +103,7 @@ class InFlightBatch(SentEvents):
         if not numbers:
             return None
         self._failed |= numbers
-        return UnsentEvents(self._numbered, self._first, stop, without)
+        return TopicSlice(self._numbered, self._first, stop, without)
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
         if error is not None and not self._fail(self, error, report):

@@ -15,11 +15,9 @@ again after it, including those that arrive: a consumer must not see an older ev
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
-from sidecar.events import Numbered
-from sidecar.sinks.kafka.in_flight import InFlightBatch
+from sidecar.sinks.kafka.in_flight import InFlightBatch, TopicSlice
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
@@ -35,18 +33,6 @@ class TopicProblem:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicSlice:
-    """The events of one topic among events first … stop-1 of a batch, except `without`."""
-
-    number: int
-    """Number of the first event of the range."""
-    numbered: Numbered[Any, Any] = field(compare=False)
-    first: int = field(compare=False)
-    stop: int = field(compare=False)
-    without: frozenset[int] = field(compare=False, default=frozenset())
-
-
 @dataclass(slots=True)
 class _UnavailableTopic:
     """One topic with its waiting events, in order."""
@@ -59,6 +45,9 @@ class _UnavailableTopic:
     problem: TopicProblem | None
     """None while the broker's metadata explains it, or while the topic is retried."""
     trial: InFlightBatch | None = None
+
+    def queue(self, slice_: TopicSlice) -> None:
+        insort(self.slices, slice_, key=lambda each: each.number)
 
 
 class UnavailableTopics:
@@ -98,7 +87,7 @@ class UnavailableTopics:
 
     def queue(self, topic: str, slice_: TopicSlice) -> None:
         """Queue events of the topic that were not sent."""
-        insort(self._waiting(topic).slices, slice_)
+        self._waiting(topic).queue(slice_)
 
     def rejected(self, topic: str, sent: InFlightBatch, problem: TopicProblem) -> None:
         """An event of the topic in the batch `sent` was rejected: it and all later events of the
@@ -115,9 +104,7 @@ class UnavailableTopics:
         for each in later:
             back = each.take_unsent(topic)
             if back is not None:
-                number = back.numbered.first + back.first
-                slice_ = TopicSlice(number, back.numbered, back.first, back.stop, back.without)
-                insort(waiting.slices, slice_)
+                waiting.queue(back)
         waiting.unreported = [each for each in self._in_flight if not each.is_settled]
 
     def due(self) -> Iterator[str]:
@@ -145,9 +132,7 @@ class UnavailableTopics:
         waiting = self._topics[topic]
         waiting.slices.remove(slice_)
         if rest < slice_.stop:
-            number = slice_.numbered.first + rest
-            left = TopicSlice(number, slice_.numbered, rest, slice_.stop, slice_.without)
-            insort(waiting.slices, left)
+            waiting.queue(replace(slice_, first=rest))
         self.track(sent)
         if waiting.problem is not None:
             waiting.trial = sent

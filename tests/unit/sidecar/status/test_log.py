@@ -8,8 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from sidecar.health import Condition, State, Status, status_of
 from sidecar.metrics.status import StatusMetrics
-from sidecar.status import ConditionLog
-from sidecar.status.watch import StatusWatch
+from sidecar.status.log import ConditionLog, StatusWatch
 from tests.support.pipeline_fakes import FakeClock
 from tests.support.servers.processes import wait_until
 

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sidecar.delivery.delivery import Delivery
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
-from sidecar.tracing.choice import create_tracing
+from sidecar.tracing import create_tracing
 from sidecar.tracing.open_telemetry import OpenTelemetryTracing
 from tests.support.batches import ListBatch
 from tests.support.memory_sink import MemorySink

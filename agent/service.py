@@ -37,11 +37,11 @@ from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.runtime.service import ServiceShell
-from sidecar.schema_registry import create_registrar
+from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
 from sidecar.tracing import create_tracing

@@ -45,8 +45,8 @@ from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionStore, SinkPositions
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
 from sidecar.process.wait_policy import Answered, RetryPause, wait_for
 from sidecar.properties import hiding

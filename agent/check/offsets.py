@@ -9,7 +9,7 @@ from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 _RESTORE = "Restore the offset files from a copy, or move them away to read all segments again"
 

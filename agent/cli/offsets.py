@@ -16,7 +16,7 @@ from agent.segments import SegmentOffsets, offsets_from_entries
 from agent.segments.offsets import NODE_ID_KEY
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 
 @click.group("offsets", short_help="Show, import or reset the stored offsets.")

@@ -11,7 +11,7 @@ from agent.debezium.offsets import FILE, offsets_from_debezium, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 _NODE_TIMEOUT_S = 30.0
 

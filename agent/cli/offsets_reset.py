@@ -11,7 +11,7 @@ from sidecar.cli.deprecated import deprecated_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 
 @click.command("reset", short_help="Start again with the oldest segment.")

@@ -4,7 +4,7 @@ from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.cli import offsets
 from sidecar.errors import ConfigError
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 
 def state_stores(config: AgentConfig) -> list[PropertiesStore]:

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Blocked
 from commitlog import Schema, Unregistered
-from sidecar.schema_registry import Registration, RegistrationStatus
+from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
 _RETRY_S = 1.0
 _ASK_AGAIN_S = 60.0

@@ -17,7 +17,7 @@ from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
 from commitlog import Unregistered
 from sidecar.delivery.delivery import Delivery
-from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.registrar import Registrar
 
 _RETRY_S = 1.0
 

@@ -26,7 +26,7 @@ from sidecar.offsets.flusher import OffsetStore
 from sidecar.runtime.loop import Loop
 from sidecar.runtime.pipeline import LoopPipeline
 from sidecar.runtime.wakeup import Wakeup
-from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import Sink
 from sidecar.status.publisher import StatusPublisher
 

@@ -5,7 +5,7 @@ from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.offsets import TableSnapshot
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import Registrar, RegistrationStatus
+from sidecar.schema_registry.registrar import Registrar, RegistrationStatus
 
 
 class SchemaEncoders:

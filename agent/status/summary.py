@@ -9,9 +9,8 @@ from agent.quarantine import QuarantineUsage
 from agent.segments import Segment
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.status import AgentStatus
-from sidecar.page import ProgressBar, Stat
 from sidecar.page.agent_summary import MOST_BARS
-from sidecar.page.summary import duration_text
+from sidecar.page.summary import ProgressBar, Stat, duration_text
 
 OpStyle = Literal["native", "envelope"]
 
@@ -29,7 +28,7 @@ _KIND_NAMES: Mapping[OpStyle, Mapping[str, str]] = {
 
 
 class SegmentSummaryParts:
-    """Implements `sidecar.page.SummaryParts`."""
+    """Implements `sidecar.page.agent_summary.SummaryParts`."""
 
     counts_title = "Events by table, since the start"
     count_labels = ("table", "op")

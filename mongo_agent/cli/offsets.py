@@ -18,7 +18,7 @@ from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
 from sidecar.cli.tables import print_rows
-from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 
 _ANSWER_MS = 10_000
 _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")

@@ -3,7 +3,7 @@
 from mongo_agent.config import MongoConfig, directory_problems
 from mongo_agent.offsets import OFFSET_FILE
 from sidecar.cli import offsets
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 
 def state_stores(config: MongoConfig) -> list[PropertiesStore]:

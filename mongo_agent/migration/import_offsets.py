@@ -16,8 +16,8 @@ from mongo_agent.snapshot.records import InitialSnapshot
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.events import Numbered
 from sidecar.files.locks import DirectoryLock
-from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionRecords
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.registry import create_sink_and_store
 
 _ANSWER_MS = 10_000

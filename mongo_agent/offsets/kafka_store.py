@@ -3,8 +3,8 @@
 from mongo_agent.config import MongoConfig
 from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_offsets
 from mongo_agent.server.deployment import Deployment
-from sidecar.offsets import StoredOffsets
 from sidecar.offsets.position_store import PositionRecords, PositionStore
+from sidecar.offsets.properties_store import StoredOffsets
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:

@@ -4,7 +4,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.offsets import OFFSET_FILE
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.server.deployment import Deployment
-from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 from sidecar.sinks.kafka.topics.access import stored_values
 
 _ANSWER_S = 30.0

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commitlog import SchemaIds, Unregistered
-from sidecar.schema_registry import Registrar, RegistrySettings, create_registrar
+from sidecar.schema_registry.registrar import Registrar, create_registrar
 from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
+from sidecar.schema_registry.settings import RegistrySettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from types import MappingProxyType
 
 from mongo_agent.pipeline import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
-from sidecar.page import ProgressBar, Stat
 from sidecar.page.agent_summary import MOST_BARS
-from sidecar.page.summary import duration_text
+from sidecar.page.summary import ProgressBar, Stat, duration_text
 
 
 class MongoSummaryParts:
-    """Implements `sidecar.page.SummaryParts`."""
+    """Implements `sidecar.page.agent_summary.SummaryParts`."""
 
     counts_title = "Messages by collection, since the start"
     count_labels = ("collection", "kind")

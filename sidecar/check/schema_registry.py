@@ -5,7 +5,8 @@ from typing import Literal
 
 from sidecar.check.finding import Finding, fault, ok
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
-from sidecar.schema_registry import RegistryClient, RegistrySettings
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import RegistrySettings
 
 SUBJECT = "schema_registry"
 

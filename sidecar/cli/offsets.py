@@ -11,7 +11,7 @@ from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.address import address_problem
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 
 
 def start_problems(

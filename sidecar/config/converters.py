@@ -14,8 +14,7 @@ from pydantic import BeforeValidator
 
 from sidecar.errors import ConfigError
 from sidecar.properties import LowerCase, PassThrough, Properties, pass_through, prop
-from sidecar.schema_registry import RegistrySettings, registry_settings
-from sidecar.schema_registry.settings import without_effect
+from sidecar.schema_registry.settings import RegistrySettings, registry_settings, without_effect
 
 Side = Literal["key", "value"]
 Encoding = Literal["json", "json_with_schema", "avro"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.delivery import Progress, Window
+from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
 from sidecar.events import EventBatch, Message, Numbered, Position, Source
 from sidecar.metrics import DeliveryMetrics

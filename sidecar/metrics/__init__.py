@@ -1,5 +1,5 @@
 """Prometheus metrics that all agents have."""
 
-from sidecar.metrics.delivery import CONTENT_TYPE, PREFIX, DeliveryMetrics
+from sidecar.metrics.delivery import CONTENT_TYPE, DeliveryMetrics
 
-__all__ = ["CONTENT_TYPE", "PREFIX", "DeliveryMetrics"]
+__all__ = ["CONTENT_TYPE", "DeliveryMetrics"]

@@ -4,23 +4,20 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from sidecar.health.condition import State, Status
 
-STATUS = "cdc_status"
-CONDITION = "cdc_condition"
-
 
 class StatusMetrics:
     """Two gauges in a registry. `set` is called before each rendering, by one thread at a time."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._status = Gauge(
-            STATUS,
+            "cdc_status",
             "1 for the current status of the agent, 0 for the others, by status: ok, degraded or "
             "failing.",
             ("status",),
             registry=registry,
         )
         self._conditions = Gauge(
-            CONDITION,
+            "cdc_condition",
             "1 while a condition exists, by code and by the status that it causes; /health has the "
             "message and the remedy.",
             ("code", "status"),

@@ -17,7 +17,7 @@ _RETRY_S = 1.0
 
 
 class OffsetStore(Protocol):
-    """`sidecar.offsets.PropertiesStore`, as far as a pipeline needs it."""
+    """`PropertiesStore`, as far as a pipeline needs it."""
 
     def save(self, values: Mapping[str, str], /) -> None:
         """Durable on return. Raises OffsetSaveError."""

@@ -1,6 +1,6 @@
 """The two stores of the position from which a restart resumes: a file, or Kafka.
 
-* `file` (`sidecar.offsets.PropertiesStore`): saved after the sink has acknowledged events. A
+* `file` (`PropertiesStore`): saved after the sink has acknowledged events. A
   restart repeats the events after the last save: at least once.
 * `kafka`: one record in a compacted topic, written in the Kafka transaction of the events before
   the position. A consumer that reads committed records sees each event exactly once.
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from sidecar.offsets import StoredOffsets
+from sidecar.offsets.properties_store import StoredOffsets
 
 _ID_PREFIX = "cdc-sidecar-"
 

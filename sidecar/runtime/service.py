@@ -14,8 +14,9 @@ from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
 from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentWarnings
-from sidecar.offsets import StoredOffsets
-from sidecar.page import AgentSummary, SummaryParts, status_pages
+from sidecar.offsets.properties_store import StoredOffsets
+from sidecar.page.agent_summary import AgentSummary, SummaryParts
+from sidecar.page.pages import status_pages
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
 from sidecar.status.reporter import StatusReporter

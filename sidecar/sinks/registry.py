@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Protocol
 
 from sidecar.errors import ConfigError
-from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.base import Sink
 
 

@@ -10,7 +10,7 @@ from sidecar.health.condition import Status
 from sidecar.health.health import Component, Health, component_of, health_of
 from sidecar.http.server import Build, ProbeResult
 from sidecar.metrics import DeliveryMetrics
-from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import ViewOf
 

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from sidecar.delivery import Window
+from sidecar.delivery.window import Window
 from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.events import Message, Numbered
 from sidecar.offsets.position_store import PositionRecords

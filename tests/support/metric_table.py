@@ -7,7 +7,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
-from sidecar.metrics import PREFIX, DeliveryMetrics
+from sidecar.metrics import DeliveryMetrics
 from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
 
 HEAD = """# Metrics
@@ -37,7 +37,7 @@ def metrics_of(registry: CollectorRegistry) -> list[Metric]:
             continue
         (family,) = collector.describe()
         suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
-        if family.name.startswith(PREFIX):
+        if family.name.startswith("cdc_"):
             labels = tuple(collector._labelnames)
             if family.type == "info":
                 labels = ("service_name", "version")

@@ -13,7 +13,7 @@ from agent.transfer import Transfer
 from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
-from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.registrar import Registrar
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
 

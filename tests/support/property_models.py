@@ -21,7 +21,7 @@ from sidecar.properties import (
 
 class ShopProperties(Properties):
     inert: ClassVar[Mapping[str, str]] = {"max.queue.size": "the window is bounded elsewhere"}
-    refused: ClassVar[Mapping[str, str]] = {"tracing.enabled": "there is no tracing"}
+    unsupported: ClassVar[Mapping[str, str]] = {"tracing.enabled": "there is no tracing"}
 
     topic_prefix: str = prop(
         "topic.prefix", aliases=["kafka.topic.prefix"], doc="First part of a topic.", min_length=1

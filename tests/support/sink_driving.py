@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 
-from sidecar.delivery import Window
+from sidecar.delivery.window import Window
 from sidecar.errors import SinkRestartError
 from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult

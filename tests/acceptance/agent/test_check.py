@@ -24,7 +24,7 @@ from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.environment import check_directories
 from sidecar.check.finding import Finding, Level, size_text
 from sidecar.check.running import run_checks
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.offsets import FORMAT_VERSION, PropertiesStore, decode, encode
+from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, decode, encode
 from tests.support.agent_command import agent
 from tests.support.agent_directory import AgentDir
 

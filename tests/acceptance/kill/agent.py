@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.config import OFFSET_FILE
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.kill.checks import COMPLETED, AgentRun
 from tests.support.servers.agent_process import AgentProcess
 

@@ -13,7 +13,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot import SnapshotProgress
 from sidecar.files.locks import DirectoryLock
-from sidecar.offsets import PropertiesStore, encode
+from sidecar.offsets.properties_store import PropertiesStore, encode
 from tests.support.mongo_agent_command import configuration
 
 Said = Callable[..., tuple[int, str]]

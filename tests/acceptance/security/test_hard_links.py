@@ -12,7 +12,7 @@ from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
 from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.agent_directory import SCHEMA, payload, write_segment
 from tests.support.planted_files import NAME, SECRET
 

@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import RegistryClient, registry_settings
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import registry_settings
 
 SCHEMA = '{"type":"record","name":"Key","fields":[{"name":"k","type":"int"}]}'
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -21,7 +21,7 @@ from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.directories import exposed_directories
 from sidecar.files.fsync import append_lines, write_synced
 from sidecar.files.regular import make_directory, read_regular
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.file import FileSink
 from tests.support.agent_directory import payload, write_segment
 from tests.support.planted_files import NAME, SECRET

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.schema_registry import RegistryClient, registry_settings
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import registry_settings
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.certificates import server_context
 from tests.support.servers.secure_broker import PASSWORD, Stores

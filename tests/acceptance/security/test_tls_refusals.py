@@ -12,7 +12,8 @@ import pytest
 from agent.config import load_config
 from agent.node import node_connection
 from sidecar.errors import SidecarError
-from sidecar.schema_registry import RegistryClient, registry_settings
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import registry_settings
 from sidecar.sinks.kafka.topics.access import existing_topics
 from tests.support.servers.certificates import server_context
 from tests.support.servers.secure_broker import PASSWORD, Stores

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 import commitlog
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import RegistryClient, SchemaRejectedError, registry_settings
+from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
+from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, schemas_of
 from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types

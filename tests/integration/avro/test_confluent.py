@@ -18,7 +18,8 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
-from sidecar.schema_registry import RegistryClient, registry_settings
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
 from tests.support.avro.reading import Ids, differences

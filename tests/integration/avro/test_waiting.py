@@ -10,13 +10,9 @@ from agent.pipeline import open_with
 from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import AccessDeniedError, UnavailableError
-from sidecar.schema_registry import (
-    Registrar,
-    RegistrationStatus,
-    SchemaRejectedError,
-    Strategy,
-    Subjects,
-)
+from sidecar.schema_registry.client import SchemaRejectedError
+from sidecar.schema_registry.registrar import Registrar, RegistrationStatus, Subjects
+from sidecar.schema_registry.settings import Strategy
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
 from tests.support.pipeline_harness import PipelineHarness
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from sidecar.delivery import Window
+from sidecar.delivery.window import Window
 from sidecar.events import Message
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.batches import batch_of

@@ -20,7 +20,7 @@ from mongo_agent.change_stream.position import CLUSTER
 from mongo_agent.offsets import OFFSET_FILE
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from sidecar.errors import SinkRestartError
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories, repeats
 from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
 from tests.support.memory_sink import MemorySink

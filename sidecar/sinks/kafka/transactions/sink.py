@@ -23,13 +23,13 @@ from sidecar.errors import (
 )
 from sidecar.events import Numbered
 from sidecar.logs import fields
-from sidecar.offsets import StoredOffsets
 from sidecar.offsets.position_store import (
     PositionRecords,
     Positions,
     all_values,
     position_bytes,
 )
+from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.sinks.base import DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient

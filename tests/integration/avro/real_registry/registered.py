@@ -7,12 +7,8 @@ from typing import Any, Literal
 import fastavro
 
 import commitlog
-from sidecar.schema_registry import (
-    Registration,
-    RegistrationStatus,
-    create_registrar,
-    registry_settings,
-)
+from sidecar.schema_registry.registrar import Registration, RegistrationStatus, create_registrar
+from sidecar.schema_registry.settings import registry_settings
 from tests.support.avro.reading import Ids
 from tests.support.servers.apicurio import ApicurioRegistry
 

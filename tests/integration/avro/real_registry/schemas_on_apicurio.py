@@ -13,7 +13,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
-from sidecar.schema_registry import RegistrationStatus
+from sidecar.schema_registry.registrar import RegistrationStatus
 from tests.integration.avro.real_registry.registered import RegisteredIds, meaning
 from tests.support.avro.reading import Ids
 from tests.support.avro.tables import DDL, both, inserted, modes_of

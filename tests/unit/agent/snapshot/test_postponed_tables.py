@@ -11,7 +11,9 @@ from agent.snapshot.plan import NodeTable, SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
+from sidecar.schema_registry.client import SchemaRejectedError
+from sidecar.schema_registry.registrar import Registrar, Subjects
+from sidecar.schema_registry.settings import Strategy
 from tests.support.fake_snapshot_node import FakeNode, acknowledge, component
 from tests.support.servers.processes import wait_until
 

@@ -11,7 +11,8 @@ from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.status.debezium import snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
-from sidecar.page import AgentSummary, Summary
+from sidecar.page.agent_summary import AgentSummary
+from sidecar.page.summary import Summary
 from tests.support.status_harness import StatusHarness
 
 

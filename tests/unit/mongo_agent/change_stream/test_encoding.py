@@ -9,8 +9,10 @@ from commitlog import SchemaIds, Unregistered
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
+from sidecar.schema_registry.client import SchemaRejectedError
+from sidecar.schema_registry.registrar import Registrar, Subjects
 from sidecar.schema_registry.registration import SchemaRegistration
+from sidecar.schema_registry.settings import Strategy
 
 HOLD_S = 600.0
 ANSWER_S = 1.0

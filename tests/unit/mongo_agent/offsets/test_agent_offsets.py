@@ -14,7 +14,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
-from sidecar.offsets import decode, encode
+from sidecar.offsets.properties_store import decode, encode
 
 TIME = ClusterTime(0x65C0FFEE, 3)
 EVENT = {"_data": "8265C0FFEE000000032B022C0100296E5A"}

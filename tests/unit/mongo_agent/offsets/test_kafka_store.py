@@ -15,8 +15,8 @@ from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
-from sidecar.offsets import StoredOffsets
 from sidecar.offsets.position_store import all_values
+from sidecar.offsets.properties_store import StoredOffsets
 
 
 def at(second: int) -> StreamOffset:

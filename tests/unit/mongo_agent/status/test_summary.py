@@ -18,7 +18,8 @@ from mongo_agent.status import MongoStatus
 from mongo_agent.status.debezium import attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
 from sidecar.metrics import DeliveryMetrics
-from sidecar.page import AgentSummary, Summary
+from sidecar.page.agent_summary import AgentSummary
+from sidecar.page.summary import Summary
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import DeliveryView
 

@@ -23,7 +23,7 @@ from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock, lock_holder
 from sidecar.properties import load
-from sidecar.schema_registry import RegistrySettings
+from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.file import FileSink
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.processes import wait_until

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sidecar.delivery import Progress, Room, Window
+from sidecar.delivery.window import Progress, Room, Window
 from tests.support.batches import ListBatch
 
 MAX_EVENTS = 40

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.offsets import PropertiesStore, StoredOffsets
 from sidecar.offsets.position_store import (
     PositionRecords,
     PositionStore,
@@ -19,6 +18,7 @@ from sidecar.offsets.position_store import (
     position_bytes,
     read_positions,
 )
+from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 from sidecar.properties import command_line_settings, load
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from sidecar.sinks.registry import create_sink_and_store

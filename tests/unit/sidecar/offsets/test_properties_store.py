@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.errors import OffsetSaveError, OffsetStoreError, Policy
-from sidecar.offsets import PropertiesStore, decode, encode
+from sidecar.offsets.properties_store import PropertiesStore, decode, encode
 
 FIRST = {"CommitLog-7-1698.log": "COMPLETED", "CommitLog-7-1699.log": "40961"}
 SECOND = {"CommitLog-7-1699.log": "COMPLETED", "CommitLog-7-1700.log": "96"}

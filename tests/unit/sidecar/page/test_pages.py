@@ -18,9 +18,16 @@ from hypothesis import strategies as st
 
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
-from sidecar.page import Counts, DeadLetters, ProgressBar, Stat, Summary, status_pages
-from sidecar.page.pages import page_text
-from sidecar.page.summary import duration_text, size_text
+from sidecar.page.pages import page_text, status_pages
+from sidecar.page.summary import (
+    Counts,
+    DeadLetters,
+    ProgressBar,
+    Stat,
+    Summary,
+    duration_text,
+    size_text,
+)
 from tests.support.fake_status import FakeStatus
 
 SUMMARY = Summary(

@@ -8,13 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
-from sidecar.schema_registry import (
-    RegistryClient,
-    RegistrySettings,
-    SchemaRejectedError,
-    Strategy,
-    registry_settings,
-)
+from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
+from sidecar.schema_registry.settings import RegistrySettings, Strategy, registry_settings
 from tests.support.fake_registry import FakeRegistry
 
 SCHEMA = json.dumps(

@@ -39,7 +39,7 @@ from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
-from sidecar.properties import hiding
+from sidecar.properties.secrets import hiding
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink

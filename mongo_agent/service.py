@@ -49,7 +49,7 @@ from sidecar.offsets.position_store import PositionStore, SinkPositions
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.process.lifecycle import Stop
 from sidecar.process.wait_policy import Answered, RetryPause, wait_for
-from sidecar.properties import hiding
+from sidecar.properties.secrets import hiding
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store

@@ -10,7 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from sidecar.config import kafka_connect
-from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import kept
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.errors import ConfigError
-from sidecar.properties import Origin, Setting
+from sidecar.properties.source import Origin, Setting
 
 if TYPE_CHECKING:
     from hocon import HoconObject, HoconValue

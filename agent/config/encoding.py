@@ -12,7 +12,8 @@ from sidecar.config.converters import (
     converter,
     converter_names,
 )
-from sidecar.properties import CommaList, LowerCase, prop
+from sidecar.properties.model import prop
+from sidecar.properties.types import CommaList, LowerCase
 
 Written = Literal["json", "json_with_schema", "avro", "string"]
 Converter = Annotated[str | None, BeforeValidator(converter_names(WITH_TEXT))]

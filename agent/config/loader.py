@@ -17,14 +17,9 @@ from agent.keystore import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
-from sidecar.properties import (
-    Loaded,
-    Setting,
-    command_line_settings,
-    load,
-    read_properties,
-    resolve,
-)
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.references import resolve
+from sidecar.properties.source import Setting, command_line_settings, read_properties
 
 OFFSET_FILE = "segment_offset.properties"
 """The file in `offset.backing.store.dir` with the offsets of segments."""

@@ -10,7 +10,7 @@ from agent.config.properties import EventProperties, NodeProperties, SegmentProp
 from agent.config.snapshot import SnapshotProperties
 from sidecar.config import kafka_connect
 from sidecar.config.settings import SidecarProperties
-from sidecar.properties import Properties
+from sidecar.properties.model import Properties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Events", EventProperties),

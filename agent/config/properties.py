@@ -10,17 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from agent.config.patterns import validated_expressions
 from agent.store import RemoteDirectory, parse_remote_directory
-from sidecar.properties import (
-    ByteSize,
-    CommaList,
-    LowerCase,
-    Milliseconds,
-    Properties,
-    TopicPrefix,
-    UpperCase,
-    bare_host,
-    prop,
-)
+from sidecar.properties.addresses import bare_host
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.topic_names import TopicPrefix
+from sidecar.properties.types import ByteSize, CommaList, LowerCase, Milliseconds, UpperCase
 
 _MIB = 1 << 20
 _DEBEZIUM = "io.debezium.connector.cassandra"

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Literal
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, UpperCase, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
 
 Consistency = Literal[
     "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.config.driver_file import driver_stores
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
-from sidecar.properties import read_properties
+from sidecar.properties.source import read_properties
 from sidecar.tls.memory_file import MemoryFile
 from sidecar.tls.store_file import UnreadableStoreError
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from agent.metrics import AgentMetrics
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.snapshot import Snapshot
-from sidecar import health
-from sidecar.health import Component, Condition, Status, component_of
+from sidecar.health import condition as health
+from sidecar.health.condition import Condition, Status
+from sidecar.health.health import Component, component_of
 
 _COMPONENT = "snapshot"
 

@@ -8,7 +8,8 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
 from agent.status.facts import Facts
 from agent.transfer import Backlog
-from sidecar.health import Component, Status, component_of
+from sidecar.health.condition import Status
+from sidecar.health.health import Component, component_of
 
 
 def own_components(

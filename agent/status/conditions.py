@@ -9,7 +9,7 @@ from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
 from sidecar.check.finding import Level
-from sidecar.health import Condition, State, Status, status_of
+from sidecar.health.condition import Condition, State, Status, status_of
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.quarantine import QuarantineUsage
-from sidecar.health import Condition, State
+from sidecar.health.condition import Condition, State
 
 _COMPONENT = "quarantine"
 

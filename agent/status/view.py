@@ -18,8 +18,10 @@ from agent.status.components import own_components
 from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema
-from sidecar.health import Component, Status
-from sidecar.page.summary import duration_text, size_text
+from sidecar.check.finding import size_text
+from sidecar.health.condition import Status
+from sidecar.health.health import Component
+from sidecar.page.summary import duration_text
 from sidecar.status.reporter import StatusReporter
 
 SERVICE_NAME = "cdc-sidecar-cassandra"

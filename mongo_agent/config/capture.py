@@ -9,15 +9,8 @@ from pydantic import AfterValidator, BeforeValidator
 from mongo_agent.capture import split_patterns
 from mongo_agent.capture.user_stages import read_stages
 from mongo_agent.documents.cluster_time import ClusterTime
-from sidecar.properties import (
-    NOTHING_NAMED,
-    CommaList,
-    LowerCase,
-    Milliseconds,
-    Properties,
-    Unit,
-    prop,
-)
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import NOTHING_NAMED, CommaList, LowerCase, Milliseconds, Unit
 
 _SKIPPED = ("c", "u", "d", "t", "none")
 _LATEST = "-1"

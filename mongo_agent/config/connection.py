@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import SecretStr
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, UpperCase, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
 
 StoreType = Literal["PKCS12", "JKS"]
 

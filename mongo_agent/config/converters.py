@@ -3,7 +3,8 @@
 from typing import Annotated, ClassVar
 
 from sidecar.config.converters import JSON_WITHOUT_EFFECT, ConverterProperties, Names
-from sidecar.properties import LowerCase, Milliseconds, prop
+from sidecar.properties.model import prop
+from sidecar.properties.types import LowerCase, Milliseconds
 
 
 class EncodingProperties(ConverterProperties):

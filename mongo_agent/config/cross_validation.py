@@ -15,7 +15,7 @@ from mongo_agent.config.pattern_lists import captured_namespaces, pattern_lists
 from mongo_agent.config.snapshot import filter_problems
 from mongo_agent.config.topic_naming import naming_problems
 from sidecar.errors import ConfigError
-from sidecar.properties import LONGEST_TOPIC
+from sidecar.properties.topic_names import LONGEST_TOPIC
 from sidecar.schema_registry.settings import Strategy
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security

@@ -2,7 +2,7 @@
 
 from mongo_agent.config.debezium import INERT
 from mongo_agent.config.model import GROUPS
-from sidecar.properties import documentation_table, inert_table
+from sidecar.properties.documentation import documentation_table, inert_table
 
 _INTRODUCTION = """\
 # Configuration of the MongoDB agent

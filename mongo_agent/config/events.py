@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from mongo_agent.config.fields import FieldList, RenamingList
-from sidecar.properties import LONGEST_TOPIC, LowerCase, Milliseconds, Properties, TopicPrefix, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.topic_names import LONGEST_TOPIC, TopicPrefix
+from sidecar.properties.types import LowerCase, Milliseconds
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]*")
 _NAME_REFERENCE = "${database.server.name}"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from sidecar.properties import CommaList
+from sidecar.properties.types import CommaList
 
 _FEWEST_PARTS = 3
 

@@ -32,7 +32,8 @@ from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
-from sidecar.properties import Loaded, command_line_settings, load
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.source import command_line_settings
 
 _AWAIT_MS = 1000
 # Without a limit a reply holds 16 MB; several replies are in memory, each also encoded.

@@ -13,7 +13,7 @@ from mongo_agent.config.offsets import PositionProperties
 from mongo_agent.config.signals import SignalProperties
 from mongo_agent.config.snapshot import SnapshotProperties
 from sidecar.config.settings import SidecarProperties
-from sidecar.properties import Properties
+from sidecar.properties.model import Properties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),

@@ -6,14 +6,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from mongo_agent.config.events import TopicPart
-from sidecar.properties import (
-    CommaList,
-    PassThrough,
-    Properties,
-    broker_list,
-    pass_through,
-    prop,
-)
+from sidecar.properties.addresses import broker_list
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import CommaList
 
 _CHANNELS = ("source", "kafka", "file")
 

@@ -10,15 +10,8 @@ from mongo_agent.capture import Namespaces
 from mongo_agent.config.capture import PatternList
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings
-from sidecar.properties import (
-    CommaList,
-    Milliseconds,
-    PassThrough,
-    Properties,
-    Unit,
-    pass_through,
-    prop,
-)
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import CommaList, Milliseconds, Unit
 
 FILTER_LIST = "snapshot.collection.filter.overrides"
 

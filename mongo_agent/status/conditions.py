@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mongo_agent.status.facts import Facts, StreamFacts
-from sidecar.health import Condition, State, Status, status_of
+from sidecar.health.condition import Condition, State, Status, status_of
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,

@@ -9,7 +9,8 @@ from mongo_agent.pipeline import Pipeline, StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor
 from mongo_agent.status.conditions import snapshot_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
-from sidecar.health import Component, Status, component_of
+from sidecar.health.condition import Status
+from sidecar.health.health import Component, component_of
 from sidecar.page.summary import duration_text
 from sidecar.status.reporter import StatusReporter
 

@@ -9,7 +9,7 @@ import click
 from sidecar.cli.invocation import Configuration, Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError
-from sidecar.properties import rows
+from sidecar.properties.show import rows
 
 
 def config_group(document: Callable[[], str], page: str) -> click.Group:

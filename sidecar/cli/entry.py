@@ -1,17 +1,18 @@
 """Runs a command line and ends the process with its exit code."""
 
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
 
-from sidecar.cli.faults import exit_with
 from sidecar.cli.invocation import Invocation, invocation_of
-from sidecar.errors import ConfigError
+from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_FAULT = 1
 _INTERRUPTED = 130
 
 
@@ -55,7 +56,31 @@ def run_command_line(
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_INTERRUPTED)
     except Exception as error:
-        exit_with(
-            error, invocation.command, is_debugging=invocation.is_debugging, expected=expected
-        )
+        _exit_with(error, invocation, expected)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_with(
+    error: Exception, invocation: Invocation[Any], expected: tuple[type[BaseException], ...]
+) -> NoReturn:
+    """Print the error on stderr, with a traceback only with `--debug`, and end the process with
+    the exit code of the error (`sidecar.errors`)."""
+    command, is_debugging = invocation.command, invocation.is_debugging
+    is_expected = isinstance(error, (SidecarError, OSError, *expected))
+    if is_debugging:
+        traceback.print_exception(error)
+    for sentence in _sentences(error, is_expected):
+        print(f"{command}: {sentence}", file=sys.stderr)
+    if not is_debugging and not is_expected:
+        print(f"{command}: run it with --debug for the traceback.", file=sys.stderr)
+    sys.exit(error.exit_code if isinstance(error, SidecarError) else _FAULT)
+
+
+def _sentences(error: BaseException, is_expected: bool) -> list[str]:
+    if isinstance(error, ConfigError):
+        return list(error.problems)
+    if isinstance(error, OSError) and error.filename is not None:
+        return [f"{error.filename}: {error.strerror}."]
+    if is_expected:
+        return [str(error)]
+    return [f"Unexpected error: {type(error).__name__}: {error}"]

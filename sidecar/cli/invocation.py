@@ -9,7 +9,8 @@ import click
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.properties import Loaded, Properties
+from sidecar.properties.loading import Loaded
+from sidecar.properties.model import Properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from sidecar.cli.invocation import Config, Invocation, configuration_options
 from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
-from sidecar.properties import hiding
+from sidecar.properties.secrets import hiding
 from sidecar.runtime.tune_malloc import tune_malloc
 
 logger = logging.getLogger(__name__)

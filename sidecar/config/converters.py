@@ -13,7 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator
 
 from sidecar.errors import ConfigError
-from sidecar.properties import LowerCase, PassThrough, Properties, pass_through, prop
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import LowerCase
 from sidecar.schema_registry.settings import RegistrySettings, registry_settings, without_effect
 
 Side = Literal["key", "value"]

@@ -6,8 +6,7 @@ reason, and warns about properties without effect.
 
 from collections.abc import Mapping
 
-from sidecar.properties import Properties
-from sidecar.properties.model import declarations
+from sidecar.properties.model import Properties, declarations
 
 _NO_CONNECT = "the agent runs without Kafka Connect."
 

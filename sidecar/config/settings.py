@@ -10,18 +10,9 @@ from pydantic import AfterValidator, field_validator, model_validator
 from sidecar.errors import ConfigError
 from sidecar.http.hosts import allowed_host_problems
 from sidecar.logs import LogFormat, LogLevel
-from sidecar.properties import (
-    ByteSize,
-    CommaList,
-    LogLevelName,
-    LowerCase,
-    Milliseconds,
-    PassThrough,
-    Properties,
-    bare_host,
-    pass_through,
-    prop,
-)
+from sidecar.properties.addresses import bare_host
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import ByteSize, CommaList, LogLevelName, LowerCase, Milliseconds
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security
 from sidecar.sinks.kafka.topics.settings import topic_setting_problems, topic_setting_warnings

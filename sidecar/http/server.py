@@ -25,7 +25,8 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
-from sidecar.health import Health, State
+from sidecar.health.condition import State
+from sidecar.health.health import Health
 from sidecar.http.address import listening_socket
 from sidecar.http.answers import json_answer
 from sidecar.http.connections import THREADS, bounded_server

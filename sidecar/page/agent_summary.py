@@ -5,7 +5,7 @@ from typing import Generic, Protocol, TypeVar
 
 from prometheus_client import Counter
 
-from sidecar.health import Health
+from sidecar.health.health import Health
 from sidecar.page.summary import (
     LATE_S,
     Counts,

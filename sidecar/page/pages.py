@@ -17,8 +17,7 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.health import Health
-from sidecar.health.health import condition_document
+from sidecar.health.health import Health, condition_document
 from sidecar.http.server import Build, StatusSource
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary

@@ -6,16 +6,15 @@ from typing import Literal
 
 from prometheus_client import Counter
 
-from sidecar.health import Health
-from sidecar.health import State as Status
 from sidecar.health.condition import EXPECTED
+from sidecar.health.condition import State as Status
+from sidecar.health.health import Health
 
 State = Literal["ok", "late", "degraded", "failing", "starting"]
 LATE_S = 60.0
 """Lag in seconds from which the page shows an agent as late."""
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
-_KIB = 1024.0
 
 Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
 
@@ -98,15 +97,6 @@ def duration_text(seconds: float) -> str:
     if seconds < 2 * _DAY_S:
         return f"{seconds / _HOUR_S:.1f} h"
     return f"{seconds / _DAY_S:.0f} days"
-
-
-def size_text(size_bytes: float) -> str:
-    """`512 B`, `1.5 MiB`."""
-    size, units = float(size_bytes), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while size >= _KIB and len(units) > 1:
-        size /= _KIB
-        units.pop(0)
-    return f"{size:.0f} {units[0]}" if units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
 def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Counts, ...]:

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import LowerCase, Milliseconds
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Location, overlap
 

@@ -11,7 +11,9 @@ import click
 
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import configure
-from sidecar.properties import Loaded, command_line_settings, documentation_text, load
+from sidecar.properties.documentation import documentation_text
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.source import command_line_settings
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.options.session import SessionOptions
 

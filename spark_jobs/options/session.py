@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 from sidecar.logs import LogFormat, LogLevel
-from sidecar.properties import LogLevelName, LowerCase, PassThrough, Properties, pass_through, prop
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import LogLevelName, LowerCase
 
 
 class SessionOptions(Properties):

@@ -4,13 +4,8 @@ import json
 
 from pydantic import field_validator, model_validator
 
-from sidecar.properties import (
-    PassThrough,
-    Properties,
-    broker_list,
-    pass_through,
-    prop,
-)
+from sidecar.properties.addresses import broker_list
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
 from spark_jobs.options.types import Count, TopicList, TopicPattern
 

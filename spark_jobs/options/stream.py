@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import LowerCase, Milliseconds
 from spark_jobs.options.types import Count, Location, WritableFile
 
 Trigger = Literal["available-now", "once", "processing-time"]

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from sidecar.properties import LONGEST_TOPIC, CommaList, Unit
+from sidecar.properties.topic_names import LONGEST_TOPIC
+from sidecar.properties.types import CommaList, Unit
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
 _TABLE = re.compile(r"\w+\.\w+")

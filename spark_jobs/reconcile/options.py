@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from sidecar.properties import LowerCase, Properties, prop
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import LowerCase
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
 from spark_jobs.options.types import (
     EARLIEST_US,

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from sidecar.properties import Unit
+from sidecar.properties.types import Unit
 
 TOO_LARGE = "9" * 30
 

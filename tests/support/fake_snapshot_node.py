@@ -13,7 +13,8 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.sources import Page
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
-from sidecar.health import Component, status_of
+from sidecar.health.condition import status_of
+from sidecar.health.health import Component
 
 TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
 SCHEMA = Schema.from_cql(

@@ -6,17 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import SecretStr, model_validator
 
-from sidecar.properties import (
-    ByteSize,
-    CommaList,
-    LowerCase,
-    Milliseconds,
-    PassThrough,
-    Properties,
-    UpperCase,
-    pass_through,
-    prop,
-)
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import ByteSize, CommaList, LowerCase, Milliseconds, UpperCase
 
 
 class ShopProperties(Properties):

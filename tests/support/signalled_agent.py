@@ -8,7 +8,8 @@ from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import SnapshotView, view_of
-from sidecar.health import Health, health_of, status_of
+from sidecar.health.condition import status_of
+from sidecar.health.health import Health, health_of
 from sidecar.http.server import Build, ProbeResult
 
 

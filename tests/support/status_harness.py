@@ -10,7 +10,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.status import AgentStatus
 from commitlog import Schema
 from sidecar.errors import UnavailableError
-from sidecar.health import Component
+from sidecar.health.health import Component
 from tests.support.agent_directory import SCHEMA
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import PipelineHarness

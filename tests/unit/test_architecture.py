@@ -20,7 +20,17 @@ MAY_KNOW = {
 }
 # The parts of the sidecar that have nothing to do with a process that serves.
 OF_THE_SIDECAR = {
-    "spark_jobs": {"sidecar.errors", "sidecar.logs", "sidecar.properties"},
+    "spark_jobs": {
+        "sidecar.errors",
+        "sidecar.logs",
+        "sidecar.properties.addresses",
+        "sidecar.properties.documentation",
+        "sidecar.properties.loading",
+        "sidecar.properties.model",
+        "sidecar.properties.source",
+        "sidecar.properties.topic_names",
+        "sidecar.properties.types",
+    },
 }
 CRATES_MAY_KNOW = {
     "commitlog/core": set[str](),

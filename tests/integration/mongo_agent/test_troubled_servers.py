@@ -9,7 +9,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.recovery import HistoryLostError
-from sidecar.health import Component
+from sidecar.health.health import Component
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunAgent, RunningAgent

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from sidecar.properties import Properties, command_line_settings, load
+from sidecar.properties.loading import load
+from sidecar.properties.model import Properties
+from sidecar.properties.source import command_line_settings
 
 _Options = TypeVar("_Options", bound=Properties)
 

@@ -12,7 +12,8 @@ import yaml
 
 from agent.cli.entry import main as agent
 from mongo_agent.cli.entry import main as mongo_agent
-from sidecar.properties import Properties, load
+from sidecar.properties.loading import load
+from sidecar.properties.model import Properties
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
 

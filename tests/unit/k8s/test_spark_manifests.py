@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sidecar.properties import Properties, load
+from sidecar.properties.loading import load
+from sidecar.properties.model import Properties
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dependency_versions import TESTED
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.config.java_names import (
@@ -114,6 +115,22 @@ def connection(config: Mapping[str, str]) -> dict[str, str | int | float | bool]
         "ssl.",
     )
     return {name: value for name, value in config.items() if name.startswith(prefixes)}
+
+
+def consumer_config(
+    connection: Mapping[str, Any], group: str, *, reports_end: bool
+) -> dict[str, Any]:
+    """A consumer of committed records that starts at the first one and commits nothing. The client
+    requires a group; with `reports_end` it reports the end of each partition."""
+    return {
+        **connection,
+        "group.id": group,
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "enable.partition.eof": reports_end,
+        "auto.offset.reset": "earliest",
+        "log_level": 0,
+    }
 
 
 def _with_defaults(config: dict[str, str]) -> dict[str, str]:

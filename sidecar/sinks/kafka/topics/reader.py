@@ -3,13 +3,12 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.config.client_config import client_config, connection, consumer_config
 from sidecar.sinks.kafka.delivery_errors import reason
 from sidecar.sinks.kafka.topics.metadata import raise_denied_access
 
@@ -44,17 +43,8 @@ def committed_records(
     Raises UnavailableError when nothing comes for `timeout_s`, AccessDeniedError, ConfigError for a
     topic that does not exist.
     """
-    config: dict[str, Any] = {
-        **connection(client_config(settings)),
-        # Required by the client; the reader joins no group and commits nothing.
-        "group.id": "cdc-sidecar-records",
-        "enable.auto.commit": False,
-        "isolation.level": "read_committed",
-        "enable.partition.eof": True,
-        "auto.offset.reset": "earliest",
-        "log_level": 0,
-    }
-    consumer = Consumer(config)
+    servers = connection(client_config(settings))
+    consumer = Consumer(consumer_config(servers, "cdc-sidecar-records", reports_end=True))
     try:
         partitions = _partitions(consumer, topic, timeout_s)
         consumer.assign([TopicPartition(topic, each, 0) for each in partitions])

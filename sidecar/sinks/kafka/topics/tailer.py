@@ -9,13 +9,13 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from sidecar.errors import ConfigError
 from sidecar.logs import RateLimitedLog
-from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.config.client_config import client_config, connection, consumer_config
 from sidecar.sinks.kafka.delivery_errors import reason
 
 logger = logging.getLogger(__name__)
@@ -49,14 +49,8 @@ class TopicTailer:
         None starts after the offset that the consumer `group` has committed, or at the first
         record. Access rights of the broker may name the group. Raises ConfigError.
         """
-        config: dict[str, Any] = {
-            **connection(client_config(settings)),
-            "group.id": group,
-            "enable.auto.commit": False,
-            # Also if the records after `behind` were deleted, or the topic was replaced.
-            "auto.offset.reset": "earliest",
-            "log_level": 0,
-        }
+        # Its start also counts if the records after `behind` were deleted, or the topic replaced.
+        config = consumer_config(connection(client_config(settings)), group, reports_end=False)
         try:
             self._consumer = Consumer(config)
         except ValueError as error:

@@ -17,6 +17,7 @@ from confluent_kafka.admin._resource import ResourceType
 from sidecar.errors import ConfigError, OffsetStoreError, SidecarError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords, Positions, read_positions
 from sidecar.sinks.kafka.client import KafkaClient
+from sidecar.sinks.kafka.config.client_config import consumer_config
 from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 
@@ -110,16 +111,7 @@ class PositionTopic:
         """The value of the last committed record with this key; None without one."""
         until_s = self._clock() + timeout_s
         consumer = Consumer(
-            {
-                **self._connection,
-                # Asked for by the client; nothing is committed and no group is joined.
-                "group.id": "cdc-sidecar-positions",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "log_level": 0,
-            }
+            consumer_config(self._connection, "cdc-sidecar-positions", reports_end=True)
         )
         try:
             low, high = self._bounds(until_s)

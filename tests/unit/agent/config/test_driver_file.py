@@ -8,7 +8,7 @@ import pytest
 from agent.config import AgentConfig, load_config
 from agent.config.tls import tls_context
 from sidecar.errors import ConfigError
-from sidecar.properties import rows
+from sidecar.properties.show import rows
 from tests.support.servers.certificates import Authority
 
 ROOT = "datastax-java-driver"

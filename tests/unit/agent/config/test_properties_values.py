@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 from agent.config.model import AgentProperties
 from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
-from sidecar.properties import Properties, load
-from sidecar.properties.model import Declaration, declarations
+from sidecar.properties.loading import load
+from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.secrets import is_secret_name
 from tests.support.agent_command import agent
 from tests.support.agent_directory import AgentDir

@@ -17,7 +17,7 @@ from agent.snapshot.status import SnapshotFacts
 from agent.status import Facts, SchemaFacts, conditions_of, status_from
 from agent.transfer import Backlog
 from sidecar.check.finding import fault, ok, warning
-from sidecar.health import Condition, State
+from sidecar.health.condition import Condition, State
 from sidecar.sinks.base import SinkState
 
 NAME = "CommitLog-7-1.log"

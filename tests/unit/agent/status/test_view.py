@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.health import State
+from sidecar.health.condition import State
 from tests.support.fake_snapshot_node import FakeNode, running
 from tests.support.status_harness import StatusHarness
 

@@ -14,7 +14,9 @@ from mongo_agent.config.document import configuration_document
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotSettings
-from sidecar.properties import Loaded, Properties, rows
+from sidecar.properties.loading import Loaded
+from sidecar.properties.model import Properties
+from sidecar.properties.show import rows
 from tests.support.mongo_properties import load
 
 REPOSITORY = Path(__file__).resolve().parents[4]

@@ -17,7 +17,7 @@ from mongo_agent.server.oplog_monitor import (
 from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.health import State
+from sidecar.health.condition import State
 from sidecar.sinks.base import SinkState
 
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)

@@ -22,7 +22,7 @@ from sidecar.check.schema_registry import Registries, check_registry, registry_t
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock, lock_holder
-from sidecar.properties import load
+from sidecar.properties.loading import load
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.file import FileSink
 from tests.support.fake_registry import FakeRegistry

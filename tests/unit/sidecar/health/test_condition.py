@@ -1,6 +1,6 @@
 """The status follows from the conditions alone."""
 
-from sidecar.health import Condition, State, status_of
+from sidecar.health.condition import Condition, State, status_of
 
 
 def test_an_agent_without_conditions_is_ok() -> None:

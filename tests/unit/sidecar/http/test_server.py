@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from waitress import trigger
 
 from sidecar.errors import ConfigError
-from sidecar.health import Condition, State
+from sidecar.health.condition import Condition, State
 from sidecar.http.server import HttpServer, create_app
 from tests.support.fake_status import HOST, FakeStatus
 

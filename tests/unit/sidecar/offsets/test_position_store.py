@@ -19,7 +19,8 @@ from sidecar.offsets.position_store import (
     read_positions,
 )
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
-from sidecar.properties import command_line_settings, load
+from sidecar.properties.loading import load
+from sidecar.properties.source import command_line_settings
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from sidecar.sinks.registry import create_sink_and_store
 from sidecar.sinks.stdout import StdoutSink

@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.check.finding import size_text
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
 from sidecar.page.pages import page_text, status_pages
@@ -26,7 +27,6 @@ from sidecar.page.summary import (
     Stat,
     Summary,
     duration_text,
-    size_text,
 )
 from tests.support.fake_status import FakeStatus
 

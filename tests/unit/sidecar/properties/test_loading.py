@@ -7,7 +7,9 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from sidecar.errors import ConfigError
-from sidecar.properties import Loaded, Properties, command_line_settings, load, prop
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.source import command_line_settings
 from tests.support.property_models import ShopProperties
 
 

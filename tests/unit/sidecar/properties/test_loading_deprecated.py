@@ -6,15 +6,11 @@ from typing import Annotated, Literal
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties import (
-    Loaded,
-    LowerCase,
-    Properties,
-    documentation_table,
-    load,
-    prop,
-    rows,
-)
+from sidecar.properties.documentation import documentation_table
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.show import rows
+from sidecar.properties.types import LowerCase
 
 
 class RenamedProperties(Properties):

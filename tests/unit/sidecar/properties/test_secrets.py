@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.properties import hiding, load, rows
-from sidecar.properties.secrets import is_secret_name, shown_text, shown_value
+from sidecar.properties.loading import load
+from sidecar.properties.secrets import hiding, is_secret_name, shown_text, shown_value
+from sidecar.properties.show import rows
 from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.property_models import ShopProperties
 

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from sidecar.properties import documentation_table, load, rows
+from sidecar.properties.documentation import documentation_table
+from sidecar.properties.loading import load
+from sidecar.properties.show import rows
 from tests.support.property_models import ShopProperties
 
 TEXT = """kafka.topic.prefix=shop

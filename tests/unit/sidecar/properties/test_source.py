@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties import Origin, Setting, command_line_settings, read_properties
+from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
 
 
 def read(tmp_path: Path, content: bytes) -> dict[str, tuple[str, int | None]]:

@@ -7,7 +7,8 @@ import pytest
 
 from sidecar.config.settings import SidecarProperties, SinkName
 from sidecar.errors import ConfigError
-from sidecar.properties import command_line_settings, load
+from sidecar.properties.loading import load
+from sidecar.properties.source import command_line_settings
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.registry import create_sink, sink_names

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from sidecar.health import Condition, State, Status, status_of
+from sidecar.health.condition import Condition, State, Status, status_of
 from sidecar.metrics.status import StatusMetrics
 from sidecar.status.log import ConditionLog, StatusWatch
 from tests.support.pipeline_fakes import FakeClock

@@ -3,7 +3,8 @@
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties import command_line_settings, load
+from sidecar.properties.loading import load
+from sidecar.properties.source import command_line_settings
 from spark_jobs.dedupe.options import DedupeJobOptions
 from tests.support.spark.dedupe_stream import job_options
 

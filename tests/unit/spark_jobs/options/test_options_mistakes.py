@@ -13,8 +13,9 @@ import click.testing
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties import command_line_settings, load
+from sidecar.properties.loading import load
 from sidecar.properties.model import Properties, declarations
+from sidecar.properties.source import command_line_settings
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.jars import main as fetch_jars
 from spark_jobs.mongo_reconcile.options import MongoJobOptions

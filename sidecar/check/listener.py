@@ -12,13 +12,12 @@ from sidecar.check.finding import Finding, fault, ok
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import lock_holder
-from sidecar.http.address import address_problem, listening_socket
+from sidecar.http.address import address_problem, listening_socket, local_url
 
 _SUBJECT = "http"
 _ANSWER_S = 2.0
 _LISTENING = "0A"
 _ENDS = "Until then the agent ends with exit code 2."
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}
 
 
 def check_address(properties: SidecarProperties) -> Iterator[Finding]:
@@ -100,11 +99,9 @@ def _listening_inodes(port: int) -> set[str]:
 
 def _service_name(host: str, port: int) -> str:
     """Name and version from `/buildinfo`; empty when no agent answers."""
-    host = _EVERYWHERE.get(host, host)
-    shown = f"[{host}]" if ":" in host else host
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"http://{shown}:{port}/buildinfo", timeout=_ANSWER_S) as answer:
+        with opener.open(f"{local_url(host, port)}/buildinfo", timeout=_ANSWER_S) as answer:
             document = json.loads(answer.read(4096))
             return f"{document['service_name']} {document['version']}"
     except (OSError, HTTPException, ValueError, LookupError, TypeError):

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import UnavailableError
+from sidecar.http.address import local_url
 from sidecar.http.token import read_token
 
 _TIMEOUT_S = 60.0
-_EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 class AgentClient:
@@ -21,12 +21,6 @@ class AgentClient:
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url.rstrip("/")
         self._token = token
-
-    @classmethod
-    def at(cls, host: str, port: int, token: str | None = None) -> Self:
-        """A client for an agent on this machine, by its address."""
-        shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
-        return cls(f"http://{shown}:{port}", token)
 
     @classmethod
     def of(cls, invocation: Invocation[Any], url: str | None) -> Self:
@@ -39,7 +33,7 @@ class AgentClient:
         token = read_token(file) if file is not None else None
         if url is not None:
             return cls(url, token)
-        return cls.at(properties.http_host, properties.http_port, token)
+        return cls(local_url(properties.http_host, properties.http_port), token)
 
     def get(self, path: str) -> Mapping[str, Any]:
         """GET a page."""

@@ -31,6 +31,12 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
+def local_url(host: str, port: int) -> str:
+    """The URL of a server of this machine that listens on `host`."""
+    host = _LOOPBACK.get(host, host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def address_problem(host: str) -> str | None:
     """The problem if the host is not an address of this machine; uses any free port."""
     try:
@@ -40,6 +46,7 @@ def address_problem(host: str) -> str | None:
     return None
 
 
+_LOOPBACK = {"": "127.0.0.1", "*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _REMEDY = (
     "Set http.host to 127.0.0.1, to an address of this machine (`ip address` lists them), or to "
     "0.0.0.0 for all."

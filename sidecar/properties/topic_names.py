@@ -1,7 +1,6 @@
 """Names of Kafka topics in values: allowed characters and length."""
 
 import re
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -31,8 +30,3 @@ def _topic_prefix(value: str) -> str:
 
 TopicPrefix = Annotated[str, AfterValidator(_topic_prefix)]
 """First part of topic names: Kafka's characters, with room for the rest of the name."""
-
-
-def overlong_topics(topics: Iterable[str]) -> tuple[str, ...]:
-    """The names that are too long for Kafka, in order."""
-    return tuple(topic for topic in topics if len(topic) > LONGEST_TOPIC)

@@ -83,7 +83,8 @@ def snapshot_of(registry: Registry) -> Snapshot:
         encoders_of(registry),
         SnapshotOffsets("n"),
         on_ready=lambda: None,
-        postponed_s=0.05,
+        # Longer than a busy machine takes to read a page: a due table goes before the others.
+        postponed_s=1.0,
     )
 
 

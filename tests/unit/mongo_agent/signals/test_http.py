@@ -9,6 +9,7 @@ from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import UnavailableError
+from sidecar.http.address import local_url
 from sidecar.http.server import HttpServer, create_app
 from tests.support.signalled_agent import Agent
 
@@ -29,7 +30,7 @@ def pages(agent: Agent) -> FlaskClient:
 def client(agent: Agent) -> Iterator[SignalClient]:
     blueprint = signal_pages(agent.send, agent.copies)
     with HttpServer(agent, "127.0.0.1", 0, [blueprint]) as server:
-        yield SignalClient.at("127.0.0.1", server.port)
+        yield SignalClient(local_url("127.0.0.1", server.port))
 
 
 def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
@@ -83,4 +84,4 @@ def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:
 
 def test_client_reports_a_missing_agent() -> None:
     with pytest.raises(UnavailableError, match=r"No agent answers at http://127\.0\.0\.1:1:"):
-        SignalClient.at("0.0.0.0", 1).snapshots()
+        SignalClient(local_url("0.0.0.0", 1)).snapshots()

@@ -51,10 +51,11 @@ def import_(
     if file is not None:
         records = read_file(file.read_bytes())
     else:
-        from sidecar.sinks.kafka.topics.reader import records_of
+        from sidecar.sinks.kafka.topics.reader import committed_records
 
         assert topic is not None
-        records = records_of(config.properties.kafka_producer, topic, _TOPIC_S)
+        found = committed_records(config.properties.kafka_producer, topic, _TOPIC_S)
+        records = [(record.key or b"", record.value) for record in found]
     messages = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
     for message in messages:
         click.echo(message)

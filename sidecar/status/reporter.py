@@ -150,10 +150,6 @@ class StatusReporter(ABC, Generic[ViewOf]):
             parts.append(component_of(status, "quarantine", "the quarantine is empty", kept))
         return health_of(status, "" if view is None else self.delivered_message(view), parts)
 
-    def components(self) -> Sequence[Component]:
-        """Those of the present health."""
-        return self.health().components
-
     def metrics(self) -> bytes:
         with self._rendering:
             self.set_gauges()

@@ -128,12 +128,12 @@ class RunningAgent:
     @property
     def has_begun(self) -> bool:
         """Whether it reads a stream."""
-        return any(each.name == "stream" for each in self.service.status.components())
+        return any(each.name == "stream" for each in self.service.status.health().components)
 
     @property
     def is_snapshot_running(self) -> bool:
         """Whether something is left to copy, or is not delivered."""
-        found = {each.name: each for each in self.service.status.components()}
+        found = {each.name: each for each in self.service.status.health().components}
         snapshot = found.get("snapshot")
         return snapshot is not None and bool(snapshot.details["is_running"])
 

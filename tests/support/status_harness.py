@@ -68,4 +68,4 @@ class StatusHarness:
         self.harness.end()
 
     def component(self, name: str) -> Component:
-        return next(part for part in self.status.components() if part.name == name)
+        return next(part for part in self.status.health().components if part.name == name)

@@ -16,7 +16,7 @@ Client = MongoClient[dict[str, Any]]
 
 
 def reopenings(agent: RunningAgent) -> object:
-    (stream,) = (each for each in agent.service.status.components() if each.name == "stream")
+    (stream,) = (each for each in agent.service.status.health().components if each.name == "stream")
     return stream.details["reopenings"]
 
 

@@ -51,7 +51,7 @@ def keys(registry: FakeRegistry, agent: RunningAgent) -> list[tuple[str, Any]]:
 
 def health(agent: RunningAgent) -> str:
     (found,) = (
-        each for each in agent.service.status.components() if each.name == "schema_registry"
+        each for each in agent.service.status.health().components if each.name == "schema_registry"
     )
     return "" if found.ok else found.message
 

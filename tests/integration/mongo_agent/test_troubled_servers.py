@@ -18,7 +18,7 @@ Client = MongoClient[dict[str, Any]]
 
 
 def part(agent: RunningAgent, name: str = "stream") -> Component:
-    return next(each for each in agent.service.status.components() if each.name == name)
+    return next(each for each in agent.service.status.health().components if each.name == name)
 
 
 def metric(agent: RunningAgent, name: str) -> float:

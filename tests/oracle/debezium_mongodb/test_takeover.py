@@ -14,7 +14,7 @@ from pymongo import MongoClient
 from mongo_agent.cli import main
 from mongo_agent.migration.connect_offsets import connect_offsets, read_file
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.topics.reader import records_of
+from sidecar.sinks.kafka.topics.reader import committed_records
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunningAgent
@@ -141,10 +141,10 @@ def test_offsets_of_a_topic_become_a_position_in_a_topic(
         import_ = (str(directory / "mongo.properties"), "offsets", "import", "--from-topic")
         assert run_command(*import_, "connect-offsets") == 0
         assert "The offset is stored in the topic p.position." in capsys.readouterr().out
-        ((key, value),) = records_of(settings, "p.position", 60)
-        assert key == b"p"
+        (record,) = committed_records(settings, "p.position", 60)
+        assert record.key == b"p"
         (offset,) = connect_offsets(read_file(file))
-        time = json.loads(value or b"")[""]["cluster.time"]
+        time = json.loads(record.value or b"")[""]["cluster.time"]
         assert time == f"{offset.offset['sec']}:{offset.offset['ord']}"
         assert run_command(*import_, "nowhere") == 2
         assert "The topic nowhere does not exist." in capsys.readouterr().err

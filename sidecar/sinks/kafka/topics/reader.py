@@ -1,4 +1,4 @@
-"""Reads all records of a topic, as an iterator or, for a small topic, as a list."""
+"""Reads all records of a topic."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,16 +22,6 @@ class TopicRecord:
     key: bytes | None
     value: bytes | None
     headers: Sequence[tuple[str, bytes]]
-
-
-def records_of(
-    settings: Mapping[str, str], topic: str, timeout_s: float
-) -> list[tuple[bytes, bytes | None]]:
-    """Key and value of each committed record; see `committed_records`."""
-    return [
-        (record.key or b"", record.value)
-        for record in committed_records(settings, topic, timeout_s)
-    ]
 
 
 def committed_records(

@@ -35,8 +35,8 @@ def test_all_is_well(status_harness: StatusHarness) -> None:
     status_harness.harness.settle()
     assert status_harness.status.live().ok
     assert status_harness.status.ready().ok
-    assert all(part.ok for part in status_harness.status.components())
-    assert {part.name for part in status_harness.status.components()} == {
+    assert all(part.ok for part in status_harness.status.health().components)
+    assert {part.name for part in status_harness.status.health().components} == {
         "pipeline",
         "sink",
         "schema",
@@ -63,7 +63,7 @@ def test_a_blocked_segment_is_reported(status_harness: StatusHarness) -> None:
     status_harness.begin()
     status_harness.harness.raw.completed(1).add(1, table="ks.new")
     status_harness.harness.settle()
-    held = [part for part in status_harness.status.components() if not part.ok]
+    held = [part for part in status_harness.status.health().components if not part.ok]
     assert ["ks.new is not known" in part.message for part in held] == [True]
     assert b"cdc_blocked 1.0" in status_harness.status.metrics()
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from prometheus_client import Counter, Gauge
 
-from agent.segments import Phase
+from agent.segments.state import Phase
 from sidecar.metrics import DeliveryMetrics
 
 READ_SEGMENT = "cdc_read_segment_id"

@@ -12,16 +12,18 @@ from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
-from agent.config import OFFSET_FILE, AgentConfig
-from agent.keystore import KeySource
+from agent.config.loader import OFFSET_FILE, AgentConfig
+from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
-from agent.node import node_connection
+from agent.node.connect import node_connection
 from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
-from agent.pipeline import Pipeline, PipelineSettings, open_with
-from agent.quarantine import Quarantine
+from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.reader import open_with
+from agent.pipeline.settings import PipelineSettings
 from agent.quarantine.files import DIRECTORY
+from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
-from agent.segments import offsets_from_entries
+from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.http_routes import snapshot_pages
@@ -29,10 +31,11 @@ from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
-from agent.status import SERVICE_NAME, AgentStatus
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
-from agent.transfer import Transfer, create_transfer
+from agent.status.view import SERVICE_NAME, AgentStatus
+from agent.transfer.base import Transfer
+from agent.transfer.registry import create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.logs import fields

@@ -10,6 +10,6 @@ def main() -> NoReturn:
     """Runs the command line of this process."""
     deferred_sigterm.defer()
     forget_working_directory()
-    from agent.cli import main as run_command_line
+    from agent.cli.entry import main as run_command_line
 
     run_command_line()

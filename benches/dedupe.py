@@ -20,7 +20,7 @@ from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
 from benches.stats import Result, Spread, print_table
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions
-from spark_jobs.source import read_stream
+from spark_jobs.source.kafka import read_stream
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of
 

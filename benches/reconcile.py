@@ -26,7 +26,8 @@ from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.typed_view import table_at
 from spark_jobs.reconcile.versions import COLUMNS, bucket_of, explode_events
-from spark_jobs.source import events, read, read_stream
+from spark_jobs.source.events import events
+from spark_jobs.source.kafka import read, read_stream
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of
 

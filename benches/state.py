@@ -14,7 +14,7 @@ from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.spark import SparkUnderTest
 from benches.stats import Result, print_table
-from spark_jobs.dedupe import dedupe
+from spark_jobs.dedupe.replica_copies import dedupe
 
 KEYS = (250_000, 750_000, 1_000_000)
 SMALL_BATCHES = 4

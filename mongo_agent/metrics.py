@@ -4,7 +4,7 @@ from functools import partial
 
 from prometheus_client import Counter, Gauge
 
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.metrics import DeliveryMetrics
 
 # Among the reasons of `skipped_events`.

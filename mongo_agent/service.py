@@ -17,7 +17,7 @@ from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.check.server_features import check_features
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
@@ -26,20 +26,21 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
-from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
+from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.schemas import create_schemas
+from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
 from mongo_agent.pipeline.stream_factory import StreamFactory
 from mongo_agent.server.deployment import Deployment, deployment_error, discover, oldest_oplog_time
 from mongo_agent.server.elections import ElectionCounter
 from mongo_agent.server.oplog_monitor import OplogMonitor, WarningThresholds
-from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.signals.file import SignalFile
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
+from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.view import SnapshotView
-from mongo_agent.status import SERVICE_NAME, MongoStatus
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
+from mongo_agent.status.view import SERVICE_NAME, MongoStatus
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError

@@ -18,6 +18,6 @@ def main() -> NoReturn:
     except ConfigError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
-    from mongo_agent.cli import main as run_command_line
+    from mongo_agent.cli.entry import main as run_command_line
 
     run_command_line()

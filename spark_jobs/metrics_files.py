@@ -6,7 +6,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, write_to_textfile
 
-from spark_jobs.options import StreamOptions
+from spark_jobs.options.stream import StreamOptions
 
 
 def write(options: StreamOptions, stats: Mapping[str, Any], registry: CollectorRegistry) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from spark_jobs.error_mapping import mapped_error
-from spark_jobs.options import StreamOptions
+from spark_jobs.options.stream import StreamOptions
 
 _POLL_S = 1
 

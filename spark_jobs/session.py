@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
-from spark_jobs.options import SessionOptions
+from spark_jobs.options.session import SessionOptions
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

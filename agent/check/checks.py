@@ -3,7 +3,7 @@ start, and repeats those whose result can change."""
 
 from collections.abc import Iterator
 
-from agent.cdc_raw import Observation, observe
+from agent.cdc_raw.observation import Observation, observe
 from agent.check.directories import (
     check_cdc_raw_usage,
     check_directory_rights,
@@ -25,10 +25,10 @@ from agent.check.probe import AgentProbe
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
-from agent.config import directory_problems
+from agent.config.loader import directory_problems
 from agent.node.quota import grant_sentence
-from agent.quarantine import Quarantine
 from agent.quarantine.files import DIRECTORY
+from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.environment import (

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agent.cdc_raw import Observation
-from agent.config import AgentConfig, directory_warnings
+from agent.cdc_raw.observation import Observation
+from agent.config.loader import AgentConfig, directory_warnings
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from sidecar.check.finding import Finding, fault, first_names, ok, size_text, warning
 

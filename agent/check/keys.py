@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.cdc_raw import Observation
-from agent.config import AgentConfig
-from agent.keystore import KeySource, open_segment, with_key_advice
+from agent.cdc_raw.observation import Observation
+from agent.config.loader import AgentConfig
+from agent.keystore.segment_opener import open_segment, with_key_advice
+from agent.keystore.source import KeySource
 from commitlog import CommitLogError, SegmentKeyError, read_descriptor
 from sidecar.check.finding import Finding, fault, ok
 

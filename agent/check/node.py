@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.check.publication import Publication
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
 from sidecar.check.finding import Finding, fault, first_names, ok, warning

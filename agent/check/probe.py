@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agent.check.publication import Publication, publication_of
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection, NodeFacts

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.node.rights import Rights, grants
 from sidecar.check.finding import Finding, first_names, ok, warning
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from agent.cdc_raw import Observation
+from agent.cdc_raw.observation import Observation
 from agent.config.node_settings import NodeSettings
 from sidecar.check.finding import Finding, fault, ok
 from sidecar.files.access import access_denial

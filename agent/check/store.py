@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.gcs_errors import CREATE, GET, LIST

@@ -16,7 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
 from agent.cli.structure import write_structure
-from agent.keystore import KeySource, open_segment, with_key_advice
+from agent.keystore.segment_opener import open_segment, with_key_advice
+from agent.keystore.source import KeySource
 from commitlog import (
     CommitLogError,
     CounterHistory,

@@ -12,8 +12,8 @@ from agent.cli.quarantine import quarantine
 from agent.cli.snapshot import snapshot
 from agent.cli.start_problems import start_problems
 from agent.cli.verify import verify
-from agent.config import AgentConfig, load_config
 from agent.config.document import configuration_document
+from agent.config.loader import AgentConfig, load_config
 from commitlog import CommitLogError, __version__
 from sidecar.cli.config import config_group
 from sidecar.cli.deprecated import deprecated_command

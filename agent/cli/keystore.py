@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from agent.config.node_settings import read_cassandra_yaml
-from agent.keystore import KeySource, KeystoreSettings
+from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeySource
 from sidecar.errors import ConfigError
 
 PASSWORD_VARIABLE = "KEYSTORE_PASSWORD"

@@ -11,9 +11,8 @@ from rich.table import Table
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
 from agent.cli.start_problems import state_stores
-from agent.config import OFFSET_FILE, AgentConfig, directory_problems
-from agent.segments import SegmentOffsets, offsets_from_entries
-from agent.segments.offsets import NODE_ID_KEY
+from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems
+from agent.segments.offsets import NODE_ID_KEY, SegmentOffsets, offsets_from_entries
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
 from sidecar.offsets.properties_store import PropertiesStore

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 import javaproperties
 
-from agent.cdc_raw import observe
-from agent.config import OFFSET_FILE, AgentConfig
+from agent.cdc_raw.observation import observe
+from agent.config.loader import OFFSET_FILE, AgentConfig
 from agent.debezium.offsets import FILE, offsets_from_debezium, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError, UnavailableError

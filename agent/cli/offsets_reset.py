@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from agent.config import OFFSET_FILE, AgentConfig, directory_problems
+from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.cli.deprecated import deprecated_option
 from sidecar.cli.invocation import Invocation, configuration_options

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 import orjson
 
-from agent.cdc_raw import SegmentName
-from agent.config import AgentConfig
+from agent.cdc_raw.names import SegmentName
+from agent.config.loader import AgentConfig
 from agent.quarantine.entries import (
     QuarantineEntry,
     QuarantineKey,

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import NO_UPDATE, Idx, SegmentName, parse_log_name, read_idx
+from agent.cdc_raw.idx import NO_UPDATE, Idx, read_idx
+from agent.cdc_raw.names import SegmentName, parse_log_name
 from sidecar.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ import click
 from rich.console import Group
 from rich.text import Text
 
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from sidecar.cli.agent_client import AgentClient
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.snapshots import empty_bars, print_answer, show_progress, url_option

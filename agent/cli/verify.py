@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from agent.cdc_raw import Idx
+from agent.cdc_raw.idx import Idx
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
-from agent.keystore import KeySource, open_segment, with_key_advice
+from agent.keystore.segment_opener import open_segment, with_key_advice
+from agent.keystore.source import KeySource
 from commitlog import (
     CommitLogError,
     CorruptSegmentError,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.config.properties import SegmentProperties
-from agent.keystore import KeystoreSettings
+from agent.keystore.settings import KeystoreSettings
 
 _OPTIONS = "transparent_data_encryption_options"
 

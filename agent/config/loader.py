@@ -13,7 +13,7 @@ from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
 from agent.config.properties import TransferName
-from agent.keystore import KeystoreSettings
+from agent.keystore.settings import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories

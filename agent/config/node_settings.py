@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from agent.config.keystore import node_keystore
-from agent.keystore import KeystoreSettings
+from agent.keystore.settings import KeystoreSettings
 from sidecar.errors import ConfigError
 
 _MIB = 1 << 20

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from agent.config.patterns import validated_expressions
-from agent.store import RemoteDirectory, parse_remote_directory
+from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.topic_names import TopicPrefix

@@ -9,8 +9,8 @@ connector sent after that, with the same event ids.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.segments import SegmentOffsets
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.segments.offsets import SegmentOffsets
 from sidecar.errors import ConfigError
 
 FILE = "commitlog_offset.properties"

@@ -1,6 +1,6 @@
 """The connection that the configuration describes."""
 
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.config.tls import tls_context
 from agent.node.connection import Credentials, NodeAddress, NodeConnection
 

@@ -3,7 +3,7 @@
 import shutil
 
 from agent.cdc_raw.quota import Quota
-from agent.config import AgentConfig
+from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from agent.node.connect import node_connection
 from agent.node.rights import SETTINGS, grants

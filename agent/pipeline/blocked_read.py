@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import Blocked
 from commitlog import Schema, Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.directory_scanner import DirectoryScanner
@@ -12,7 +12,7 @@ from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.reader import SchemaSource
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.pipeline.settings import PipelineSettings
-from agent.segments import Segments
+from agent.segments.plan import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
 from commitlog import Unregistered

@@ -4,7 +4,9 @@ import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from agent.cdc_raw import Observation, SegmentName, Watcher, observe
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, observe
+from agent.cdc_raw.watcher import Watcher
 from sidecar.files.access import access_denial
 from sidecar.logs import RateLimitedLog, fields
 

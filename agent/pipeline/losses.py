@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
 from agent.pipeline.read_errors import is_environmental
 from agent.pipeline.read_worker import ReadResult
-from agent.quarantine import LostRange
-from agent.segments import ReadRequest
+from agent.quarantine.reason import LostRange
+from agent.segments.state import ReadRequest
 from commitlog import CommitLogError, CorruptSegmentError, SegmentKeyError
 
 Loss = tuple[str, tuple[LostRange, ...]]

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from agent.cdc_raw import SegmentName
-from agent.segments import SegmentOffsets
+from agent.cdc_raw.names import SegmentName
+from agent.segments.offsets import SegmentOffsets
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 

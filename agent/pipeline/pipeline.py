@@ -16,10 +16,11 @@ from agent.pipeline.segment_source import SegmentSource
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.pipeline.view_builder import ViewBuilder, set_gauges
-from agent.quarantine import Quarantine
-from agent.segments import SegmentOffsets, segments_from_offsets
+from agent.quarantine.quarantine import Quarantine
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
-from agent.transfer import Transfer
+from agent.transfer.base import Transfer
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetStore

@@ -9,9 +9,9 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import Abandoned, Batch, OpenReader, Reader
-from agent.segments import ReadRequest
+from agent.segments.state import ReadRequest
 from commitlog import Schema, SegmentKeyError
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from agent.cdc_raw import SegmentName
-from agent.keystore import KeySource, open_segment, with_key_advice
-from agent.segments import ReadRequest
+from agent.cdc_raw.names import SegmentName
+from agent.keystore.segment_opener import open_segment, with_key_advice
+from agent.keystore.source import KeySource
+from agent.segments.state import ReadRequest
 from commitlog import (
     CounterHistory,
     EventFormat,

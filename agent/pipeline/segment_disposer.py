@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName
-from agent.cdc_raw.names import is_temporary
+from agent.cdc_raw.names import SegmentName, is_temporary
 from agent.metrics import QUARANTINED, REJECTED_EVENT, TRANSFERRED, AgentMetrics
-from agent.quarantine import LostRange, Quarantine, QuarantineUsage
-from agent.quarantine.scanner import QuarantineScanner
+from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
+from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.partition import SnapshotPartition
-from agent.transfer import Backlog, Transfer, TransferDeferredError
+from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from sidecar.dead_letters.errors import RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields

@@ -12,7 +12,7 @@ from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.steps.requeue import RequeueStep
 from agent.pipeline.steps.scan import ScanStep
 from agent.pipeline.steps.snapshot import SnapshotStep
-from agent.segments import segments_from_offsets
+from agent.segments.plan import segments_from_offsets
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.offsets.flusher import OffsetStore
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.quarantine import QuarantineUsage
-from agent.segments import Phase, Segment, SegmentOffsets
-from agent.transfer import Backlog
+from agent.quarantine.scanner import QuarantineUsage
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.state import Phase, Segment
+from agent.transfer.base import Backlog
 from sidecar.status.publisher import DeliveryView
 
 

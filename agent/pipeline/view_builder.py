@@ -8,7 +8,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.view import BlockedView, View
-from agent.quarantine import QuarantineUsage
+from agent.quarantine.scanner import QuarantineUsage
 from sidecar.status.publisher import delivery_view
 
 _QUARANTINE_INTERVAL_S = 5.0

@@ -7,9 +7,3 @@ requeue     the move of a segment back into `cdc_raw`
 scanner     size and counts, for status and metrics
 entries     list, retry and discard, for the command line
 """
-
-from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange, QuarantineReason
-from agent.quarantine.scanner import QuarantineUsage
-
-__all__ = ["LostRange", "Quarantine", "QuarantineReason", "QuarantineUsage"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, MAX_MARKER_BYTES, REASON, REMOTE, RETRY
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import QuarantineReason

@@ -10,7 +10,7 @@ CommitLog-7-1699.log.retry         the operator asks the agent to read the segme
 
 from collections.abc import Iterable
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName, parse_log_name
 
 DIRECTORY = "error"
 

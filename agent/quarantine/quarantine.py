@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from agent.cdc_raw import SegmentName
 from agent.cdc_raw.move import move
+from agent.cdc_raw.names import SegmentName
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, segments_with_suffix
 from agent.quarantine.reason import LostRange, QuarantineReason, parse_reason, reason_text
 from agent.quarantine.requeue import cancel_request, requeue

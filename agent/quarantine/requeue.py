@@ -13,9 +13,8 @@ that exists after step 4 is a newer one and stays.
 
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName
 from agent.cdc_raw.move import stage
-from agent.cdc_raw.names import temporary_of
+from agent.cdc_raw.names import SegmentName, temporary_of
 from agent.quarantine.files import REASON, REMOTE, RETRY
 from sidecar.files.fsync import sync_directory
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.files.line_count import LineCount

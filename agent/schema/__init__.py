@@ -2,8 +2,8 @@
 
 import socket
 
-from agent.config import AgentConfig
-from agent.node import node_connection
+from agent.config.loader import AgentConfig
+from agent.node.connect import node_connection
 from agent.schema.history import SchemaHistory
 from agent.schema.holder import SchemaHolder
 from agent.schema.node_schema import NodeSchema

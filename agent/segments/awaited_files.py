@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from agent.cdc_raw import Observation, SegmentName
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName, parse_log_name
 from sidecar.errors import ConfigError, OffsetStoreError
 
 NODE_ID_KEY = "node.id"

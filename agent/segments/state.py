@@ -16,7 +16,9 @@ has it and a newer segment exists: the node released it, replayed it or never us
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from agent.cdc_raw import NO_UPDATE, Idx, ObservedLog, SegmentName, merge_idx
+from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import ObservedLog
 
 _LAST_VERSION_WITHOUT_IDX = 6
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from agent.pipeline import View
-from agent.segments import Phase
+from agent.pipeline.view import View
+from agent.segments.state import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
 from agent.status.facts import Facts
-from agent.transfer import Backlog
+from agent.transfer.base import Backlog
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from prometheus_client import Counter, Gauge
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
-from agent.pipeline import View
+from agent.pipeline.view import View
 from agent.snapshot.offsets import State, TableSnapshot
 
 CONNECTOR = "cassandra"

@@ -6,9 +6,9 @@ from pathlib import Path
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.pipeline.view import BlockedView
-from agent.quarantine import QuarantineUsage
+from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
-from agent.transfer import Backlog
+from agent.transfer.base import Backlog
 from sidecar.status.facts import ServiceFacts
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent.quarantine import QuarantineUsage
+from agent.quarantine.scanner import QuarantineUsage
 from sidecar.health.condition import Condition, State
 
 _COMPONENT = "quarantine"

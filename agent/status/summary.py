@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from agent.pipeline import View
-from agent.quarantine import QuarantineUsage
-from agent.segments import Segment
+from agent.pipeline.view import View
+from agent.quarantine.scanner import QuarantineUsage
+from agent.segments.state import Segment
 from agent.snapshot.offsets import State, TableSnapshot
-from agent.status import AgentStatus
+from agent.status.view import AgentStatus
 from sidecar.page.agent_summary import MOST_BARS
 from sidecar.page.summary import ProgressBar, Stat, duration_text
 

@@ -9,9 +9,10 @@ from agent.cdc_raw.disk_forecast import time_to_full_s
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.metrics import AgentMetrics
-from agent.pipeline import Pipeline, View
+from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.view import View
 from agent.schema import SchemaHolder
-from agent.segments import pinned_by_link
+from agent.segments.plan import pinned_by_link
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
 from agent.status.components import own_components

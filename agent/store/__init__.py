@@ -2,7 +2,3 @@
 
 `agent.transfer` sends to a store and fetches from it.
 """
-
-from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
-
-__all__ = ["RemoteDirectory", "parse_remote_directory"]

@@ -13,8 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.cdc_raw.names import is_temporary
+from agent.cdc_raw.names import SegmentName, is_temporary, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import MAX_MARKER_BYTES, REMOTE, RETRY, segments_with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError

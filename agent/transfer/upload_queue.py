@@ -12,8 +12,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.cdc_raw.move import move
+from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError

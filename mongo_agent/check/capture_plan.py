@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from mongo_agent.capture.catalogue import CollectionInfo
 from mongo_agent.capture.collection_kind import CollectionKind
 from mongo_agent.capture.namespaces import MatchMode, Namespaces
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 
 _WITHOUT_EVENTS = {
     CollectionKind.VIEW: "a view has no changes",

@@ -18,7 +18,7 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.check.server_features import check_features
-from mongo_agent.config import directory_problems
+from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check

@@ -7,7 +7,7 @@ from mongo_agent.capture.catalogue import CollectionInfo
 from mongo_agent.capture.collection_kind import CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.guardrail import limit_violation
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 
 _SHOWN = 8

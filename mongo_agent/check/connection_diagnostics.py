@@ -14,7 +14,7 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri, split_hosts
 
-from mongo_agent.config import ClientSettings
+from mongo_agent.config.client import ClientSettings
 from mongo_agent.server.deployment import no_change_streams, not_initiated
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError

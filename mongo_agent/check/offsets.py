@@ -5,10 +5,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.capture import fingerprint
+from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.position import opening
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets

@@ -17,7 +17,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run

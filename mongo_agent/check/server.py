@@ -10,7 +10,7 @@ from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
 from sidecar.check.finding import Finding, fault, ok, warning

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from sidecar.check.finding import Finding, fault, warning
 
 _SNAPSHOT_READS = (5, 0)

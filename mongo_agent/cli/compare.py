@@ -8,7 +8,7 @@ from pymongo import MongoClient
 
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.compare.comparison import CollectionComparison
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows

@@ -11,8 +11,8 @@ from mongo_agent.cli.offsets import offsets
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.snapshot import snapshot
 from mongo_agent.cli.start_problems import start_problems
-from mongo_agent.config import MongoConfig, load_config
 from mongo_agent.config.document import configuration_document
+from mongo_agent.config.loading import MongoConfig, load_config
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command

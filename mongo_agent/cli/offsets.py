@@ -11,7 +11,7 @@ from pymongo import MongoClient
 
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.cli.start_problems import state_stores
-from mongo_agent.config import MongoConfig, directory_problems
+from mongo_agent.config.loading import MongoConfig, directory_problems
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from mongo_agent.server.deployment import discover

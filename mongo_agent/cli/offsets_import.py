@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 

@@ -9,7 +9,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import discover
 from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.progress import Progress
 from rich.text import Text
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.signals.client import SignalClient
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.snapshots import empty_bars, print_answer, show_progress, url_option

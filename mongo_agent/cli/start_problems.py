@@ -1,6 +1,6 @@
 """Checks of directories, state files and addresses before a start."""
 
-from mongo_agent.config import MongoConfig, directory_problems
+from mongo_agent.config.loading import MongoConfig, directory_problems
 from mongo_agent.offsets import OFFSET_FILE
 from sidecar.cli import offsets
 from sidecar.offsets.properties_store import PropertiesStore

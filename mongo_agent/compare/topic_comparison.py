@@ -22,7 +22,7 @@ from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.compare.comparison import CollectionComparison, TopicState, compare_collection
 from mongo_agent.compare.document_state import document_state
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import parse_offsets

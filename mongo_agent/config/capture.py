@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from mongo_agent.capture import split_patterns
+from mongo_agent.capture.namespaces import split_patterns
 from mongo_agent.capture.user_stages import read_stages
 from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.properties.model import Properties, prop

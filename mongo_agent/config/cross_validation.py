@@ -6,8 +6,7 @@ Each error names its properties in backticks; the first one locates the error in
 import re
 from collections.abc import Iterator
 
-from mongo_agent.capture import Namespaces
-from mongo_agent.capture.namespaces import BUILT_IN
+from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 from mongo_agent.capture.user_stages import read_stages, removed_field
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.model import MongoProperties

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mongo_agent.capture import Namespaces
 from mongo_agent.capture.match_stage import CHANGES
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.capture.scope import Scope
 from mongo_agent.capture.stream_pipeline import (
     INVALIDATE,

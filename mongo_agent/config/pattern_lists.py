@@ -1,6 +1,6 @@
 """The include and exclude lists of a configuration."""
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.config.model import MongoProperties
 
 

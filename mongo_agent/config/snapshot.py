@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.config.capture import PatternList
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from pymongo import MongoClient
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from mongo_agent.migration.debezium_offsets import imported_position
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment, discover
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.events import Numbered

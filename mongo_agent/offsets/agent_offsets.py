@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from mongo_agent.change_stream.position import CLUSTER, StreamPosition, stored_position
 from mongo_agent.encoder import MongoTransaction
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import OffsetStoreError
 
 _TRANSACTION, _COPIES = "transaction", "copies"

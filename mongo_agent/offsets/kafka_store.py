@@ -1,6 +1,6 @@
 """Offsets in a Kafka topic."""
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_offsets
 from mongo_agent.server.deployment import Deployment
 from sidecar.offsets.position_store import PositionRecords, PositionStore

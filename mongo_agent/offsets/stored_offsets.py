@@ -1,6 +1,6 @@
 """Read access to the stored offsets, also while the agent runs."""
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.offsets import OFFSET_FILE
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.server.deployment import Deployment

@@ -7,7 +7,7 @@ from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.events import Message
 from sidecar.events.message_batch import MessageBatch
 

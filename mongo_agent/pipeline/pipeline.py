@@ -12,7 +12,7 @@ from mongo_agent.pipeline.settings import PipelineSettings
 from mongo_agent.pipeline.stream_set import OpenStream, StreamSet
 from mongo_agent.pipeline.view import View
 from mongo_agent.pipeline.view_builder import ViewBuilder, set_gauges
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.runtime.loop import Loop

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets
-from mongo_agent.signals import Signal, SignalResult
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.signals.signal import Signal, SignalResult
+from mongo_agent.snapshot.progress import SnapshotProgress
 
 # Fewer than a position remembers (`SnapshotProgress.seen`).
 _MOST_UNSTORED = 50

@@ -26,8 +26,9 @@ from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
 from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
-from mongo_agent.signals import Signal
-from mongo_agent.snapshot import EncodedChunk, Snapshotter
+from mongo_agent.signals.signal import Signal
+from mongo_agent.snapshot.encoding import EncodedChunk
+from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.delivery.delivery import DatedBatch
 from sidecar.logs import fields
 

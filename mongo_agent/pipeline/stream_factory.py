@@ -7,23 +7,25 @@ from functools import partial
 from typing import Literal
 
 from commitlog import SchemaIds
-from mongo_agent.capture import Namespaces, fingerprint
+from mongo_agent.capture.match_stage import fingerprint
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline import Stream
 from mongo_agent.pipeline.schemas import Schemas
+from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.signals.source import SignalCollection
-from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.snapshot_mode import progress_at_start
+from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.errors import UnavailableError
 
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")

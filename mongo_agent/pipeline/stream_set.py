@@ -12,7 +12,7 @@ from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.pipeline.heartbeat import Heartbeat
 from mongo_agent.pipeline.signal_acks import SignalAcks
 from mongo_agent.pipeline.stream import Add, Stream
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.signals.signal import Signal, SignalResult
 from sidecar.delivery.delivery import Delivery, RejectedEvent
 from sidecar.errors import UnavailableError
 from sidecar.logs import RateLimitedLog

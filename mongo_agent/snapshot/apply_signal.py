@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents.extended_json import parse_filter
-from mongo_agent.signals import InvalidSignalError, Signal, SignalResult
 from mongo_agent.signals.commands import (
     ExecuteSnapshot,
     LogMessage,
@@ -13,6 +12,7 @@ from mongo_agent.signals.commands import (
     StopSnapshot,
     parse_command,
 )
+from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
 from mongo_agent.snapshot.collections import matches_name, name_expression
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (

@@ -22,7 +22,7 @@ from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import error_text
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
 from mongo_agent.snapshot.collection_reader import CollectionReader

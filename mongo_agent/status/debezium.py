@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline import View
 from mongo_agent.pipeline.last_message import Seen
+from mongo_agent.pipeline.view import View
 from sidecar.page.summary import samples_of
 
 CONNECTOR = "mongodb"

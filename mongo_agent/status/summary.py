@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from mongo_agent.pipeline import StreamView, View
+from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
 from sidecar.page.agent_summary import MOST_BARS
 from sidecar.page.summary import ProgressBar, Stat, duration_text

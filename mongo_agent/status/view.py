@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline import Pipeline, StreamView, View
+from mongo_agent.pipeline.pipeline import Pipeline
+from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor
 from mongo_agent.status.conditions import snapshot_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts

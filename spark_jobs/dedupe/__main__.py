@@ -2,7 +2,7 @@
 
 from spark_jobs.dedupe.job import main
 from spark_jobs.dedupe.options import DedupeJobOptions
-from spark_jobs.options import job_command
+from spark_jobs.options.command_line import job_command
 
 _ABOUT = """Deduplicate events from Kafka topics into a Delta table or a topic.
 

@@ -18,7 +18,7 @@ from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
 from spark_jobs.progress import follow, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
-from spark_jobs.source import read_stream
+from spark_jobs.source.kafka import read_stream
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)

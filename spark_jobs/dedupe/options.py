@@ -8,8 +8,10 @@ from pydantic import AfterValidator, model_validator
 from sidecar.properties.addresses import broker_list
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import CommaList, LowerCase, Milliseconds
-from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
 from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.stream import StreamOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Location, Topic, overlap
 
 IdentityName = Literal["event", "cell"]

@@ -16,7 +16,7 @@ from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.dedupe.stats import INPUT, OUTPUT
 from spark_jobs.progress import start_query
-from spark_jobs.source import EVENT_COLUMNS, events
+from spark_jobs.source.events import EVENT_COLUMNS, events
 
 _TABLE_COLUMNS = tuple(name for name in EVENT_COLUMNS if name != "headers")
 

@@ -2,7 +2,7 @@
 
 from spark_jobs.mongo_reconcile.job import main
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
-from spark_jobs.options import job_command
+from spark_jobs.options.command_line import job_command
 
 _ABOUT = """Keep the latest document of each key from MongoDB's change events in a Delta table.
 

@@ -21,7 +21,7 @@ from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
-from spark_jobs.source import read_stream
+from spark_jobs.source.kafka import read_stream
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"

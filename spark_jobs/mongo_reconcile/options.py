@@ -6,7 +6,9 @@ from pydantic import model_validator
 
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds
-from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.stream import StreamOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, Location, overlap
 
 OrderName = Literal["cluster-time", "topic"]

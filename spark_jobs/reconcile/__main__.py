@@ -1,6 +1,6 @@
 """The command `python -m spark_jobs.reconcile`, also for spark-submit."""
 
-from spark_jobs.options import job_command
+from spark_jobs.options.command_line import job_command
 from spark_jobs.reconcile.job import main
 from spark_jobs.reconcile.options import ReconcileOptions
 

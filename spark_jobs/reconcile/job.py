@@ -10,16 +10,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.logs import fields
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
-from spark_jobs.options import StreamOptions
+from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
-from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
+from spark_jobs.reconcile.layout.merge import MergeLayout
+from spark_jobs.reconcile.layout.protocol import Batch, Layout
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.replica_copies import READ
 from spark_jobs.reconcile.selected_tables import SelectedTables, select_tables
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.stats import RunStats, write
 from spark_jobs.session import create_job_session, isolated_session
-from spark_jobs.source import events, read_stream
+from spark_jobs.source.events import events
+from spark_jobs.source.kafka import read_stream
 
 logger = logging.getLogger(__name__)
 JOB = "reconcile"

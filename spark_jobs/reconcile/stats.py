@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from spark_jobs import metrics_files
-from spark_jobs.options import StreamOptions
+from spark_jobs.options.stream import StreamOptions
 
 _PREFIX = "cdc_reconcile_"
 _HELP_TEXTS = {

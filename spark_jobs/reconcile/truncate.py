@@ -1,6 +1,6 @@
 """The command `python -m spark_jobs.reconcile.truncate`: records a TRUNCATE of a source table."""
 
-from spark_jobs.options import job_command
+from spark_jobs.options.command_line import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import TruncateOptions
 from spark_jobs.reconcile.source_table import read_schema

@@ -6,7 +6,7 @@ Like any other version, it may arrive before or after the writes that it deletes
 from pyspark.sql import SparkSession
 
 from spark_jobs.expressions.precedence import TOMBSTONE
-from spark_jobs.reconcile.layout import Layout
+from spark_jobs.reconcile.layout.protocol import Layout
 from spark_jobs.reconcile.versions import SCHEMA, TABLE_BUCKET
 
 _US = 1_000_000

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from commitlog.arrow import Decoder
-from spark_jobs.reconcile.layout import Layout
+from spark_jobs.reconcile.layout.protocol import Layout
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.visible_rows import visible_rows
 

@@ -1,6 +1,6 @@
 """The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
 
-from spark_jobs.options import job_command
+from spark_jobs.options.command_line import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema

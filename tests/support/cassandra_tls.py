@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import AgentConfig, load_config
-from agent.node import node_connection
+from agent.config.loader import AgentConfig, load_config
+from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection
 from sidecar.errors import UnavailableError
 from tests.support.servers.cassandra import CassandraNode

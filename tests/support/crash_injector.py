@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Quarantine
-from agent.quarantine.quarantine import QuarantineSource
-from agent.transfer import Transfer
+from agent.cdc_raw.names import SegmentName
+from agent.quarantine.quarantine import Quarantine, QuarantineSource
+from agent.quarantine.reason import LostRange
+from agent.transfer.base import Transfer
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.events import Numbered
 from sidecar.sinks.base import DeliveryResult

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.config import MongoConfig, load_config
+from mongo_agent.config.loading import MongoConfig, load_config
 from sidecar.errors import ConfigError
 
 Settings = Mapping[str, str | None]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from agent.cdc_raw import Idx, Observation, ObservedLog, ObservedSegment, SegmentName
+from agent.cdc_raw.idx import Idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
 
 VERSION = 7
 HEADER_BYTES = 20

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from agent.cdc_raw import SegmentName
-from agent.segments import ReadRequest
+from agent.cdc_raw.names import SegmentName
+from agent.segments.state import ReadRequest
 from commitlog import Schema, SchemaChanges, Unregistered
 from sidecar.errors import OffsetSaveError
 from sidecar.events import Message, ProduceArguments

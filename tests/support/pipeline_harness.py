@@ -5,12 +5,15 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from agent.metrics import AgentMetrics
-from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
-from agent.quarantine import Quarantine
-from agent.segments import offsets_from_entries
+from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.reader import OpenReader
+from agent.pipeline.settings import PipelineSettings
+from agent.pipeline.view import View
+from agent.quarantine.quarantine import Quarantine
+from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
-from agent.transfer import Transfer
 from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.base import Transfer
 from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar

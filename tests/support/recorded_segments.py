@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName
-from agent.pipeline import open_with
-from agent.segments import ReadRequest
+from agent.cdc_raw.names import SegmentName
+from agent.pipeline.reader import open_with
+from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
 from sidecar.events import Message
 from tests.oracle.reference import recordings

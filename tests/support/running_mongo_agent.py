@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mongo_agent.config import load_config
+from mongo_agent.config.loading import load_config
 from mongo_agent.service import MongoService
 from sidecar.events import Message
 from sidecar.process.lifecycle import Stop

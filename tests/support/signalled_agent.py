@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from concurrent.futures import Future
 
-from mongo_agent.capture import Namespaces
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import SnapshotView, view_of

@@ -14,7 +14,7 @@ from typing import Any
 
 import bson
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError

@@ -7,7 +7,7 @@ from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
 from agent.snapshot.snapshot import Snapshot
-from agent.status import AgentStatus
+from agent.status.view import AgentStatus
 from commitlog import Schema
 from sidecar.errors import UnavailableError
 from sidecar.health.health import Component

@@ -3,12 +3,12 @@
 import logging
 from functools import partial
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.metrics import UNREADABLE
 from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.reader import Blocked
-from agent.quarantine import LostRange
+from agent.quarantine.reason import LostRange
 from commitlog import Schema
 from sidecar.logs import RateLimitedLog, fields
 

@@ -1,6 +1,6 @@
 """Removes fully acknowledged segments from `cdc_raw`, after their end is stored."""
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
 
 _RETRY_S = 1.0

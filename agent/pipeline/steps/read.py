@@ -7,15 +7,14 @@ from the result of the one before.
 import logging
 from functools import partial
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.read_errors import is_environmental, read_error_message
 from agent.pipeline.read_worker import ReadResult
 from agent.pipeline.reader import Batch
 from agent.pipeline.steps.blocked import BlockedStep
-from agent.segments import ReadRequest
-from agent.segments.state import after_read
+from agent.segments.state import ReadRequest, after_read
 from commitlog import Schema
 from sidecar.logs import fields
 

@@ -1,6 +1,6 @@
 """Requeues quarantined segments that the operator requests to read again."""
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
 
 _INTERVAL_S = 5.0

@@ -2,19 +2,14 @@
 
 import logging
 
-from agent.cdc_raw import Observation, SegmentName
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation
 from agent.metrics import VANISHED
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import VANISHED_CAUSE
-from agent.quarantine import LostRange
-from agent.segments import (
-    AwaitedFiles,
-    DeletedUnread,
-    apply_observation,
-    find_deleted_unread,
-    next_known,
-)
-from agent.segments.awaited_files import PATIENCE_S
+from agent.quarantine.reason import LostRange
+from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
+from agent.segments.plan import DeletedUnread, apply_observation, find_deleted_unread, next_known
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)

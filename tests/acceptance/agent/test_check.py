@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from agent.cdc_raw import observe
+from agent.cdc_raw.observation import observe
 from agent.check.checks import CHECKS
 from agent.check.directories import (
     check_cdc_raw_usage,
@@ -19,7 +19,7 @@ from agent.check.offsets import check_offsets
 from agent.check.probe import command_probe
 from agent.check.publication import Publication
 from agent.cli.segment_files import find_segments
-from agent.config import OFFSET_FILE, AgentConfig, directory_problems, load_config
+from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.environment import check_directories
 from sidecar.check.finding import Finding, Level, size_text

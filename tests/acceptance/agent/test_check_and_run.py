@@ -84,7 +84,7 @@ def _other_node(agent_dir: AgentDir) -> Changes:
 
 
 def _offsets(agent_dir: AgentDir, node_id: str, prefix: str = "demo") -> None:
-    from agent.config import OFFSET_FILE
+    from agent.config.loader import OFFSET_FILE
     from sidecar.offsets.properties_store import PropertiesStore
 
     store = PropertiesStore(agent_dir.offsets, OFFSET_FILE, prefix)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import AgentConfig, load_config
+from agent.config.loader import AgentConfig, load_config
 from sidecar.errors import ConfigError
 from tests.support.debezium_manual import MANUAL_EXAMPLE
 

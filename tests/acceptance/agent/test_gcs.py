@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.check.store import check_store
-from agent.config import load_config
+from agent.config.loader import load_config
 from examples.agent_process import AgentProcess
 from sidecar.check.finding import Level
 from tests.support.agent_command import agent

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from agent.config import load_config
-from agent.node import node_connection
+from agent.config.loader import load_config
+from agent.node.connect import node_connection
 from agent.node.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows

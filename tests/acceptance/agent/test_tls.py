@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load_config
+from agent.config.loader import load_config
 from agent.config.tls import tls_context
 from sidecar.errors import ConfigError
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.pipeline import open_with
-from agent.segments import ReadRequest
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.pipeline.reader import open_with
+from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
 from tests.oracle.reference.descriptor import id_words
 from tests.oracle.writer import MARKER_LENGTH, header, marker

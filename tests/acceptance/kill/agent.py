@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from agent.config import OFFSET_FILE
+from agent.config.loader import OFFSET_FILE
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.kill.checks import COMPLETED, AgentRun
 from tests.support.servers.agent_process import AgentProcess

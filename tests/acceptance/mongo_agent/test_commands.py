@@ -8,7 +8,7 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
 

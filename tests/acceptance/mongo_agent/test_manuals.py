@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bson import BSON, ObjectId, Timestamp
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.signals.source import signal_of
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.config import load_config
+from mongo_agent.config.loading import load_config
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, StreamOffset
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.events import Numbered
 from sidecar.sinks.registry import create_sink_and_store
 from tests.support.mongo_agent_command import CDC, configuration, mongo_agent

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from mongo_agent.cli.snapshot import lines, progress_bars, snapshot
-from mongo_agent.config import load_config
+from mongo_agent.config.loading import load_config
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.snapshot.records import (
     SelectedCollection,

@@ -11,7 +11,7 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.cli.entry import main
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore, encode
 from tests.support.mongo_agent_command import configuration

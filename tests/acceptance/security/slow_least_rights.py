@@ -9,8 +9,8 @@ from cassandra import Unauthorized
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import Cluster, NoHostAvailable, Session
 
-from agent.config import AgentConfig, load_config
-from agent.node import node_connection
+from agent.config.loader import AgentConfig, load_config
+from agent.node.connect import node_connection
 from agent.node.running_settings import running_settings
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from tests.support.servers.cassandra import CassandraNode

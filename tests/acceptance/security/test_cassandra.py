@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load_config
-from agent.node import node_connection
+from agent.config.loader import load_config
+from agent.node.connect import node_connection
 from tests.support.cassandra_tls import config, connection, refusal
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.secure_broker import PASSWORD, Stores

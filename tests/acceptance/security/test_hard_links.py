@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.move import move
-from agent.quarantine import LostRange, Quarantine
+from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
 from agent.transfer.archive import ArchiveTransfer

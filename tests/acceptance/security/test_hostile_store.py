@@ -12,7 +12,7 @@ from pathlib import Path
 import google_crc32c
 import pytest
 
-from agent.cdc_raw import parse_log_name
+from agent.cdc_raw.names import parse_log_name
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory

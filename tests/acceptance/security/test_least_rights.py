@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from agent.cdc_raw import observe
+from agent.cdc_raw.observation import observe
 from agent.transfer.archive import ArchiveTransfer
 
 NODE, AGENT, OTHER, GROUP = 20001, 20002, 20003, 20004

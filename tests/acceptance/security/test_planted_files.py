@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import Idx, observe
+from agent.cdc_raw.idx import Idx
 from agent.cdc_raw.move import move
+from agent.cdc_raw.observation import observe
 from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
-from agent.quarantine import LostRange, Quarantine
 from agent.quarantine.entries import SnapshotName, parse_quarantine_key
+from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.delete import DeleteTransfer

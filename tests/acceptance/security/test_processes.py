@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load_config
+from agent.config.loader import load_config
 from sidecar.process.privacy import safe_path
 
 ROOT = Path(__file__).parents[3]

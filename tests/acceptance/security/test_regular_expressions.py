@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config.patterns import is_published, validated_expressions
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.collections import matches_name, name_expression
 
 ROOT = Path(__file__).parents[3]

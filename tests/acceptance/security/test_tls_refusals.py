@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load_config
-from agent.node import node_connection
+from agent.config.loader import load_config
+from agent.node.connect import node_connection
 from sidecar.errors import SidecarError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.pipeline import open_with
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.pipeline.reader import open_with
 from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import AccessDeniedError, UnavailableError

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
-from agent.quarantine import LostRange, Quarantine
 from agent.quarantine.entries import list_entries, request_retry
+from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
 from agent.store.subprocess_store import SubprocessStore

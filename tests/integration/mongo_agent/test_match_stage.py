@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.capture import Namespaces, fingerprint, match_stage
-from mongo_agent.capture.match_stage import CHANGES
+from mongo_agent.capture.match_stage import CHANGES, fingerprint, match_stage
+from mongo_agent.capture.namespaces import Namespaces
 from tests.support.mongo_server.matching import is_match
 
 NAMES = ("shop", "Shop", "shops", "a-b", "a_1", "x")

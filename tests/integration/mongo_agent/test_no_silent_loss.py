@@ -14,7 +14,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent import metrics
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
@@ -25,11 +25,13 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.pipeline import Stream
+from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.failures import Failure
-from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
-from mongo_agent.status import Facts, conditions_of
+from mongo_agent.snapshot.snapshotter import Snapshotter
+from mongo_agent.status.conditions import conditions_of
+from mongo_agent.status.facts import Facts
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from mongo_agent.capture import Namespaces
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.signals.kafka import SignalTopic, signal_of
+from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import ConfigError

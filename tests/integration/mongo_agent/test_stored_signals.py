@@ -7,8 +7,8 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.signals import SignalResult
 from mongo_agent.signals.client import SignalClient
+from mongo_agent.signals.signal import SignalResult
 from sidecar.errors import SinkRestartError
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet

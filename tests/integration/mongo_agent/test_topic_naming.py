@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from mongo_agent.config import MongoConfig
+from mongo_agent.config.loading import MongoConfig
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.topic_naming.default import MAX_TOPIC_LENGTH, default_topic
 from mongo_agent.topic_naming.regex import regex_naming

@@ -7,14 +7,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import commitlog
-from spark_jobs.dedupe import DedupeOptions, dedupe
+from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.source import events
+from spark_jobs.source.events import events
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.avro.reading import Ids, messages
 from tests.support.avro.tables import DDL, format_of, inserted

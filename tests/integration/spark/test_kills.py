@@ -7,8 +7,8 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.mongo_reconcile import DocumentTable
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.visible_rows import visible_rows
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN

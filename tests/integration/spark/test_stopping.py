@@ -8,7 +8,7 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.visible_rows import visible_rows
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from pymongo import MongoClient
 
-from mongo_agent.cli import main
+from mongo_agent.cli.entry import main
 from mongo_agent.migration.connect_offsets import connect_offsets, read_file
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.topics.reader import committed_records

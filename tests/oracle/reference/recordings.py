@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agent.keystore import KeystoreSettings
 from agent.keystore.jceks import read_jceks
+from agent.keystore.settings import KeystoreSettings
 from tests.oracle.reference.dump import in_order
 from tests.oracle.reference.line import to_line
 from tests.oracle.reference.schema_text import parse_schema

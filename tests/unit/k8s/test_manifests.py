@@ -9,8 +9,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from agent.config import load_config as load_cassandra
-from mongo_agent.config import load_config as load_mongo
+from agent.config.loader import load_config as load_cassandra
+from mongo_agent.config.loading import load_config as load_mongo
 from tests.support.kustomize import Object
 from tests.support.manifests import (
     K8S,

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.capture import Namespaces
 from mongo_agent.capture.collection_kind import CollectionKind
-from mongo_agent.signals import Signal
-from mongo_agent.signals.signal import parse_signal
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.signals.signal import Signal, parse_signal
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.collections import (
     CapturedCollection,

@@ -7,7 +7,7 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.signals.signal import parse_signal
 from mongo_agent.snapshot.collections import captured_collections

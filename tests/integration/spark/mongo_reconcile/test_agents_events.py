@@ -10,7 +10,8 @@ from bson import json_util
 from pymongo import MongoClient
 from pyspark.sql import SparkSession
 
-from spark_jobs.mongo_reconcile import changes, latest
+from spark_jobs.mongo_reconcile.changes import changes
+from spark_jobs.mongo_reconcile.latest import latest
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunningAgent

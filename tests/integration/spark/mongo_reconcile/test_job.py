@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError
-from spark_jobs.mongo_reconcile import DocumentTable
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.job import run, start_merging, summary
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow

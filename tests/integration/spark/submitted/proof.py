@@ -9,7 +9,7 @@ import orjson
 from pyspark.sql import SparkSession
 
 import spark_jobs
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.typed_view import table_at
 from spark_jobs.reconcile.visible_rows import visible_rows

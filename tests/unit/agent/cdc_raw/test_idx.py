@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import NO_UPDATE, Idx, merge_idx, parse_idx
+from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, parse_idx
 
 
 @pytest.mark.parametrize(

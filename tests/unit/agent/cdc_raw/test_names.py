@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 
 
 def test_reads_both_names_of_a_segment() -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import Idx, Observation, SegmentName, observe, read_idx
 from agent.cdc_raw import observation as module
+from agent.cdc_raw.idx import Idx, read_idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, observe
 
 
 def write(directory: Path, segment_id: int, idx: str | None = None, size_bytes: int = 10) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
-from agent.cdc_raw import Watcher, inotify
+from agent.cdc_raw import inotify
 from agent.cdc_raw.inotify import OverflowObserver
+from agent.cdc_raw.watcher import Watcher
 
 DEADLINE_S = 120
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from agent.check.publication import create_publication, publication_of
-from agent.config import load_config
-from agent.config.loader import AgentConfig
+from agent.config.loader import AgentConfig, load_config
 from commitlog import Schema
 from tests.support.agent_directory import SCHEMA, AgentDir
 

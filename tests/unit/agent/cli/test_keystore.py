@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import observe
+from agent.cdc_raw.observation import observe
 from agent.check.keys import check_keys
-from agent.config import load_config
+from agent.config.loader import load_config
 from agent.config.node_settings import read_cassandra_yaml
 from sidecar.check.finding import Finding, Level
 from sidecar.errors import ConfigError

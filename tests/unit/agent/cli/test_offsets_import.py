@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.debezium.offsets import TableOffset, offsets_from_debezium, table_offsets
 from sidecar.errors import ConfigError
 from tests.support.agent_command import agent

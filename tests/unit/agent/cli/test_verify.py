@@ -13,7 +13,7 @@ import pytest
 
 from agent.cli.segment_files import find_segments
 from agent.cli.verify import check
-from agent.keystore import KeySource
+from agent.keystore.source import KeySource
 from tests.oracle.reference.recordings import OWN, scenarios
 from tests.support.agent_command import AGENT, agent
 from tests.support.agent_directory import AgentDir, payload, write_segment

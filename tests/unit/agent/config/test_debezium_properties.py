@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import AgentConfig, load_config
 from agent.config.debezium import INERT, DebeziumProperties
+from agent.config.loader import AgentConfig, load_config
 from agent.config.model import AgentProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations

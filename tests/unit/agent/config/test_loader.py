@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import AgentConfig, directory_problems, load_config
 from agent.config.document import configuration_document
+from agent.config.loader import AgentConfig, directory_problems, load_config
 from sidecar.errors import ConfigError
 
 REPOSITORY = Path(__file__).resolve().parents[4]

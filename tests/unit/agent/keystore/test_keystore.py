@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.keystore import KeySource, KeystoreSettings
+from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeySource
 from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.java import java_home

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.config import load_config
+from agent.config.loader import load_config
 from agent.node.quota import grant_sentence, node_quota
 from tests.support.agent_directory import AgentDir
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.keystore import KeySource, KeystoreSettings
-from agent.pipeline import open_with
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.keystore.settings import KeystoreSettings
+from agent.keystore.source import KeySource
+from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
 from tests.oracle.reference.segment import read_bytes

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from agent.segments import offsets_from_entries
+from agent.segments.offsets import offsets_from_entries
 from agent.transfer.archive import ArchiveTransfer
 from sidecar.errors import SinkRestartError
 from tests.support.crash_injector import (

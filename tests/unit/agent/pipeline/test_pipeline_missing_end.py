@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from agent.cdc_raw import SegmentName
-from agent.keystore import KeySource
-from agent.keystore.source import Keystore
-from agent.pipeline import open_with
+from agent.cdc_raw.names import SegmentName
+from agent.keystore.source import KeySource, Keystore
+from agent.pipeline.reader import open_with
 from commitlog import EventFormat
 from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
 from tests.support.missing_ends import SCHEMA, ends_of, lengths, payload, starts

@@ -10,7 +10,8 @@ import pytest
 
 from agent import metrics
 from agent.quarantine.scanner import QuarantineScanner
-from agent.status import Facts, conditions_of
+from agent.status.conditions import conditions_of
+from agent.status.facts import Facts
 from commitlog import UnsupportedFeatureError
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import PipelineHarness

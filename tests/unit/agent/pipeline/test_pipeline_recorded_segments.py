@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.pipeline import open_with
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_raw import SegmentName, parse_log_name
-from agent.pipeline import open_with
+from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.pipeline.reader import open_with
 from commitlog import CounterHistory, EventFormat, Schema
 from sidecar.errors import SinkRestartError
 from sidecar.events import Message

@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Quarantine
+from agent.cdc_raw.names import SegmentName
+from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
 from sidecar.dead_letters.dead_letter import DeadLetter
 
 NAME = SegmentName(1699, 7)

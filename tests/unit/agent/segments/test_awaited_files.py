@@ -1,14 +1,11 @@
 """Segments whose index is in `cdc_raw` before their file."""
 
-from agent.cdc_raw import Idx, Observation, ObservedLog, ObservedSegment, SegmentName
-from agent.segments import (
-    AwaitedFiles,
-    SegmentOffsets,
-    Segments,
-    apply_observation,
-    segments_from_offsets,
-)
-from agent.segments.awaited_files import PATIENCE_S
+from agent.cdc_raw.idx import Idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
+from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.plan import Segments, apply_observation, segments_from_offsets
 
 LEDGER = SegmentOffsets("node")
 ONE, TWO = SegmentName(id=1, version=7), SegmentName(id=2, version=7)

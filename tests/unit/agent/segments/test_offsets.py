@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import SegmentName
-from agent.segments import SegmentOffsets, offsets_from_entries
+from agent.cdc_raw.names import SegmentName
+from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from sidecar.errors import ConfigError, OffsetStoreError
 
 NAMES = st.builds(SegmentName, id=st.integers(0, (1 << 63) - 1), version=st.integers(6, 9))

@@ -4,17 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent.cdc_raw import NO_UPDATE, Idx, Observation, ObservedLog, ObservedSegment, SegmentName
-from agent.segments import (
-    Phase,
-    ReadRequest,
-    SegmentOffsets,
-    Segments,
-    apply_observation,
-    pinned_by_link,
-    segments_from_offsets,
-)
-from agent.segments.state import after_acknowledgement, after_read
+from agent.cdc_raw.idx import NO_UPDATE, Idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.plan import Segments, apply_observation, pinned_by_link, segments_from_offsets
+from agent.segments.state import Phase, ReadRequest, after_acknowledgement, after_read
 
 LINKED = ObservedLog(size_bytes=1048576, link_count=2)
 RELEASED = ObservedLog(size_bytes=1048576, link_count=1)

@@ -7,17 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from agent.cdc_raw import SegmentName
-from agent.segments import (
-    Phase,
-    ReadRequest,
-    Segment,
-    SegmentOffsets,
-    Segments,
-    apply_observation,
-    segments_from_offsets,
-)
-from agent.segments.state import after_acknowledgement, after_read
+from agent.cdc_raw.names import SegmentName
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.plan import Segments, apply_observation, segments_from_offsets
+from agent.segments.state import Phase, ReadRequest, Segment, after_acknowledgement, after_read
 from tests.support.node_model import Content, Node
 
 Batch = tuple[SegmentName, list[int], int]

@@ -12,10 +12,11 @@ import pytest
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.pipeline.view import BlockedView
-from agent.quarantine import QuarantineUsage
+from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
-from agent.status import Facts, SchemaFacts, conditions_of, status_from
-from agent.transfer import Backlog
+from agent.status.conditions import conditions_of, status_from
+from agent.status.facts import Facts, SchemaFacts
+from agent.transfer.base import Backlog
 from sidecar.check.finding import fault, ok, warning
 from sidecar.health.condition import Condition, State
 from sidecar.sinks.base import SinkState

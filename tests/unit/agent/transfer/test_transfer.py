@@ -11,9 +11,10 @@ from agent.cdc_raw.move import move
 from agent.config.properties import SegmentProperties, TransferName
 from agent.metrics import AgentMetrics
 from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
-from agent.transfer import Transfer, create_transfer
 from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.base import Transfer
 from agent.transfer.delete import DeleteTransfer
+from agent.transfer.registry import create_transfer
 from agent.transfer.remote import RemoteTransfer
 from sidecar.metrics import DeliveryMetrics
 

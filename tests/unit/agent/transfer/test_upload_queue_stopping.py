@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings

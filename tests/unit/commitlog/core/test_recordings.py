@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import commitlog
-from agent.cdc_raw import Idx, read_idx
+from agent.cdc_raw.idx import Idx, read_idx
 from tests.oracle.reference import parse_schema, read_segment, to_line
 from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios

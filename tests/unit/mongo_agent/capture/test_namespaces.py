@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.capture import Namespaces, split_patterns
+from mongo_agent.capture.namespaces import Namespaces, split_patterns
 
 
 @pytest.mark.parametrize(

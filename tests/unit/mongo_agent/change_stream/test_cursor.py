@@ -7,7 +7,8 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.capture import Namespaces, match_stage
+from mongo_agent.capture.match_stage import match_stage
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening, reopening

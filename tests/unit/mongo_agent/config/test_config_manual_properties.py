@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.config import MongoProperties
+from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
 from tests.support.mongo_properties import Settings, load

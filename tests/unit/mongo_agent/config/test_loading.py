@@ -9,8 +9,8 @@ from pymongo import MongoClient
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.config import load_config
 from mongo_agent.config.document import configuration_document
+from mongo_agent.config.loading import load_config
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotSettings

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.config import load_config
+from mongo_agent.config.loading import load_config
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from sidecar.offsets.position_store import all_values
 from sidecar.offsets.properties_store import StoredOffsets

@@ -9,7 +9,7 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.progress import SnapshotProgress
 
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"

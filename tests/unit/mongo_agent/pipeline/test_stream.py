@@ -8,7 +8,7 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.dead_letters.quarantine import Quarantine
@@ -17,10 +17,11 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.pipeline import Stream
+from mongo_agent.pipeline.stream import Stream
 from mongo_agent.signals.source import SignalCollection
-from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
+from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.metrics import DeliveryMetrics
 
 ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.capture import Namespaces
-from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.signals.file import SignalFile, signals_of
+from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from tests.support.servers.processes import wait_until

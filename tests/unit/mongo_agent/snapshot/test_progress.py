@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.progress import KEPT_FINISHED, SnapshotProgress
 from mongo_agent.snapshot.records import (
     Chunk,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mongo_agent.capture import Namespaces
+from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
     InitialSnapshot,

@@ -14,7 +14,8 @@ from mongo_agent.server.oplog_monitor import (
     WarningThresholds,
     stream_warning,
 )
-from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
+from mongo_agent.status.conditions import conditions_of, status_from
+from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.health.condition import State

@@ -10,13 +10,14 @@ from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline import Pipeline, StreamView, View
+from mongo_agent.pipeline.pipeline import Pipeline
+from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor, StreamWarning
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
-from mongo_agent.status import MongoStatus
 from mongo_agent.status.debezium import attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
+from mongo_agent.status.view import MongoStatus
 from sidecar.metrics import DeliveryMetrics
 from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary

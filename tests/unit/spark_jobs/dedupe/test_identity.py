@@ -7,11 +7,12 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.dedupe import DedupeOptions, dedupe
 from spark_jobs.dedupe.identity import with_cell_identity
+from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.source import EVENT_COLUMNS, events
+from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.spark.records import Record, frame, headers_of
 
 CELL = DedupeOptions(identity="cell")

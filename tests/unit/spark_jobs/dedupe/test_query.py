@@ -7,12 +7,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.dedupe import DedupeOptions, dedupe
 from spark_jobs.dedupe.job import reject_late_rows
+from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.dedupe.stats import batch_stats
 from spark_jobs.errors import InputError, JobError
 from spark_jobs.progress import follow
-from spark_jobs.source import events
+from spark_jobs.source.events import events
 from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.records import Record, RecordStream, headers_of
 

@@ -9,7 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.mongo_reconcile import DocumentTable, MongoOptions, changes, latest
+from spark_jobs.mongo_reconcile.changes import changes
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.latest import latest
+from spark_jobs.mongo_reconcile.options import MongoOptions
 from tests.support.spark.mongo_histories import many_histories
 from tests.support.spark.mongo_topic import TOPIC, Collection, envelope, record
 from tests.support.spark.records import Record, frame

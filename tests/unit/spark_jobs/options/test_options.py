@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError
-from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, job_command
+from spark_jobs.options.command_line import job_command
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.stream import StreamOptions
 from tests.support.spark.options import options_of
 
 pytestmark = pytest.mark.usefixtures("root_logger")

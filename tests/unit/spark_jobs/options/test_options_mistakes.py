@@ -19,7 +19,8 @@ from sidecar.properties.source import command_line_settings
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.jars import main as fetch_jars
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
-from spark_jobs.options import SessionOptions, job_command
+from spark_jobs.options.command_line import job_command
+from spark_jobs.options.session import SessionOptions
 from spark_jobs.reconcile import job as reconcile_job
 from spark_jobs.reconcile.options import (
     PurgeOptions,

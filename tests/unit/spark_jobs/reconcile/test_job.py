@@ -15,15 +15,17 @@ from sidecar.errors import ConfigError
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
 from spark_jobs.expressions.counter import INVALID_CONTEXT
-from spark_jobs.options import StreamOptions
+from spark_jobs.options.stream import StreamOptions
 from spark_jobs.reconcile.job import StreamingReconcile, reconcile
-from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
+from spark_jobs.reconcile.layout.merge import MergeLayout
+from spark_jobs.reconcile.layout.protocol import Batch, Layout
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.truncation_marker import truncate
 from spark_jobs.reconcile.versions import COLUMNS
 from spark_jobs.reconcile.visible_rows import visible_rows
-from spark_jobs.source import events
+from spark_jobs.source.events import events
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.spark.forms import Shown, expected, shown

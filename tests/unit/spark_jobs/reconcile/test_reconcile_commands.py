@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.selected_tables import select_tables
 from tests.support.spark.forms import frame
 from tests.support.spark.view_cases import ANEW, EVENTS, NOW_S, schema

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.replica_copies import drop_replica_copies
 from spark_jobs.reconcile.versions import latest
-from spark_jobs.source import events
 from spark_jobs.source.cells import read_cells
+from spark_jobs.source.events import events
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, frame, headers_of
 from tests.support.spark.versions import to_versions

@@ -6,7 +6,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
 from spark_jobs.reconcile.typed_view import table_at

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.source import EVENT_COLUMNS, events
+from spark_jobs.source.events import EVENT_COLUMNS, events
 from tests.support.spark.records import Header, Record, frame, headers_of
 
 ID = hashlib.sha256(b"an event").digest()[:16]

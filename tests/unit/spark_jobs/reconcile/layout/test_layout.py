@@ -13,7 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.errors import JobError
-from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.layout.append import AppendLayout
+from spark_jobs.reconcile.layout.merge import MergeLayout
+from spark_jobs.reconcile.layout.protocol import Batch, Layout
 from spark_jobs.reconcile.versions import PLACE, bucket_events, latest
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import read_cells

@@ -71,7 +71,7 @@ def status(
     show_progress(
         fetch,
         lines,
-        drawn,
+        render_progress,
         as_json=as_json,
         is_followed=lambda document: follow and bool(document.get("is_running")),
     )
@@ -96,7 +96,7 @@ def summary(document: Mapping[str, Any]) -> str:
     return f"Tables left: {left}." if left else "No snapshot is running."
 
 
-def drawn(document: Mapping[str, Any]) -> Group:
+def render_progress(document: Mapping[str, Any]) -> Group:
     """A progress bar for each table."""
     bars = empty_bars()
     for each in document["tables"]:

@@ -17,7 +17,7 @@ from agent.keystore.settings import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
-from sidecar.properties.loading import Loaded, load
+from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.references import resolve
 from sidecar.properties.source import Setting, command_line_settings, read_properties
 
@@ -32,7 +32,7 @@ _DEFAULT_PORT = 9042
 class AgentConfig:
     """Properties, combined with the node's `cassandra.yaml`."""
 
-    loaded: Loaded[AgentProperties]
+    loaded: LoadedProperties[AgentProperties]
     node_settings: NodeSettings | None
     cdc_raw_directory: Path
     hosts: tuple[str, ...]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.reader import Blocked
+from agent.pipeline.reader import BlockedRecord
 from commitlog import Schema, Unregistered
 from sidecar.schema_registry.registrar import Registration, RegistrationStatus
 
@@ -108,7 +108,7 @@ class BlockedRead:
                 self._abandoned[missing] = -math.inf
 
     def begin_blocked(
-        self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
+        self, name: SegmentName, blocked: BlockedRecord, schema: Schema, now_s: float
     ) -> Obstacle:
         """Waits for a table or a column; the first question is due at once."""
         missing = _missing(blocked)
@@ -218,5 +218,5 @@ class BlockedRead:
         return obstacle
 
 
-def _missing(blocked: Blocked) -> Missing:
+def _missing(blocked: BlockedRecord) -> Missing:
     return Missing(blocked.table_id, blocked.column)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName
-from agent.pipeline.reader import Abandoned, Batch, OpenReader, Reader
+from agent.pipeline.reader import Abandoned, OpenReader, Reader, SegmentBatch
 from agent.segments.state import ReadRequest
 from commitlog import Schema, SegmentKeyError
 
@@ -21,7 +21,7 @@ class ReadResult:
 
     order: ReadRequest
     schema: Schema
-    batch: Batch | None = None
+    batch: SegmentBatch | None = None
     error: BaseException | None = None
 
 

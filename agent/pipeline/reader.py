@@ -16,10 +16,10 @@ from commitlog import (
     SegmentReader,
     Unregistered,
 )
-from sidecar.events import EventBatch
+from sidecar.events import DeliveryBatch
 
 
-class Gap(Protocol):
+class UndecodedRange(Protocol):
     """A range of a segment that gave no events."""
 
     @property
@@ -30,7 +30,7 @@ class Gap(Protocol):
     def cause(self) -> str: ...
 
 
-class Blocked(Protocol):
+class BlockedRecord(Protocol):
     """The record that stopped a read, and the table or column that it needs."""
 
     @property
@@ -46,7 +46,7 @@ class Blocked(Protocol):
         """Schemas without ids, when no table or column is missing."""
 
 
-class Lost(Protocol):
+class SkippedRecords(Protocol):
     """Skipped records whose table or column is abandoned."""
 
     @property
@@ -63,7 +63,7 @@ Abandoned = Sequence[tuple[str, str | None]]
 """Ids of abandoned tables, and columns."""
 
 
-class Batch(EventBatch[int], Protocol):
+class SegmentBatch(DeliveryBatch[int], Protocol):
     """The result of one read; positions are logical."""
 
     @property
@@ -71,11 +71,11 @@ class Batch(EventBatch[int], Protocol):
     @property
     def stop(self) -> Literal["full", "end", "blocked", "schema"]: ...
     @property
-    def blocked(self) -> Blocked | None: ...
+    def blocked(self) -> BlockedRecord | None: ...
     @property
-    def gaps(self) -> Sequence[Gap]: ...
+    def gaps(self) -> Sequence[UndecodedRange]: ...
     @property
-    def lost(self) -> Sequence[Lost]: ...
+    def lost(self) -> Sequence[SkippedRecords]: ...
     @property
     def schema_changes(self) -> SchemaChanges | None: ...
     @property
@@ -103,7 +103,7 @@ class Reader(Protocol):
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
-    ) -> Batch:
+    ) -> SegmentBatch:
         """The next events of the requested part. Raises OSError; damage is a gap in the batch."""
 
 
@@ -173,7 +173,7 @@ class _FormattedReader:
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
-    ) -> Batch:
+    ) -> SegmentBatch:
         with with_key_advice(self._keystore):
             return self._reader.read(
                 schema,

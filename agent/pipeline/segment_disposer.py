@@ -115,11 +115,11 @@ class SegmentDisposer:
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
 
-    def nothing_to_record(self, reason: str) -> None:
+    def loss_resolved(self, reason: str) -> None:
         """The loss that could not be recorded is undone, such as a segment that came back."""
         self._errors.resolve(f"record {reason}")
 
-    def nothing_to_keep(self) -> None:
+    def dead_letters_resolved(self) -> None:
         """Rejected events are read and sent again."""
         self._errors.resolve("keep")
 

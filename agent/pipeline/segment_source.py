@@ -89,7 +89,7 @@ class SegmentSource:
 
     def rewind(self) -> None:
         context = self._context
-        context.disposer.nothing_to_keep()
+        context.disposer.dead_letters_resolved()
         self._read.abandon()
         self._snapshot.rollback()
         context.blocked_read.end()

@@ -37,19 +37,19 @@ class QuarantineSyncSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class SegmentsDue:
     """Segments to send and to fetch, oldest first."""
 
     send: tuple[SegmentName, ...] = ()
     fetch: tuple[SegmentName, ...] = ()
 
 
-def due(file_names: Collection[str]) -> Due:
+def due(file_names: Collection[str]) -> SegmentsDue:
     """Computed from the file names in the quarantine."""
     here, remote, asked_for = (
         segments_with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY)
     )
-    return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
+    return SegmentsDue(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
 class QuarantineSync(StoreThread):
@@ -110,7 +110,7 @@ class QuarantineSync(StoreThread):
             failed = self._tried(self._fetch, name, "fetched") or failed
         if failed is not None:
             raise failed
-        if found == Due():
+        if found == SegmentsDue():
             self._store.close()
 
     def _tried(

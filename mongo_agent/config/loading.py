@@ -32,7 +32,7 @@ from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
 from sidecar.files import directories
-from sidecar.properties.loading import Loaded, load
+from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
 
 _AWAIT_MS = 1000
@@ -45,7 +45,7 @@ _OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 class MongoConfig:
     """Properties and the values that the agent derives from them."""
 
-    loaded: Loaded[MongoProperties]
+    loaded: LoadedProperties[MongoProperties]
     client: ClientSettings
     namespaces: Namespaces
     scopes: tuple[Scope, ...]

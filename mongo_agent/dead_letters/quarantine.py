@@ -34,7 +34,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class LostTimeRange:
     """Changes after `since` may be missing, up to the time of the record."""
 
     since: Mapping[str, str]
@@ -87,7 +87,7 @@ class Quarantine:
             reason=unreadable.reason,
         )
 
-    def note_gap(self, gap: Gap) -> bool:
+    def note_gap(self, gap: LostTimeRange) -> bool:
         """Records missed changes; False without room."""
         return self._note(_GAPS, since=dict(gap.since), reason=gap.reason)
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
+from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
 from mongo_agent.metrics import GAP, REJECTED_BY_SINK, UNREADABLE, MongoMetrics
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.dead_letters.errors import RETRY_S, RecordingErrors, full, not_writable
@@ -89,7 +89,7 @@ class DeadLetterWriter:
         )
         return True
 
-    def note_gap(self, gap: Gap) -> bool:
+    def note_gap(self, gap: LostTimeRange) -> bool:
         """Records missed changes; False when that has to wait."""
         if not self._try(lambda: self._quarantine.note_gap(gap)):
             return False

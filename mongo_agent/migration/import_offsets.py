@@ -14,7 +14,7 @@ from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.offsets.properties_store import PropertiesStore
@@ -68,7 +68,7 @@ def _store_in_kafka(
     try:
         _require_empty(bool(store.load().values), f"the topic {records.topic}", replace)
         for stream, reached in position.streams.items():
-            sink.send(Numbered(stream, OwnMessages((), reached), 0), 0, 0.0)
+            sink.send(NumberedBatch(stream, OwnMessages((), reached), 0), 0, 0.0)
     finally:
         sink.close(_COMMIT_S)
     try:

@@ -8,7 +8,7 @@ from mongo_agent.encoder import MongoBatch
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MessageSummary:
     """`text` is topic and key; `at_s` is the time in seconds since 1970."""
 
     text: str
@@ -23,7 +23,7 @@ class LastMessage:
         self._wall_clock = wall_clock
         self._batch: MongoBatch | None = None
         self._at_s = 0.0
-        self._seen: Seen | None = None
+        self._seen: MessageSummary | None = None
 
     def note(self, batch: MongoBatch) -> None:
         """Notes a batch; one without messages changes nothing."""
@@ -31,12 +31,12 @@ class LastMessage:
             self._batch, self._at_s = batch, self._wall_clock()
 
     @property
-    def seen(self) -> Seen | None:
+    def seen(self) -> MessageSummary | None:
         """None before the first message."""
         if self._batch is not None:
             count = len(self._batch)
             ((topic, key, *_),) = self._batch.messages(count - 1, count)
-            self._seen = Seen(f"{topic} {key.decode(errors='replace')}", self._at_s)
+            self._seen = MessageSummary(f"{topic} {key.decode(errors='replace')}", self._at_s)
             # The batch must not outlive its messages.
             self._batch = None
         return self._seen

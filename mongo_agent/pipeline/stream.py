@@ -18,13 +18,13 @@ from bson.errors import InvalidBSON
 from mongo_agent.change_stream.events import token_at
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
-from mongo_agent.dead_letters.quarantine import Gap, Unreadable
+from mongo_agent.dead_letters.quarantine import LostTimeRange, Unreadable
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
-from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
+from mongo_agent.pipeline.last_message import LastMessage, MessageSummary, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 from mongo_agent.signals.signal import Signal
 from mongo_agent.snapshot.encoding import EncodedChunk
@@ -84,12 +84,12 @@ class Stream:
         return self._placed
 
     @property
-    def last_streamed(self) -> Seen | None:
+    def last_streamed(self) -> MessageSummary | None:
         """The last message of the stream since the start."""
         return self._streamed.seen
 
     @property
-    def last_snapshotted(self) -> Seen | None:
+    def last_snapshotted(self) -> MessageSummary | None:
         """The last message of a snapshot since the start."""
         return self._copied.seen
 
@@ -199,7 +199,7 @@ class Stream:
     def _keep_read_losses(self, read: StreamBatch) -> bool:
         """False while a loss or a dead letter cannot be recorded."""
         if read.lost is not None and self._kept == 0:
-            gap = Gap(read.lost.since.values(), read.lost.reason)
+            gap = LostTimeRange(read.lost.since.values(), read.lost.reason)
             if not self._dead_letters.note_gap(gap):
                 return False
             self._kept = 1

@@ -7,7 +7,7 @@ from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets, StreamOffset
-from mongo_agent.pipeline.last_message import Seen
+from mongo_agent.pipeline.last_message import MessageSummary
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.snapshot.view import SnapshotView
 from sidecar.status.publisher import DeliveryView
@@ -22,8 +22,8 @@ class StreamView:
     position: StreamOffset
     snapshot: SnapshotView
     read_time: ClusterTime
-    last_streamed: Seen | None = None
-    last_snapshotted: Seen | None = None
+    last_streamed: MessageSummary | None = None
+    last_snapshotted: MessageSummary | None = None
     """None before the first one since the start."""
     last_transaction: str | None = None
     snapshot_error: str = ""

@@ -33,7 +33,7 @@ def apply_signal(
     """The progress after a signal, and the result. A rejected signal changes only `seen`."""
     if signal.occurrence is not None and signal.occurrence in progress.seen:
         return progress, SignalResult(True, "The agent has already processed this signal.")
-    seen = progress.having_seen(signal.occurrence, signal.kafka_offset)
+    seen = progress.with_signal(signal.occurrence, signal.kafka_offset)
     try:
         asked = parse_command(signal)
         match asked:

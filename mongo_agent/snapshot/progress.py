@@ -182,7 +182,7 @@ class SnapshotProgress:
     def paused(self, is_paused: bool) -> "SnapshotProgress":
         return replace(self, is_paused=is_paused)
 
-    def having_seen(self, occurrence: str | None, kafka_offset: int | None) -> "SnapshotProgress":
+    def with_signal(self, occurrence: str | None, kafka_offset: int | None) -> "SnapshotProgress":
         """Record a signal, so that the agent does not apply it twice."""
         seen = self.seen if occurrence is None else (*self.seen, occurrence)[-_KEPT_SEEN:]
         offset = self.kafka_offset if kafka_offset is None else kafka_offset

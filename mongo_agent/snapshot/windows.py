@@ -21,7 +21,7 @@ _HARMLESS = ("create", "createIndexes", "dropIndexes", "modify", "shardCollectio
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class EventScope:
     """The scope of an event: a document, by its raw `{_id: …}`.
 
     Without `document` a collection, without `collection` a database, without both everything.
@@ -32,7 +32,7 @@ class Touch:
     document: bytes | None
 
 
-def touches(event: bytes) -> Iterator[Touch]:
+def touches(event: bytes) -> Iterator[EventScope]:
     """The scopes of a raw change event."""
     try:
         raw = RawBSONDocument(event)
@@ -40,16 +40,16 @@ def touches(event: bytes) -> Iterator[Touch]:
         if operation in _HARMLESS:
             return
         if operation in _OF_DOCUMENTS and ns is not None and key is not None:
-            yield Touch(ns["db"], ns["coll"], id_document(key.raw))
+            yield EventScope(ns["db"], ns["coll"], id_document(key.raw))
             return
         for names in (ns, raw.get("to")):
             if names is not None:
-                yield Touch(names.get("db"), names.get("coll"), None)
+                yield EventScope(names.get("db"), names.get("coll"), None)
         if ns is None:
             # Later parts of a split event, and invalidations, name no collection.
-            yield Touch(None, None, None)
+            yield EventScope(None, None, None)
     except (InvalidBSON, KeyError, ValueError):
-        yield Touch(None, None, None)
+        yield EventScope(None, None, None)
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Window:
     touched: set[bytes] = field(default_factory=set)
     is_void: bool = False
 
-    def pass_over(self, touch: Touch) -> None:
+    def pass_over(self, touch: EventScope) -> None:
         """Record an event of the stream."""
         if touch.database not in (None, self.database):
             return

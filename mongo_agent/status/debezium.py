@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline.last_message import Seen
+from mongo_agent.pipeline.last_message import MessageSummary
 from mongo_agent.pipeline.view import View
 from sidecar.page.summary import samples_of
 
@@ -47,7 +47,7 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
     }
 
 
-def _last(seen: Iterable[Seen | None], wall_s: float) -> dict[str, Any]:
+def _last(seen: Iterable[MessageSummary | None], wall_s: float) -> dict[str, Any]:
     """The latest of all streams."""
     last = max(filter(None, seen), key=lambda each: each.at_s, default=None)
     if last is None:

@@ -9,7 +9,7 @@ import click
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.properties.loading import Loaded
+from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Properties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -19,7 +19,7 @@ class Configuration(Protocol):
     """The common part of the agents' configurations."""
 
     @property
-    def loaded(self) -> Loaded[Properties]: ...
+    def loaded(self) -> LoadedProperties[Properties]: ...
 
     @property
     def properties(self) -> SidecarProperties: ...

@@ -15,7 +15,11 @@ from pydantic import BeforeValidator
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
-from sidecar.schema_registry.settings import RegistrySettings, registry_settings, without_effect
+from sidecar.schema_registry.settings import (
+    RegistrySettings,
+    ineffective_settings,
+    registry_settings,
+)
 
 Side = Literal["key", "value"]
 Encoding = Literal["json", "json_with_schema", "avro"]
@@ -219,7 +223,7 @@ class ConverterProperties(Properties):
                 continue
             is_avro = _kind(converter) == "avro"
             unused = sorted(settings.keys() & self.json_without_effect)
-            for name in without_effect(settings) if is_avro else unused:
+            for name in ineffective_settings(settings) if is_avro else unused:
                 yield f"`{side}.converter.{name}` has no effect here."
 
     def _encoding(self, side: Side) -> Encoding:

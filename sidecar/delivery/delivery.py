@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
-from sidecar.events import EventBatch, Message, Numbered, Position, Source
+from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import DeliveryResult, Sink, SinkState
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
@@ -23,7 +23,7 @@ _MOST_UNSENT_BATCHES = 2
 PositionOf = TypeVar("PositionOf", covariant=True)
 
 
-class DatedBatch(EventBatch[PositionOf], Protocol[PositionOf]):
+class DatedBatch(DeliveryBatch[PositionOf], Protocol[PositionOf]):
     """A batch that knows the write time of its last change."""
 
     @property
@@ -88,7 +88,7 @@ class Delivery(Generic[Source, Position]):
         self._transform = transform
         self._tracing = tracing
         self._window: Window[Source, Position] = self._new_window(0)
-        self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
+        self._unsent: deque[tuple[NumberedBatch[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
         self._rejected: list[RejectedEvent[Source, Position]] = []
         self.is_open = False
@@ -150,7 +150,7 @@ class Delivery(Generic[Source, Position]):
     def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
         """Adds a batch read from position `start`, also one without events."""
         trace = None
-        sent: EventBatch[Position] = batch
+        sent: DeliveryBatch[Position] = batch
         if self._transform is not None:
             sent = TransformedBatch(sent, self._transform)
         if self._tracing is not None and len(batch):

@@ -11,7 +11,7 @@ between reading and acknowledgement. It is bounded in events and in bytes:
                └──────────┴───────────────────────────────────┘
                progress: A at its end, B where its last whole mutation below 106 ends
 
-A batch knows its positions (`EventBatch.position_after`); this module only counts.
+A batch knows its positions (`DeliveryBatch.position_after`); this module only counts.
 """
 
 import time
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic
 
-from sidecar.events import EventBatch, Message, Numbered, Position, Source
+from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Progress(Generic[Source, Position]):
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class WindowCapacity:
     """What the window can still take; it is full when either is 0."""
 
     events: int
@@ -44,7 +44,7 @@ class _Slot(Generic[Source, Position]):
 
     __slots__ = ("added_at_s", "batch", "done", "end", "first", "remaining", "size_bytes", "source")
 
-    def __init__(self, numbered: Numbered[Source, Position], added_at_s: float) -> None:
+    def __init__(self, numbered: NumberedBatch[Source, Position], added_at_s: float) -> None:
         events = len(numbered.batch)
         self.source = numbered.source
         self.first = numbered.first
@@ -110,9 +110,9 @@ class Window(Generic[Source, Position]):
         return len(self._slots)
 
     @property
-    def room(self) -> Room:
+    def room(self) -> WindowCapacity:
         """Events count from the watermark: a crash may repeat that many."""
-        return Room(
+        return WindowCapacity(
             max(0, self.max_events - (self._next_number - self._watermark)),
             max(0, self.max_bytes - self._buffered_bytes),
         )
@@ -131,9 +131,11 @@ class Window(Generic[Source, Position]):
         """Sources whose last position `progress` has not reported yet."""
         return frozenset(slot.source for slot in self._slots) | self._finished.keys()
 
-    def add(self, source: Source, batch: EventBatch[Position]) -> Numbered[Source, Position]:
+    def add(
+        self, source: Source, batch: DeliveryBatch[Position]
+    ) -> NumberedBatch[Source, Position]:
         """Numbers the events of a batch, which follows the last one of its source."""
-        numbered = Numbered(source, batch, self._next_number)
+        numbered = NumberedBatch(source, batch, self._next_number)
         events = len(batch)
         last = self._slots[-1] if self._slots else None
         if not events and last is not None and last.source == source:

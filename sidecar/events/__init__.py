@@ -20,7 +20,7 @@ Position = TypeVar("Position")
 PositionOf = TypeVar("PositionOf", covariant=True)
 
 
-class EventBatch(Protocol[PositionOf]):
+class DeliveryBatch(Protocol[PositionOf]):
     """Immutable events 0 … len-1 of one source as bytes, with the position after them.
 
     An empty batch may still advance the position: the records gave no events.
@@ -60,11 +60,11 @@ class EventBatch(Protocol[PositionOf]):
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered(Generic[Source, Position]):
+class NumberedBatch(Generic[Source, Position]):
     """A batch whose events have the numbers first … stop-1."""
 
     source: Source
-    batch: EventBatch[Position]
+    batch: DeliveryBatch[Position]
     first: int
 
     @property

@@ -10,7 +10,7 @@ from sidecar.events.ndjson import header_texts, shown
 
 
 class MessageBatch(ABC):
-    """See `EventBatch`, which subclasses implement."""
+    """See `DeliveryBatch`, which subclasses implement."""
 
     @abstractmethod
     def messages(self, first: int, stop: int, /) -> Sequence[Message]: ...

@@ -46,7 +46,7 @@ class MBean:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JolokiaRead:
     """One request. `attributes` None: all; a text: its value alone; a list: those by name."""
 
     type: str
@@ -80,26 +80,26 @@ class _RejectedRequestError(Exception):
         self.status, self.kind = status, kind
 
 
-def asked_by_path(path: str, options: Mapping[str, Any]) -> Asked:
+def asked_by_path(path: str, options: Mapping[str, Any]) -> JolokiaRead:
     """The request of a GET: what follows `/jolokia/`."""
     parts = path_parts(path)
     kind, rest = (parts[0], parts[1:]) if parts else ("version", ())
     if kind == "read" and rest:
         named = rest[1] if len(rest) > 1 else None
         several = named.split(",") if named and "," in named else named
-        return Asked("read", rest[0], several or None, rest[2:], options)
+        return JolokiaRead("read", rest[0], several or None, rest[2:], options)
     if kind == "search" and rest:
-        return Asked("search", rest[0], options=options)
-    return Asked(kind, path=rest, options=options)
+        return JolokiaRead("search", rest[0], options=options)
+    return JolokiaRead(kind, path=rest, options=options)
 
 
-def asked_by_document(document: object, options: Mapping[str, Any]) -> Asked:
+def asked_by_document(document: object, options: Mapping[str, Any]) -> JolokiaRead:
     """The request of a POST, one of its documents."""
     if not isinstance(document, Mapping):
-        return Asked("")
+        return JolokiaRead("")
     mbean, attributes = document.get("mbean"), document.get("attribute")
     path, config = document.get("path"), document.get("config")
-    return Asked(
+    return JolokiaRead(
         str(document.get("type", "")).lower(),
         None if mbean is None else str(mbean),
         [str(each) for each in attributes]
@@ -117,7 +117,7 @@ def path_parts(path: str) -> tuple[str, ...]:
     return tuple(_ESCAPED.sub(r"\1", part) for part in found if part)
 
 
-def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dict[str, Any]:
+def answer(asked: JolokiaRead, beans: Sequence[MBean], version: str, at_s: int) -> dict[str, Any]:
     """`version` is the agent's; `at_s` is the time in seconds since 1970."""
     said = {"request": asked.echo(), "timestamp": at_s}
     try:
@@ -131,7 +131,7 @@ def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dic
         }
 
 
-def _value(asked: Asked, beans: Sequence[MBean], version: str) -> object:
+def _value(asked: JolokiaRead, beans: Sequence[MBean], version: str) -> object:
     if asked.is_proxied:
         sentence = "Requests for another target are not allowed: this is no proxy."
         raise _RejectedRequestError(_FORBIDDEN, "java.lang.SecurityException", sentence)
@@ -153,7 +153,7 @@ def _value(asked: Asked, beans: Sequence[MBean], version: str) -> object:
     raise _RejectedRequestError(_BAD, "java.lang.IllegalArgumentException", sentence)
 
 
-def _read(asked: Asked, beans: Sequence[MBean]) -> object:
+def _read(asked: JolokiaRead, beans: Sequence[MBean]) -> object:
     if not asked.mbean or ":" not in asked.mbean:
         sentence = "mbean has to be a name such as domain:key=value."
         raise _RejectedRequestError(_BAD, "javax.management.MalformedObjectNameException", sentence)

@@ -24,7 +24,7 @@ _EMPTY = "must not be empty"
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Generic[Seen]):
+class LoadedProperties(Generic[Seen]):
     properties: Seen
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
@@ -41,7 +41,7 @@ def load(
     beneath: Sequence[Setting] = (),
     overrides: Sequence[Setting] = (),
     environment: Mapping[str, str] | None = None,
-) -> Loaded[Model]:
+) -> LoadedProperties[Model]:
     """Load settings `beneath`, then the files, then the overrides; later layers take precedence.
 
     `environment` resolves `${env:…}`; default: that of the process. Raises ConfigError with one
@@ -93,7 +93,7 @@ class _Reading(Generic[Model]):
             seen[canonical] = setting
             self._used[canonical] = setting
 
-    def result(self) -> Loaded[Model]:
+    def result(self) -> LoadedProperties[Model]:
         properties = None
         try:
             properties = self._model(**self._values)
@@ -104,7 +104,7 @@ class _Reading(Generic[Model]):
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
         self._warnings.extend(self._secrets_on_command_line())
-        return Loaded(properties, tuple(self._used.values()), tuple(self._warnings))
+        return LoadedProperties(properties, tuple(self._used.values()), tuple(self._warnings))
 
     def _secrets_on_command_line(self) -> Iterator[str]:
         for name, setting in self._used.items():

@@ -17,7 +17,7 @@ from sidecar.properties.model import declarations
 from sidecar.properties.text import MASK
 
 if TYPE_CHECKING:
-    from sidecar.properties.loading import Loaded
+    from sidecar.properties.loading import LoadedProperties
     from sidecar.properties.model import Properties
 
 _SECRET_NAME = re.compile(
@@ -66,7 +66,7 @@ def shown_text(value: str) -> str:
     return MASK if _SECRET_VALUE.search(value) else _IN_ADDRESS.sub(f"//{MASK}@", value)
 
 
-def hiding(loaded: "Loaded[Properties]") -> Callable[[str], str]:
+def hiding(loaded: "LoadedProperties[Properties]") -> Callable[[str], str]:
     """A function that masks the secrets of a configuration in any text, such as messages of
     libraries.
 
@@ -84,7 +84,7 @@ def hiding(loaded: "Loaded[Properties]") -> Callable[[str], str]:
     return hide
 
 
-def _secrets(loaded: "Loaded[Properties]") -> Iterator[str]:
+def _secrets(loaded: "LoadedProperties[Properties]") -> Iterator[str]:
     for field_name, _, declaration in declarations(type(loaded.properties)):
         value = getattr(loaded.properties, field_name)
         if isinstance(value, SecretStr):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sidecar.properties.loading import Loaded
+from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.references import has_reference, is_reference
 from sidecar.properties.secrets import shown_text, shown_value
@@ -20,7 +20,7 @@ class Row:
     origin: Origin
 
 
-def rows(loaded: Loaded[Properties]) -> list[Row]:
+def rows(loaded: LoadedProperties[Properties]) -> list[Row]:
     """Every property of the model in its order, then those under its prefixes."""
     settings = {setting.name: setting for setting in loaded.settings}
     shown = []

@@ -111,7 +111,7 @@ def registry_settings(
     return found
 
 
-def without_effect(settings: Mapping[str, str]) -> list[str]:
+def ineffective_settings(settings: Mapping[str, str]) -> list[str]:
     return sorted(settings.keys() & _NO_EFFECT)
 
 

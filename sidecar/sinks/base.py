@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Sink(Protocol):
     def open(self) -> None:
         """Connect. An unavailable component is no error; `state` reports it."""
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         """Accept events start … of the batch, in order, and return how many were accepted.
 
         Returns after at most `deadline_s` seconds; 0 means that the sink accepts none now. `poll`

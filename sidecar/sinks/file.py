@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.files.regular import open_regular
 from sidecar.sinks.base import DeliveryResult, SinkState
 
@@ -47,7 +47,7 @@ class FileSink:
                 f"The file {self._path} (file.path) cannot be written: {error.strerror}."
             ) from error
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         assert self._descriptor is not None
         stop = len(numbered.batch)
         lines = memoryview(numbered.batch.ndjson(start, stop))

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from sidecar.errors import SinkError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult, SinkState
 
 _CHUNK_EVENTS = 1000
@@ -33,7 +33,7 @@ class StdoutSink:
         else:
             self._descriptor = self._given_descriptor
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         """Accept a chunk once the previous one is written."""
         until_s = time.monotonic() + deadline_s
         taken = 0

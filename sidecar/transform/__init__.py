@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from sidecar.errors import ConfigError, SidecarError
-from sidecar.events import EventBatch, Message
+from sidecar.events import DeliveryBatch, Message
 from sidecar.events.message_batch import MessageBatch
 
 PROPERTY = "event.transform"
@@ -79,7 +79,7 @@ def header_added(name: str, value: bytes) -> Transform:
 class TransformedBatch(MessageBatch, Generic[PositionOf]):
     """A batch that applies a function to its events on each access."""
 
-    def __init__(self, batch: EventBatch[PositionOf], transform: Transform) -> None:
+    def __init__(self, batch: DeliveryBatch[PositionOf], transform: Transform) -> None:
         self._batch = batch
         self._transform = transform
 

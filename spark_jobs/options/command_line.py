@@ -12,7 +12,7 @@ import click
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import configure
 from sidecar.properties.documentation import documentation_text
-from sidecar.properties.loading import Loaded, load
+from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.options.session import SessionOptions
@@ -74,7 +74,7 @@ def job_command(
     return main
 
 
-def _start_log(loaded: Loaded[Options], *, debug: bool) -> None:
+def _start_log(loaded: LoadedProperties[Options], *, debug: bool) -> None:
     options = loaded.properties
     configure(options.log_format, "debug" if debug else options.log_level)
     for noisy in ("py4j", "pyspark"):

@@ -9,7 +9,7 @@ from agent.quarantine.quarantine import Quarantine, QuarantineSource
 from agent.quarantine.reason import LostRange
 from agent.transfer.base import Transfer
 from sidecar.dead_letters.dead_letter import DeadLetter
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeStore
@@ -99,7 +99,7 @@ class CrashingSink(MemorySink):
         super().__init__(automatic=False)
         self._injector = injector
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         self._injector.step()
         taken = super().send(numbered, start, deadline_s)
         self._injector.step()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sidecar.delivery.window import Window
 from sidecar.errors import SinkRestartError, UnavailableError
-from sidecar.events import Message, Numbered
+from sidecar.events import Message, NumberedBatch
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
@@ -125,7 +125,7 @@ class ExactDelivery:
         self.done = int(self._load().get("position", 0))
         self._read_to = self.done
         self._window: Window[str, int] = Window(2000, 1 << 40)
-        self._unsent: deque[tuple[Numbered[str, int], int]] = deque()
+        self._unsent: deque[tuple[NumberedBatch[str, int], int]] = deque()
         self._refused: list[int] = []
 
     def _load(self) -> Mapping[str, str]:

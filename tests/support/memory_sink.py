@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sidecar.errors import SidecarError
-from sidecar.events import Message, Numbered
+from sidecar.events import Message, NumberedBatch
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 
 
@@ -30,7 +30,7 @@ class MemorySink:
     def open(self) -> None:
         self.is_open = True
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         self._raise_error()
         if self._away is not None:
             return 0

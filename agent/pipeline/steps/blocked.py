@@ -7,7 +7,7 @@ from agent.cdc_raw.names import SegmentName
 from agent.metrics import UNREADABLE
 from agent.pipeline.blocked_read import Action, Obstacle
 from agent.pipeline.context import PipelineContext
-from agent.pipeline.reader import Blocked
+from agent.pipeline.reader import BlockedRecord
 from agent.quarantine.reason import LostRange
 from commitlog import Schema
 from sidecar.logs import RateLimitedLog, fields
@@ -21,7 +21,7 @@ class BlockedStep:
         self._repeated = RateLimitedLog(logger)
         self._key = ""
 
-    def begin_blocked(self, name: SegmentName, blocked: Blocked, schema: Schema) -> None:
+    def begin_blocked(self, name: SegmentName, blocked: BlockedRecord, schema: Schema) -> None:
         """A record needs a table or a column that the schema lacks."""
         context = self._context
         self._begin(context.blocked_read.begin_blocked(name, blocked, schema, context.clock()))

@@ -12,7 +12,7 @@ from agent.pipeline.context import PipelineContext
 from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.read_errors import is_environmental, read_error_message
 from agent.pipeline.read_worker import ReadResult
-from agent.pipeline.reader import Batch
+from agent.pipeline.reader import SegmentBatch
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments.state import ReadRequest, after_read
 from commitlog import Schema
@@ -81,7 +81,7 @@ class ReadStep:
             self._take_error(result.order, result.error, result.schema)
         return True
 
-    def _take_batch(self, order: ReadRequest, batch: Batch, schema: Schema) -> None:
+    def _take_batch(self, order: ReadRequest, batch: SegmentBatch, schema: Schema) -> None:
         context, metrics, name = self._context, self._context.metrics, order.name
         for (table, op), count in batch.counts.items():
             metrics.events.labels(table, op).inc(count)

@@ -78,7 +78,7 @@ class ScanStep:
             if context.disposer.record(self._unseen.first, ranges, VANISHED):
                 self._unseen = None
         if self._unseen is None and not context.segments.lost:
-            context.disposer.nothing_to_record(VANISHED)
+            context.disposer.loss_resolved(VANISHED)
         for lost in context.segments.lost:
             following = next_known(lost.name, context.segments, context.offsets.ledger)
             cause = _cause(lost.name, following)

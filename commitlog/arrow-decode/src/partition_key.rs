@@ -1,7 +1,7 @@
 //! A partition key taken apart (`CompositeType`, format notes §6.3).
 
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::{Reader, ValueError};
+use commitlog_events::value::{ValueError, ValueReader};
 
 /// Appends the values of the columns of a key: the key itself if it has one column, else a 16-bit length,
 /// as many bytes and a zero for each.
@@ -15,7 +15,7 @@ pub fn split<'a>(
         return Ok(());
     }
     // Errors name a blob: the composite has no type of its own.
-    let mut reader = Reader::new(&CqlType::Blob, key);
+    let mut reader = ValueReader::new(&CqlType::Blob, key);
     for _ in 0..columns {
         let length = reader.read_bytes(2)?;
         let length = length

@@ -343,7 +343,7 @@ impl<'p> MutationReader<'_, 'p> {
             return Ok(None);
         };
         let mut cursor = self.cursor;
-        let mut reader = unfiltered::Reader {
+        let mut reader = unfiltered::UnfilteredReader {
             times: &open.times,
             clustering: &plan.clustering,
             subset,

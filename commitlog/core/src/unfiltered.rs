@@ -36,7 +36,7 @@ mod cell_flag {
 }
 
 /// Reads the items of one partition update.
-pub(crate) struct Reader<'a> {
+pub(crate) struct UnfilteredReader<'a> {
     pub times: &'a Times,
     /// Value lengths of the clustering columns.
     pub clustering: &'a [ValueLength],
@@ -44,7 +44,7 @@ pub(crate) struct Reader<'a> {
     pub subset: &'a mut Subset,
 }
 
-impl Reader<'_> {
+impl UnfilteredReader<'_> {
     /// The static row, its flags included.
     #[inline(never)]
     pub fn static_row<'p>(

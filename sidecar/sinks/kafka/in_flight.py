@@ -12,7 +12,7 @@ from typing import Any
 from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 
 
 class SentEvents:
@@ -20,7 +20,7 @@ class SentEvents:
 
     __slots__ = ("_count", "_failed", "_first", "_numbered")
 
-    def __init__(self, numbered: Numbered[Any, Any], first: int, count: int = 0) -> None:
+    def __init__(self, numbered: NumberedBatch[Any, Any], first: int, count: int = 0) -> None:
         self._numbered = numbered
         self._first = first
         self._count = count
@@ -49,7 +49,7 @@ class TopicSlice:
     """The events of one topic among events first … stop-1 of a batch, except the numbers
     `without`."""
 
-    numbered: Numbered[Any, Any]
+    numbered: NumberedBatch[Any, Any]
     first: int
     stop: int
     without: frozenset[int] = frozenset()
@@ -68,7 +68,7 @@ class InFlightBatch(SentEvents):
 
     def __init__(
         self,
-        numbered: Numbered[Any, Any],
+        numbered: NumberedBatch[Any, Any],
         first: int,
         acknowledge: Callable[[range], None],
         fail: Callable[["InFlightBatch", KafkaError, Report], bool],

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Report
 
 from sidecar.errors import ConfigError, SinkRestartError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.logs import fields
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
@@ -79,7 +79,7 @@ class KafkaSink:
         self._client.open(self._batch_size.settings())
         self._client.wait_for_broker()
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         if self._batch_size.should_grow and not self._grow():
             return 0
         producer = self._client.producer()
@@ -127,7 +127,7 @@ class KafkaSink:
     def _send_chunk(
         self,
         producer: Producer,
-        numbered: Numbered[Any, Any],
+        numbered: NumberedBatch[Any, Any],
         first: int,
         stop: int,
         until_s: float,
@@ -180,7 +180,7 @@ class KafkaSink:
         waiting = self._waiting
         if not waiting:
             return
-        waiting.settle_trials()
+        waiting.record_trials()
         for topic in waiting.due():
             timeout_s = max(0.0, until_s - self._clock())
             if self._client.partition_count(topic, timeout_s) is None:

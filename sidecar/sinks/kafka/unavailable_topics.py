@@ -138,7 +138,7 @@ class UnavailableTopics:
             waiting.trial = sent
             waiting.unreported = [sent]
 
-    def settle_trials(self) -> None:
+    def record_trials(self) -> None:
         """Record which trials were written."""
         for waiting in self._topics.values():
             trial = waiting.trial

@@ -12,7 +12,7 @@ from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.registry import create_sink_and_store
 from tests.support.mongo_agent_command import CDC, configuration, mongo_agent
 from tests.support.servers.kafka import KafkaBroker
@@ -42,7 +42,7 @@ def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> 
             for number, second in enumerate((1_700_000_000, 1_700_000_001)):
                 stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
                 reached = StreamOffset(stream, None, SnapshotProgress())
-                sink.send(Numbered("", OwnMessages((), reached), number), 0, 0.0)
+                sink.send(NumberedBatch("", OwnMessages((), reached), number), 0, 0.0)
                 sink.close(60)
                 shown = mongo_agent("offsets", "show", "--config", path)
                 assert f"the deployment\t{second}:3\t" in shown.output, shown.errors

@@ -16,7 +16,7 @@ from agent.quarantine.reason import LostRange
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
 from agent.store.subprocess_store import SubprocessStore
-from agent.transfer.quarantine_sync import Due, QuarantineSync, QuarantineSyncSettings, due
+from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings, SegmentsDue, due
 from agent.transfer.remote import RemoteTransfer
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
@@ -342,7 +342,7 @@ def test_request_for_a_missing_segment_ends(harness: QuarantineHarness) -> None:
         (harness.directory / f"{name.log}{suffix}").write_text(f"{harness.where}\n")
     harness.start()
     wait_until(lambda: harness.files() == {f"{name.log}.remote"}, "the request to be given up")
-    assert due(harness.files()) == Due()
+    assert due(harness.files()) == SegmentsDue()
     assert harness.trouble() == ""
 
 

@@ -14,7 +14,7 @@ from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError, UnavailableError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
@@ -117,7 +117,7 @@ def test_batches_without_events_move_the_position(
     sink = make_exact(broker.bootstrap, where)
     sink.load()
     for start in (10, 20, 30):
-        assert sink.send(Numbered("a", ListBatch(start, ()), 0), 0, 1.0) == 0
+        assert sink.send(NumberedBatch("a", ListBatch(start, ()), 0), 0, 1.0) == 0
     wait_until(
         lambda: (
             (sink.poll(0.02), stored(broker, "quiet-positions"))[1][-1:]
@@ -125,7 +125,7 @@ def test_batches_without_events_move_the_position(
         ),
         "the position",
     )
-    sink.send(Numbered("a", ListBatch(40, ()), 0), 0, 1.0)
+    sink.send(NumberedBatch("a", ListBatch(40, ()), 0), 0, 1.0)
     sink.close(60)
     assert make_exact(broker.bootstrap, where).load().values == {"position": "40"}
 
@@ -139,7 +139,7 @@ def test_a_position_that_stays_is_not_stored_again(
         sink = make_exact(broker.bootstrap, where)
         sink.load()
         for start in (10, 10):
-            sink.send(Numbered("a", ListBatch(start, ()), 0), 0, 1.0)
+            sink.send(NumberedBatch("a", ListBatch(start, ()), 0), 0, 1.0)
             finish(sink)
         sink.close(60)
     assert stored(broker, "still-positions") == [(b"shop", position(10))]
@@ -152,7 +152,7 @@ def test_each_source_has_a_position(broker: KafkaBroker, make_exact: MakeSink) -
     for expected, source, start in (({}, "a", 10), ({"position": "10"}, "b", 20), (both, "a", 30)):
         sink = make_exact(broker.bootstrap, where)
         assert sink.load().values == expected
-        sink.send(Numbered(source, ListBatch(start, ()), 0), 0, 1.0)
+        sink.send(NumberedBatch(source, ListBatch(start, ()), 0), 0, 1.0)
         sink.close(60)
     values = make_exact(broker.bootstrap, where).load().values
     assert values == {"position": "30", "b/position": "20"}
@@ -322,7 +322,7 @@ def test_a_position_that_the_topic_refuses(broker: KafkaBroker, make_exact: Make
     )
     sink = make_exact(broker.bootstrap, where)
     sink.load()
-    sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
+    sink.send(NumberedBatch("a", ListBatch(5, ()), 0), 0, 1.0)
     with pytest.raises(SinkError, match=r"tight-positions .position.topic. rejects the position"):
         wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the rejection")
 
@@ -336,7 +336,7 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
     broker.create_topic("shared", 1)
     old = make_exact(broker.bootstrap, records("shared-positions", "old"))
     old.load()
-    old.send(Numbered("a", ListBatch(70, ()), 0), 0, 1.0)
+    old.send(NumberedBatch("a", ListBatch(70, ()), 0), 0, 1.0)
     old.close(60)
     plain = make_plain(broker)
     for number in range(1500):
@@ -355,7 +355,7 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
     transactions.begin()
     other._client.producer().produce("shared-positions", position(1), b"other", 0)
     other._client.producer().flush(60)
-    new.send(Numbered("a", ListBatch(90, ()), 0), 0, 1.0)
+    new.send(NumberedBatch("a", ListBatch(90, ()), 0), 0, 1.0)
     new.close(60)
     reader = make_exact(broker.bootstrap, records("shared-positions", "new"))
     found = []
@@ -377,7 +377,7 @@ def test_a_broker_that_is_not_there_yet(
     with pytest.raises(UnavailableError, match=rf"no Kafka broker of {NOWHERE} has answered"):
         sink.load()
     with pytest.raises(RuntimeError, match=r"load\(\) must be called before send"):
-        sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
+        sink.send(NumberedBatch("a", ListBatch(5, ()), 0), 0, 1.0)
     sink.close(0.1)
     sink.close(0.1)
 

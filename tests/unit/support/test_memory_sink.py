@@ -3,14 +3,14 @@
 import pytest
 
 from sidecar.errors import SinkRestartError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult, FailedEvent
 from tests.support.batches import ListBatch
 from tests.support.memory_sink import MemorySink
 
 
-def numbered(events: int, first: int = 0) -> Numbered[str, int]:
-    return Numbered("a", ListBatch(0, (1,) * events), first)
+def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:
+    return NumberedBatch("a", ListBatch(0, (1,) * events), first)
 
 
 def test_events_are_kept_with_their_numbers() -> None:

@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, Field};
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::{Reader, ValueError, fixed};
+use commitlog_events::value::{ValueError, ValueReader, fixed};
 
 use super::{Column, Element, not_multi_cell};
 use crate::arrow_type::named_fields;
@@ -49,7 +49,7 @@ impl Column for Fields {
         let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
             return self.append_null();
         };
-        let mut reader = Reader::new(&self.cql_type, bytes);
+        let mut reader = ValueReader::new(&self.cql_type, bytes);
         for column in &mut self.columns {
             column.append(reader.read_field()?)?;
         }

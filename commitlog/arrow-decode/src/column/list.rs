@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, ListArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::Reader;
+use commitlog_events::value::ValueReader;
 
 use super::order;
 use super::{Column, Element, not_multi_cell, offset};
@@ -48,7 +48,7 @@ impl List {
 
     fn append_vector(&mut self, dimension: u32, bytes: &[u8]) -> Result<(), Misfit> {
         let element_length = self.element_type.fixed_length();
-        let mut reader = Reader::of_vector(&self.cql_type, bytes)?;
+        let mut reader = ValueReader::of_vector(&self.cql_type, bytes)?;
         for _ in 0..dimension {
             let bytes = reader.read_vector_element(element_length)?;
             self.elements.append(Some(bytes))?;
@@ -65,7 +65,7 @@ impl Column for List {
         if let CqlType::Vector(_, dimension) = self.cql_type {
             self.append_vector(dimension, bytes)?;
         } else {
-            let mut reader = Reader::new(&self.cql_type, bytes);
+            let mut reader = ValueReader::new(&self.cql_type, bytes);
             for _ in 0..reader.read_count()? {
                 self.elements.append(reader.read_element()?)?;
             }

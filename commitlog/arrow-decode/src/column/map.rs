@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::value::{Reader, cql_name};
+use commitlog_events::value::{ValueReader, cql_name};
 
 use super::order;
 use super::{Column, Element, has_empty, offset};
@@ -76,7 +76,7 @@ impl Column for Map {
         let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
             return self.end_row(false);
         };
-        let mut reader = Reader::new(&self.cql_type, bytes);
+        let mut reader = ValueReader::new(&self.cql_type, bytes);
         for _ in 0..reader.read_count()? {
             let key = reader.read_element()?;
             let value = reader.read_element()?;

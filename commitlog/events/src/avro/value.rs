@@ -6,8 +6,8 @@ use crate::event_writer::Out;
 use crate::value::decimal::{Decimal, Integer};
 use crate::value::json::{ElementCell, is_plain_text, is_string};
 use crate::value::{
-    DecimalMode, Duration, DurationMode, Reader, Result, ValueError, ValueModes, VarintMode, fixed,
-    write_host_address, write_uuid,
+    DecimalMode, Duration, DurationMode, Result, ValueError, ValueModes, ValueReader, VarintMode,
+    fixed, write_host_address, write_uuid,
 };
 
 pub type Written<'b> = Result<Out<'b>>;
@@ -94,7 +94,7 @@ impl ValueWriter<'_> {
                 return Err(ValueError::length(ty, &0, bytes.len()));
             }
             CqlType::List(element) | CqlType::Set(element) => {
-                let mut reader = Reader::new(ty, bytes);
+                let mut reader = ValueReader::new(ty, bytes);
                 let count = reader.read_count()?;
                 text = block(text, count.into());
                 for _ in 0..count {
@@ -104,7 +104,7 @@ impl ValueWriter<'_> {
                 text = end_block(text);
             }
             CqlType::Map(key, value) => {
-                let mut reader = Reader::new(ty, bytes);
+                let mut reader = ValueReader::new(ty, bytes);
                 let count = reader.read_count()?;
                 text = block(text, count.into());
                 for _ in 0..count {
@@ -115,14 +115,14 @@ impl ValueWriter<'_> {
                 text = end_block(text);
             }
             CqlType::Tuple(fields) => {
-                let mut reader = Reader::new(ty, bytes);
+                let mut reader = ValueReader::new(ty, bytes);
                 for field in fields {
                     text = self.nullable(text, field, reader.read_field()?)?;
                 }
                 reader.finish()?;
             }
             CqlType::Udt(user_type) => {
-                let mut reader = Reader::new(ty, bytes);
+                let mut reader = ValueReader::new(ty, bytes);
                 for field in &user_type.fields {
                     text = self.nullable(text, &field.cql_type, reader.read_field()?)?;
                 }
@@ -198,7 +198,7 @@ impl ValueWriter<'_> {
         dimension: u32,
         bytes: &[u8],
     ) -> Written<'b> {
-        let mut reader = Reader::of_vector(ty, bytes)?;
+        let mut reader = ValueReader::of_vector(ty, bytes)?;
         let fixed_length = element.fixed_length();
         text = block(text, dimension.into());
         for _ in 0..dimension {

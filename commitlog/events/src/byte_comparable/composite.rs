@@ -1,7 +1,7 @@
 use commitlog_core::cql_type::CqlType;
 
 use super::{END, NULL, write_nullable, write_value};
-use crate::value::{Reader, Result};
+use crate::value::{Result, ValueReader};
 
 /// Elements, then the end: element by element, the shorter one first (`ListType`, `SetType`).
 pub(super) fn write_list(
@@ -10,7 +10,7 @@ pub(super) fn write_list(
     element: &CqlType,
     bytes: &[u8],
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     for _ in 0..reader.read_count()? {
         write_nullable(out, element, reader.read_element()?)?;
     }
@@ -26,7 +26,7 @@ pub(super) fn write_map(
     value: &CqlType,
     bytes: &[u8],
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     for _ in 0..reader.read_count()? {
         write_nullable(out, key, reader.read_element()?)?;
         write_nullable(out, value, reader.read_element()?)?;
@@ -43,7 +43,7 @@ pub(super) fn write_fields<'t>(
     fields: impl IntoIterator<Item = &'t CqlType>,
     bytes: &[u8],
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     let mut nulls = 0_usize;
     for field in fields {
         if reader.is_at_end() {
@@ -68,7 +68,7 @@ pub(super) fn write_vector(
     dimension: u32,
     bytes: &[u8],
 ) -> Result<()> {
-    let mut reader = Reader::of_vector(ty, bytes)?;
+    let mut reader = ValueReader::of_vector(ty, bytes)?;
     let fixed_length = element.fixed_length();
     for _ in 0..dimension {
         match fixed_length {

@@ -9,15 +9,15 @@ use event_encoding::connect::{Schema, Shape};
 
 /// Appends the text of a value of this schema, given as compact JSON.
 pub fn write_text(out: &mut Vec<u8>, schema: &Schema, json: &[u8]) {
-    Reader { rest: json }.value(out, schema);
+    StructTextReader { rest: json }.value(out, schema);
 }
 
 /// Reads JSON from its start on.
-struct Reader<'j> {
+struct StructTextReader<'j> {
     rest: &'j [u8],
 }
 
-impl<'j> Reader<'j> {
+impl<'j> StructTextReader<'j> {
     /// Appends the text of the next value.
     fn value(&mut self, out: &mut Vec<u8>, schema: &Schema) {
         if self.rest.starts_with(b"null") {

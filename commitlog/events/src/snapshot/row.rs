@@ -10,7 +10,7 @@ use super::page::{Page, PageRow};
 use super::selection::{SelectedColumn, Selection};
 use super::{PageRequest, SnapshotError};
 use crate::event::OLDEST_US;
-use crate::value::{Reader, ValueError};
+use crate::value::{ValueError, ValueReader};
 
 /// 2010-01-01 in the 100 ns since 1582 that a time UUID counts: between the elements that were put
 /// before a list (`Lists.Prepender`, whose times run backwards from there) and those after it.
@@ -52,7 +52,7 @@ impl RowMaker {
                 let Some(value) = row.cell(column.place) else {
                     continue;
                 };
-                let count = Reader::new(&column.cql_type, value)
+                let count = ValueReader::new(&column.cql_type, value)
                     .read_count()
                     .map_err(|error| malformed(&error))?;
                 // A count that the bytes cannot hold is found out when they are read.
@@ -154,7 +154,7 @@ impl RowMaker {
                 value,
             });
         };
-        let mut reader = Reader::new(&column.cql_type, value);
+        let mut reader = ValueReader::new(&column.cql_type, value);
         let malformed = |error: ValueError| malformed(&error);
         match &column.cql_type {
             CqlType::Udt(_) => {

@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::CqlType;
 
-use super::{Reader, Result, ValueError};
+use super::{Result, ValueError, ValueReader};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_SECOND;
@@ -17,7 +17,7 @@ pub struct Duration {
 
 impl Duration {
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut reader = Reader::new(&CqlType::Duration, bytes);
+        let mut reader = ValueReader::new(&CqlType::Duration, bytes);
         let months = read_i32(&mut reader)?;
         let days = read_i32(&mut reader)?;
         let nanoseconds = reader.read_signed_vint()?;
@@ -70,7 +70,7 @@ fn write_parts(out: &mut Vec<u8>, mut amount: u64, units: &[(u64, &str)]) {
     }
 }
 
-fn read_i32(reader: &mut Reader<'_, '_>) -> Result<i32> {
+fn read_i32(reader: &mut ValueReader<'_, '_>) -> Result<i32> {
     let number = reader.read_signed_vint()?;
     i32::try_from(number).map_err(|_| ValueError::range(&CqlType::Duration, number))
 }

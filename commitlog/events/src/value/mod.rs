@@ -25,7 +25,7 @@ pub use duration::Duration;
 pub use error::{Problem, Result, ValueError};
 pub(crate) use hex::write_uuid;
 pub(crate) use inet::write_host_address;
-pub use reader::{Reader, fixed};
+pub use reader::{ValueReader, fixed};
 
 /// How `decimal` is written (`decimal.handling.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

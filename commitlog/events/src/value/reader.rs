@@ -5,13 +5,13 @@ use super::{Result, ValueError};
 /// Walks the bytes of a composite value; every read is checked against the end.
 ///
 /// `ty` is only named in errors.
-pub struct Reader<'t, 'a> {
+pub struct ValueReader<'t, 'a> {
     ty: &'t CqlType,
     length: usize,
     rest: &'a [u8],
 }
 
-impl<'t, 'a> Reader<'t, 'a> {
+impl<'t, 'a> ValueReader<'t, 'a> {
     pub fn new(ty: &'t CqlType, bytes: &'a [u8]) -> Self {
         Self {
             ty,
@@ -145,8 +145,8 @@ pub fn fixed<const N: usize>(ty: &CqlType, bytes: &[u8]) -> Result<[u8; N], Valu
 mod tests {
     use super::*;
 
-    fn reader(bytes: &[u8]) -> Reader<'static, '_> {
-        Reader::new(&CqlType::Duration, bytes)
+    fn reader(bytes: &[u8]) -> ValueReader<'static, '_> {
+        ValueReader::new(&CqlType::Duration, bytes)
     }
 
     #[test]

@@ -28,7 +28,7 @@ from sidecar.sinks.kafka.config.java_names import (
 )
 from sidecar.sinks.kafka.config.security import safety_warnings
 from sidecar.sinks.kafka.config.tls_stores import java_identity, java_trust, store_config
-from sidecar.sinks.kafka.config.translation import translated
+from sidecar.sinks.kafka.config.translation import translate_settings
 from sidecar.tls.store_file import StoreFile
 
 DEFAULTS: Mapping[str, str] = MappingProxyType(
@@ -82,7 +82,7 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
             problems.append(
                 f"`{PREFIX}{name}` is not a setting of a Kafka producer{_nearest(name)}."
             )
-    translations, mistakes = translated(settings)
+    translations, mistakes = translate_settings(settings)
     config.update(translations)
     problems.extend(mistakes)
     if problems:

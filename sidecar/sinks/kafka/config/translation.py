@@ -22,7 +22,7 @@ _NUMBERS = frozenset(
 _SECURITY_PROTOCOLS = {"plaintext", "ssl", "sasl_plaintext", "sasl_ssl"}
 
 
-def translated(settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def translate_settings(settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """librdkafka's settings, and one message for each mistake. `settings` have no prefix."""
     config: dict[str, str] = {}
     problems: list[str] = []

@@ -6,10 +6,10 @@ Positions only grow, and change after the last event that they cover.
 from bisect import bisect_left
 from typing import Any
 
-from sidecar.events import EventBatch
+from sidecar.events import DeliveryBatch
 
 
-def next_commit_point(batch: EventBatch[Any], events: int) -> int:
+def next_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
     """The first commit point at or after so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
@@ -22,7 +22,7 @@ def next_commit_point(batch: EventBatch[Any], events: int) -> int:
     )
 
 
-def last_commit_point(batch: EventBatch[Any], events: int) -> int:
+def last_commit_point(batch: DeliveryBatch[Any], events: int) -> int:
     """The last commit point at or before so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSlice:
     """Events first … stop-1 of a batch."""
 
-    numbered: Numbered[Any, Any]
+    numbered: NumberedBatch[Any, Any]
     first: int
     stop: int
 

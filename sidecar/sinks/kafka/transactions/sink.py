@@ -21,7 +21,7 @@ from sidecar.errors import (
     SinkRestartError,
     UnavailableError,
 )
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.logs import fields
 from sidecar.offsets.position_store import (
     PositionRecords,
@@ -173,7 +173,7 @@ class TransactionalKafkaSink:
                 self._store_position({**begun, **self._positions.stored})
             self._tick(_STEP_S)
 
-    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+    def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
         if not self._is_loaded:
             raise RuntimeError("load() must be called before send()")
         until_s = self._clock() + deadline_s

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sidecar.events import EventBatch
+from sidecar.events import DeliveryBatch
 from sidecar.offsets.position_store import PositionRecords, Positions
 
 
@@ -11,7 +11,7 @@ from sidecar.offsets.position_store import PositionRecords, Positions
 class _Reached:
     """The position after so many events of a batch."""
 
-    batch: EventBatch[Any]
+    batch: DeliveryBatch[Any]
     events: int
 
 
@@ -29,7 +29,7 @@ class SourcePositions:
     def has_moved(self) -> bool:
         return bool(self._reached)
 
-    def reach(self, source: Any, batch: EventBatch[Any], events: int) -> None:
+    def reach(self, source: Any, batch: DeliveryBatch[Any], events: int) -> None:
         """Every event of the source up to `events` of the batch is in a transaction."""
         self._reached[source] = _Reached(batch, events)
 

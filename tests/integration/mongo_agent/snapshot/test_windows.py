@@ -12,7 +12,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.collection_reader import ChunkDocuments
 from mongo_agent.snapshot.records import Chunk
 from mongo_agent.snapshot.settings import SnapshotSettings
-from mongo_agent.snapshot.windows import Touch, Window, touches
+from mongo_agent.snapshot.windows import EventScope, Window, touches
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.snapshot_output import Pipeline
 
@@ -30,43 +30,43 @@ def test_events_touch_their_document(operation: str) -> None:
     of_sharded = event(
         operationType=operation, ns={"db": "shop", "coll": "a"}, documentKey={"k": 1, "_id": 7}
     )
-    assert list(touches(of_sharded)) == [Touch("shop", "a", id_of(7))]
+    assert list(touches(of_sharded)) == [EventScope("shop", "a", id_of(7))]
 
 
 @pytest.mark.parametrize(
     ("fields", "touched"),
     [
-        ({"operationType": "drop", "ns": {"db": "s", "coll": "a"}}, [Touch("s", "a", None)]),
-        ({"operationType": "dropDatabase", "ns": {"db": "s"}}, [Touch("s", None, None)]),
+        ({"operationType": "drop", "ns": {"db": "s", "coll": "a"}}, [EventScope("s", "a", None)]),
+        ({"operationType": "dropDatabase", "ns": {"db": "s"}}, [EventScope("s", None, None)]),
         (
             {
                 "operationType": "rename",
                 "ns": {"db": "s", "coll": "a"},
                 "to": {"db": "t", "coll": "b"},
             },
-            [Touch("s", "a", None), Touch("t", "b", None)],
+            [EventScope("s", "a", None), EventScope("t", "b", None)],
         ),
         ({"operationType": "create", "ns": {"db": "s", "coll": "a"}}, []),
-        ({"operationType": "invalidate"}, [Touch(None, None, None)]),
-        ({"splitEvent": {"fragment": 2, "of": 2}}, [Touch(None, None, None)]),
+        ({"operationType": "invalidate"}, [EventScope(None, None, None)]),
+        ({"splitEvent": {"fragment": 2, "of": 2}}, [EventScope(None, None, None)]),
     ],
 )
-def test_other_events_touch_more(fields: dict[str, Any], touched: list[Touch]) -> None:
+def test_other_events_touch_more(fields: dict[str, Any], touched: list[EventScope]) -> None:
     assert list(touches(event(**fields))) == touched
 
 
 def test_bytes_that_cannot_be_read_touch_everything() -> None:
-    assert list(touches(b"noise")) == [Touch(None, None, None)]
+    assert list(touches(b"noise")) == [EventScope(None, None, None)]
 
 
 def test_window_leaves_changed_documents_to_the_stream() -> None:
     window = Window(1, "shop", "a", Chunk(None, None))
-    window.pass_over(Touch("shop", "a", id_of(1)))
-    window.pass_over(Touch("shop", "other", id_of(2)))
-    window.pass_over(Touch("crm", "a", id_of(3)))
+    window.pass_over(EventScope("shop", "a", id_of(1)))
+    window.pass_over(EventScope("shop", "other", id_of(2)))
+    window.pass_over(EventScope("crm", "a", id_of(3)))
     documents = tuple(bson.encode({"_id": each, "n": 0}) for each in range(5))
     window.rows = ChunkDocuments(documents, None, 0, ClusterTime(5, 1))
-    window.pass_over(Touch("shop", "a", id_of(4)))
+    window.pass_over(EventScope("shop", "a", id_of(4)))
     assert window.documents() == tuple(documents[each] for each in (0, 2, 3))
     assert not window.is_void
     assert not window.has_passed(ClusterTime(5, 1))
@@ -74,11 +74,12 @@ def test_window_leaves_changed_documents_to_the_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    "touch", [Touch("shop", "a", None), Touch("shop", None, None), Touch(None, None, None)]
+    "touch",
+    [EventScope("shop", "a", None), EventScope("shop", None, None), EventScope(None, None, None)],
 )
-def test_a_collection_that_went_is_read_again(touch: Touch) -> None:
+def test_a_collection_that_went_is_read_again(touch: EventScope) -> None:
     window = Window(1, "shop", "a", Chunk(None, None))
-    window.pass_over(Touch("shop", "b", None))
+    window.pass_over(EventScope("shop", "b", None))
     assert not window.is_void
     window.pass_over(touch)
     assert window.is_void

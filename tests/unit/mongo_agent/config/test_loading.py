@@ -14,7 +14,7 @@ from mongo_agent.config.loading import load_config
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.snapshot.settings import SnapshotSettings
-from sidecar.properties.loading import Loaded
+from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Properties
 from sidecar.properties.show import rows
 from tests.support.mongo_properties import load
@@ -131,7 +131,9 @@ def test_secrets_are_in_no_text(tmp_path: Path) -> None:
             "mongodb.ssl.key.password": "rusty",
         },
     )
-    loaded: Loaded[Properties] = Loaded(config.properties, config.loaded.settings, ())
+    loaded: LoadedProperties[Properties] = LoadedProperties(
+        config.properties, config.loaded.settings, ()
+    )
     text = f"{config!r} {config} {rows(loaded)}"
     for secret in ("sesame", "'open'", "rusty"):
         assert secret not in text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
+from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
 from mongo_agent.server.oplog_monitor import (
     StreamLag,
     StreamWarning,
@@ -167,7 +167,7 @@ def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
     assert quarantine.usage() == Usage()
     quarantine.keep(DeadLetter("p.a", b"1", b"2", (), "message too large"))
     quarantine.keep_unreadable(Unreadable(b"\0", "shop.a", "too short"))
-    quarantine.note_gap(Gap({"rs": "token"}, "the oplog is short"))
+    quarantine.note_gap(LostTimeRange({"rs": "token"}, "the oplog is short"))
     usage = quarantine.usage()
     assert (usage.dead_letters, usage.gaps) == (2, 1)
     # A new agent counts the same, and what is settled goes.

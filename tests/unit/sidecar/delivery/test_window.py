@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sidecar.delivery.window import Progress, Room, Window
+from sidecar.delivery.window import Progress, Window, WindowCapacity
 from tests.support.batches import ListBatch
 
 MAX_EVENTS = 40
@@ -124,7 +124,7 @@ class WindowMachine(RuleBasedStateMachine):
             if not set(range(batch.first, batch.first + len(batch.batch))) <= self.acknowledged
         ]
         assert self.window.buffered_bytes == sum(batch.size_bytes for batch in held)
-        room = Room(
+        room = WindowCapacity(
             max(0, MAX_EVENTS - (self.next_number - watermark)),
             max(0, MAX_BYTES - self.window.buffered_bytes),
         )

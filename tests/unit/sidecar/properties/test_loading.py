@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from sidecar.errors import ConfigError
-from sidecar.properties.loading import Loaded, load
+from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.source import command_line_settings
 from tests.support.property_models import ShopProperties
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 def loaded(
     path: Path, text: str, *, environment: dict[str, str] | None = None
-) -> Loaded[ShopProperties]:
+) -> LoadedProperties[ShopProperties]:
     path.write_text(text)
     return load(ShopProperties, [path], environment=environment or {})
 

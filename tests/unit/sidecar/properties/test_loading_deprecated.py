@@ -7,7 +7,7 @@ import pytest
 
 from sidecar.errors import ConfigError
 from sidecar.properties.documentation import documentation_table
-from sidecar.properties.loading import Loaded, load
+from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.show import rows
 from sidecar.properties.types import LowerCase
@@ -30,7 +30,7 @@ class RenamedProperties(Properties):
     )
 
 
-def loaded(tmp_path: Path, text: str) -> Loaded[RenamedProperties]:
+def loaded(tmp_path: Path, text: str) -> LoadedProperties[RenamedProperties]:
     (tmp_path / "cdc.properties").write_text(text)
     return load(RenamedProperties, [tmp_path / "cdc.properties"])
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.file import FileSink
 from tests.support.batches import batch_of, message
 
 
-def numbered(events: int, first: int = 0) -> Numbered[str, int]:
+def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:
     messages = [message("topic", first + index, 0) for index in range(events)]
-    return Numbered("a", batch_of(messages), first)
+    return NumberedBatch("a", batch_of(messages), first)
 
 
 def lines(path: Path) -> list[int]:

@@ -10,15 +10,15 @@ from itertools import chain
 import pytest
 
 from sidecar.errors import SinkError
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.stdout import StdoutSink
 from tests.support.batches import batch_of, message
 
 
-def numbered(events: int, first: int = 0) -> Numbered[str, int]:
+def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:
     messages = [message("topic", first + index, 0, 500) for index in range(events)]
-    return Numbered("a", batch_of(messages), first)
+    return NumberedBatch("a", batch_of(messages), first)
 
 
 @dataclass(frozen=True, slots=True)

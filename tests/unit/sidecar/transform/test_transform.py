@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.events import Message, Numbered
+from sidecar.events import Message, NumberedBatch
 from sidecar.transform import Event, TransformedBatch, TransformError, transform_named
 from tests.support.batches import ListBatch
 from tests.support.memory_sink import MemorySink
@@ -31,7 +31,7 @@ def test_events_are_routed_and_masked() -> None:
     sink = MemorySink()
     sink.open()
     batch = TransformedBatch(BATCH, routed_and_masked)
-    assert sink.send(Numbered("a", batch, 0), 0, 1) == 3
+    assert sink.send(NumberedBatch("a", batch, 0), 0, 1) == 3
     assert [(topic, value) for _, (topic, _, value, _, _) in sink.messages] == [
         ("shop.eu", b'{"v":"eu-1"}'),
         ("shop", b'{"v":"***"}'),

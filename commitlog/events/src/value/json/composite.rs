@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::{CqlType, UserTypeField};
 
-use super::super::{DecimalMode, Reader, VarintMode};
+use super::super::{DecimalMode, ValueReader, VarintMode};
 use super::{Result, ValueModes, number, write_nullable, write_string, write_value};
 
 pub(super) fn write_list(
@@ -10,7 +10,7 @@ pub(super) fn write_list(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     out.push(b'[');
     for index in 0..reader.read_count()? {
         if index > 0 {
@@ -30,7 +30,7 @@ pub(super) fn write_vector(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    let mut reader = Reader::of_vector(ty, bytes)?;
+    let mut reader = ValueReader::of_vector(ty, bytes)?;
     let fixed_length = element.fixed_length();
     out.push(b'[');
     for index in 0..dimension {
@@ -52,7 +52,7 @@ pub(super) fn write_map(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     let mut entries = EntryWriter::open(out, key, value, modes);
     for _ in 0..reader.read_count()? {
         let key = reader.read_element()?;
@@ -139,7 +139,7 @@ pub(super) fn write_tuple(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     out.push(b'{');
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {
@@ -161,7 +161,7 @@ pub(super) fn write_user_type(
     bytes: &[u8],
     modes: ValueModes,
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     out.push(b'{');
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {

@@ -11,7 +11,7 @@ use super::duration::Duration;
 use super::hex::{write_hex, write_uuid};
 use super::inet::write_host_address;
 use super::json::write_string;
-use super::{Reader, Result, ValueError, calendar, fixed};
+use super::{Result, ValueError, ValueReader, calendar, fixed};
 
 /// Appends the text of a value given by its bytes; no quotes, nothing for zero bytes.
 ///
@@ -112,7 +112,7 @@ fn write_fields<'t>(
     fields: impl IntoIterator<Item = &'t CqlType>,
     bytes: &[u8],
 ) -> Result<()> {
-    let mut reader = Reader::new(ty, bytes);
+    let mut reader = ValueReader::new(ty, bytes);
     let mut text = Vec::new();
     for (index, field) in fields.into_iter().enumerate() {
         if reader.is_at_end() {

@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.events import Message, Numbered
+from sidecar.events import Message, NumberedBatch
 from sidecar.sinks.kafka.in_flight import InFlightBatch
 from tests.support.batches import batch_of
 
@@ -55,7 +55,7 @@ def message(content: int) -> Message:
 
 
 def handed_over(contents: Sequence[int], first: int, answers: Answers) -> InFlightBatch:
-    numbered = Numbered("s", batch_of([message(content) for content in contents]), 1000)
+    numbered = NumberedBatch("s", batch_of([message(content) for content in contents]), 1000)
     return InFlightBatch(numbered, first, answers.acknowledged.append, answers.fail)  # type: ignore[arg-type]
 
 

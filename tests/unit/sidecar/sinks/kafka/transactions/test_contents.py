@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.events import Numbered
+from sidecar.events import NumberedBatch
 from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
 from tests.support.batches import ListBatch
 
 
-def batch(events: int, first: int) -> Numbered[str, int]:
-    return Numbered("a", ListBatch(0, (1,) * events), first)
+def batch(events: int, first: int) -> NumberedBatch[str, int]:
+    return NumberedBatch("a", ListBatch(0, (1,) * events), first)
 
 
 def hand_over_again(contents: TransactionContents, events: int) -> list[int]:

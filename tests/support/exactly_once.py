@@ -96,7 +96,7 @@ class ExactDelivery:
 
     @property
     def is_done(self) -> bool:
-        return self.done == self.source.end and not self.sink._has_work
+        return self.done == self.source.end and not self.sink.has_work
 
     def run(self) -> None:
         """Until all of it is stored."""

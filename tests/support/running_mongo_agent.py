@@ -79,9 +79,9 @@ class RunningAgent:
         self.error: BaseException | None = None
         self.stop = Stop(int(str(self._values.get("shutdown.timeout.ms", _SHUTDOWN_MS))))
         self._thread = threading.Thread(target=self._run, name="the agent")
-        self.service = MongoService(self._config(), self.sink)
+        self.service = MongoService(self.configuration(), self.sink)
 
-    def _config(self) -> Any:
+    def configuration(self) -> Any:
         path = self.offsets / "mongo.properties"
         texts = {name: str(value).replace("\\", "\\\\") for name, value in self._values.items()}
         path.write_text("".join(f"{name}={text}\n" for name, text in texts.items()))

@@ -50,8 +50,8 @@ class Delivery:
     def step(self, timeout_s: float = 0.05) -> None:
         """One turn of a pipeline's loop."""
         try:
-            if self._sent < len(self._numbered.batch):
-                self._sent += self.sink.send(self._numbered, self._sent, 1.0)
+            if self.sent < len(self._numbered.batch):
+                self.sent += self.sink.send(self._numbered, self.sent, 1.0)
             self._take(self.sink.poll(timeout_s))
         except SinkRestartError as error:
             self.restarts.append(str(error))
@@ -64,7 +64,7 @@ class Delivery:
         self._start = index
         self._window: Window[str, int] = Window(len(self.messages) + 1, 1 << 40)
         self._numbered = self._window.add("a", batch_of(self.messages[index:]))
-        self._sent = 0
+        self.sent = 0
 
     def _take(self, outcome: DeliveryResult) -> None:
         self._window.acknowledge(outcome.acknowledged)

@@ -55,11 +55,11 @@ class KafkaSink:
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix. With `waits_when_denied` a topic
         without rights is retried, otherwise it raises. `clock` returns seconds."""
-        self._client = KafkaClient(
+        self.client = KafkaClient(
             settings, creation, _fatal_error, waits_when_denied=waits_when_denied, clock=clock
         )
         self._clock = clock
-        self._batch_size = BatchSize(self._client.config, clock=clock)
+        self.batch_size = BatchSize(self.client.config, clock=clock)
         self._reset()
 
     def _reset(self) -> None:
@@ -76,13 +76,13 @@ class KafkaSink:
         rejects the login.
         """
         self._reset()
-        self._client.open(self._batch_size.settings())
-        self._client.wait_for_broker()
+        self.client.open(self.batch_size.settings())
+        self.client.wait_for_broker()
 
     def send(self, numbered: NumberedBatch[Any, Any], start: int, deadline_s: float) -> int:
-        if self._batch_size.should_grow and not self._grow():
+        if self.batch_size.should_grow and not self._grow():
             return 0
-        producer = self._client.producer()
+        producer = self.client.producer()
         until_s = self._clock() + deadline_s
         self._send_waiting(until_s)
         stop = len(numbered.batch)
@@ -90,13 +90,13 @@ class KafkaSink:
         while taken < stop:
             chunk_stop = min(stop, taken + _CHUNK_EVENTS)
             reached = self._send_chunk(producer, numbered, taken, chunk_stop, until_s)
-            self._client.poll(0)
+            self.client.poll(0)
             is_full = reached < chunk_stop
             taken = reached
             if is_full or self._clock() >= until_s:
                 break
         if taken > start:
-            self._client.liveness.events_sent()
+            self.client.liveness.events_sent()
         return taken - start
 
     def _grow(self) -> bool:
@@ -105,21 +105,21 @@ class KafkaSink:
         The wait is bounded: events in flight may have no broker that accepts them.
         """
         now_s = self._clock()
-        if len(self._client.producer()):
+        if len(self.client.producer()):
             if self._waits_to_grow_since_s is None:
                 self._waits_to_grow_since_s = now_s
             if now_s < self._waits_to_grow_since_s + _LONGEST_WAIT_TO_GROW_S:
                 return False
-            self._batch_size.postpone_growth()
+            self.batch_size.postpone_growth()
         else:
             try:
-                self._client.replace_producer(self._batch_size.largest_settings())
+                self.client.replace_producer(self.batch_size.largest_settings())
             except ConfigError as error:
                 # The current producer still works.
-                self._batch_size.postpone_growth()
+                self.batch_size.postpone_growth()
                 logger.warning("batch size stays small", extra=fields(reason=str(error)))
             else:
-                self._batch_size.grow()
+                self.batch_size.grow()
                 logger.info("full batch size restored: no batch was rejected for a while")
         self._waits_to_grow_since_s = None
         return True
@@ -141,8 +141,8 @@ class KafkaSink:
         def partitions(topic: str) -> int | None:
             if topic in waiting:
                 return 1
-            count = self._client.partition_count(topic, max(0.0, until_s - self._clock()))
-            if count is None and topic in self._client.missing:
+            count = self.client.partition_count(topic, max(0.0, until_s - self._clock()))
+            if count is None and topic in self.client.missing:
                 waiting.add(topic)
                 return 1
             return count
@@ -183,7 +183,7 @@ class KafkaSink:
         waiting.record_trials()
         for topic in waiting.due():
             timeout_s = max(0.0, until_s - self._clock())
-            if self._client.partition_count(topic, timeout_s) is None:
+            if self.client.partition_count(topic, timeout_s) is None:
                 continue
             for piece in waiting.next_slices(topic):
                 if not self._send_piece(topic, piece) or self._clock() >= until_s:
@@ -193,10 +193,10 @@ class KafkaSink:
     def _send_piece(self, topic: str, piece: TopicSlice) -> bool:
         """False when the queue of the client is full."""
         numbered, first = piece.numbered, piece.first
-        produce: Callable[..., None] = self._client.producer().produce
+        produce: Callable[..., None] = self.client.producer().produce
 
         def partitions(name: str) -> int | None:
-            return self._client.partition_count(name, 0.0) if name == topic else 1
+            return self.client.partition_count(name, 0.0) if name == topic else 1
 
         sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         others: list[int] = []
@@ -219,28 +219,28 @@ class KafkaSink:
             return False
         sent.confirm(taken, others)
         self._waiting.sent(topic, piece, sent, first + taken)
-        self._client.liveness.events_sent()
+        self.client.liveness.events_sent()
         return first + taken == piece.stop
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        producer = self._client.producer()
-        self._client.poll(timeout_s)
+        producer = self.client.producer()
+        self.client.poll(timeout_s)
         self._send_waiting(self._clock() + _WAITING_S)
         result = self._take_result()
         if result.acknowledged:
-            self._client.liveness.acknowledged(waiting=len(producer))
+            self.client.liveness.acknowledged(waiting=len(producer))
         else:
-            self._client.probe_if_due()
+            self.client.probe_if_due()
         return result
 
     def state(self) -> SinkState:
-        return self._client.state(self._waiting.problems)
+        return self.client.state(self._waiting.problems)
 
     def dead_letter(self, number: int) -> None:
         """Nothing depends on it."""
 
     def close(self, deadline_s: float) -> DeliveryResult:
-        producer = self._client.release()
+        producer = self.client.release()
         if producer is None:
             return self._take_result()
         # A client with a fatal error cannot flush.
@@ -266,25 +266,25 @@ class KafkaSink:
         topic = report.topic() or ""
         problem = self._topic_problem(error, topic)
         if problem is not None:
-            self._client.forget_topic(topic)
+            self.client.forget_topic(topic)
             self._waiting.rejected(topic, sent, problem)
             return True
         denied = denied_access(error, f"The topic {topic}")
         if denied is not None:
-            return self._client.fail(denied)
+            return self.client.fail(denied)
         if error.code() in EVENT_REJECTED:
             return self._fail_one(sent, report, f"Kafka rejects it: {reason(error)}")
         if error.code() in BATCH_REJECTED:
             return self._on_rejected_batch(sent, error, report)
-        self._batch_size.observe(error)
-        return self._client.fail(
+        self.batch_size.observe(error)
+        return self.client.fail(
             SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
         )
 
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
         """The problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-            if self._client.waits_when_denied:
+            if self.client.waits_when_denied:
                 return topic_access_denied(topic, error, f"The topic {topic}")
         elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(
@@ -297,7 +297,7 @@ class KafkaSink:
     def _fail_one(self, sent: InFlightBatch, report: Report, why: str) -> bool:
         number = sent.failed_number(report)
         if number is None:
-            return self._client.fail(
+            return self.client.fail(
                 SinkRestartError(
                     f"The client reports an event for the topic {report.topic()} that was not "
                     f"sent: {why}."
@@ -307,11 +307,11 @@ class KafkaSink:
         return True
 
     def _on_rejected_batch(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
-        if self._batch_size.was_alone(report):
-            return self._fail_one(sent, report, self._batch_size.reason_alone(report, error))
-        if self._client.has_failed:
+        if self.batch_size.was_alone(report):
+            return self._fail_one(sent, report, self.batch_size.reason_alone(report, error))
+        if self.client.has_failed:
             return False
-        return self._client.fail(self._batch_size.shrink(report, error))
+        return self.client.fail(self.batch_size.shrink(report, error))
 
     def _on_produce_failed(self, number: int, error: KafkaError) -> None:
         """Handle a message that the client rejected."""
@@ -321,7 +321,7 @@ class KafkaSink:
             )
             return
         # A pending callback may carry the fatal error.
-        self._client.poll(0)
+        self.client.poll(0)
         raise SinkRestartError(f"The Kafka client does not accept events: {reason(error)}.")
 
 

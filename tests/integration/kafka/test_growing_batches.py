@@ -98,7 +98,7 @@ def test_a_producer_is_not_replaced_while_it_has_events(
     clock.ahead_s += 61
     assert sending.send_some() == 0, "it waits"
     sending.finish()
-    assert not sink._batch_size.should_grow
+    assert not sink.batch_size.should_grow
     assert sorted(sending.acknowledged) == list(range(len(messages)))
     assert list(keys_in_order(broker, "replaced")) == [b"%d" % n for n in range(1000)]
 
@@ -141,4 +141,4 @@ def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
     assert list(keys_in_order(broker, "kept")) == [b"0", b"1", b"2"]
     clock.ahead_s += 61
     Sending(sink, [incompressible("kept", 3, 1)]).finish()
-    assert not sink._batch_size.should_grow
+    assert not sink.batch_size.should_grow

@@ -69,7 +69,7 @@ def test_a_full_client_takes_only_a_part(broker: KafkaBroker, make_sink: SinkFac
     sink = make_sink(broker.bootstrap, queue_buffering_max_messages="700", linger_ms="200")
     delivery = Delivery(sink, messages)
     delivery.step(timeout_s=0)
-    assert 0 < delivery._sent < 5000
+    assert 0 < delivery.sent < 5000
     delivery.run()
     assert_arrived(messages, broker.consume_all("full"), {"full": 1})
 
@@ -316,6 +316,6 @@ def test_errors_of_the_client_itself(
     make_sink: SinkFactory, impatient: None, error: KafkaError, kind: type[Exception]
 ) -> None:
     sink = make_sink(NOWHERE)
-    sink._client.on_error(error)
+    sink.client.on_error(error)
     with pytest.raises(kind):
         sink.poll(0)

@@ -52,7 +52,7 @@ def finish(sink: TransactionalKafkaSink) -> None:
 
     def has_finished() -> bool:
         sink.poll(0.02)
-        return not sink._has_work
+        return not sink.has_work
 
     wait_until(has_finished, "the sink")
 
@@ -182,7 +182,7 @@ def test_a_transaction_that_outlived_its_timeout_is_no_other_instance(
 ) -> None:
     """Kafka ends a transaction that is open for too long and fences its producer. It begins again
     by itself."""
-    own_broker._properties["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = "100"
+    own_broker.properties["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = "100"
     own_broker.start()
     own_broker.create_topic("slow", 1)
     own_broker.create_topic("slow-positions", 1, COMPACTED)
@@ -199,7 +199,7 @@ def test_a_transaction_that_outlived_its_timeout_is_no_other_instance(
         "uncommitted records",
     )
     wait_until(lambda: last_stable_offset(own_broker, "slow") > 50, "the end of the transaction")
-    sink._rule = QUICK
+    sink.commit_rule = QUICK
     delivery.run()
     assert len(delivery.restarts) == 1
     assert "Kafka ended a transaction that was open for " in delivery.restarts[0]
@@ -350,11 +350,11 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
     other = make_exact(broker.bootstrap, records("shared-positions", "other"), NEVER)
     other.load()
     # What `other` leaves open is a record of the position topic itself.
-    assert other._transactions is not None
-    transactions = other._transactions
+    assert other.transactions is not None
+    transactions = other.transactions
     transactions.begin()
-    other._client.producer().produce("shared-positions", position(1), b"other", 0)
-    other._client.producer().flush(60)
+    other.client.producer().produce("shared-positions", position(1), b"other", 0)
+    other.client.producer().flush(60)
     new.send(NumberedBatch("a", ListBatch(90, ()), 0), 0, 1.0)
     new.close(60)
     reader = make_exact(broker.bootstrap, records("shared-positions", "new"))

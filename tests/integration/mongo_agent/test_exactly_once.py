@@ -47,7 +47,7 @@ def agent_of(
         **{name.replace("_", "."): value for name, value in properties.items()},
     }
     agent = RunningAgent(directory, replica_set.connection_string, named)
-    agent.service = create_service(agent._config())
+    agent.service = create_service(agent.configuration())
     return agent
 
 

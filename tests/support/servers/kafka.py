@@ -71,7 +71,7 @@ class KafkaBroker:
         self.proxied_port = free_port()
         self.proxy_port = free_port()
         self._auto_create_topics = auto_create_topics
-        self._properties = dict(properties or {})
+        self.properties = dict(properties or {})
         random_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         self.cluster_id = cluster_id or random_id
         self._heap_mib = heap_mib
@@ -112,7 +112,7 @@ class KafkaBroker:
 
     def join(self, first: "KafkaBroker", node_id: int) -> None:
         """Makes it a second broker without a controller; before `start`."""
-        self._properties |= {
+        self.properties |= {
             "process.roles": "broker",
             "node.id": str(node_id),
             "controller.quorum.voters": f"1@127.0.0.1:{first.controller_port}",
@@ -269,7 +269,7 @@ class KafkaBroker:
             "num.network.threads": "2",
             "num.io.threads": "4",
             "background.threads": "2",
-        } | self._properties
+        } | self.properties
         return "".join(f"{name}={value}\n" for name, value in properties.items())
 
 

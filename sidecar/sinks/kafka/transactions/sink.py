@@ -75,7 +75,7 @@ class TransactionalKafkaSink:
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix. With `waits_when_denied` a topic
         without rights is retried, otherwise it raises. `clock` returns seconds."""
-        self._client = KafkaClient(
+        self.client = KafkaClient(
             settings,
             creation,
             self._fatal_error,
@@ -83,18 +83,18 @@ class TransactionalKafkaSink:
             clock=clock,
         )
         self._records = records
-        self._rule = rule
+        self.commit_rule = rule
         self._creation = creation
         self._clock = clock
-        self._batch_size = BatchSize(self._client.config, clock=clock)
-        self._timeout_ms = self._client.config.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)
-        self._transactions: TransactionalProducer | None = None
+        self._batch_size = BatchSize(self.client.config, clock=clock)
+        self._timeout_ms = self.client.config.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)
+        self.transactions: TransactionalProducer | None = None
         self._reset()
 
     def _reset(self) -> None:
         self._contents = TransactionContents()
         self._failures = TransactionFailures(
-            self._client,
+            self.client,
             self._batch_size,
             self._records.topic,
             self._contents.exclude,
@@ -114,16 +114,16 @@ class TransactionalKafkaSink:
         Raises ConfigError for settings that the client rejects, AccessDeniedError when the broker
         rejects the login.
         """
-        if self._transactions is not None:
+        if self.transactions is not None:
             return
         self._reset()
         self._join()
-        self._client.wait_for_broker()
+        self.client.wait_for_broker()
 
     def _join(self) -> None:
         """Create a producer. It fences the previous owner of the transactional id, another instance
         or an earlier producer, and aborts its open transaction."""
-        producer = self._client.open(
+        producer = self.client.open(
             {
                 **self._batch_size.settings(),
                 "transactional.id": self._records.transactional_id,
@@ -131,7 +131,7 @@ class TransactionalKafkaSink:
                 "delivery.report.only.error": True,
             }
         )
-        self._transactions = TransactionalProducer(
+        self.transactions = TransactionalProducer(
             producer,
             self._records.transactional_id,
             int(self._timeout_ms) / 1000,
@@ -144,18 +144,18 @@ class TransactionalKafkaSink:
         Raises UnavailableError when no broker answers within ten seconds, LockedError,
         ConfigError, AccessDeniedError, OffsetStoreError. Opens the sink when it is not open.
         """
-        if self._transactions is None:
+        if self.transactions is None:
             self.open()
         until_s = self._clock() + _LOAD_S
         while self._transactional.phase is Phase.JOINING:
             self._tick(_STEP_S)
-            self._client.probe_if_due()
+            self.client.probe_if_due()
             if self._clock() >= until_s:
                 raise UnavailableError(
-                    f"The position cannot be read: {self._client.state().message}."
+                    f"The position cannot be read: {self.client.state().message}."
                 )
         self._positions.stored = load_positions(
-            self._client, self._records, self._creation, until_s, self._clock
+            self.client, self._records, self._creation, until_s, self._clock
         )
         self._is_loaded = True
         return StoredOffsets(all_values(self._positions.stored))
@@ -191,7 +191,7 @@ class TransactionalKafkaSink:
         while taken < len(batch) and self._accepts_events and self._clock() < until_s:
             goal = next_commit_point(batch, taken + _CHUNK_EVENTS)
             reached = self._send_slice(BatchSlice(numbered, taken, goal), until_s)
-            self._client.poll(0)
+            self.client.poll(0)
             if reached == taken:
                 break
             taken = reached
@@ -204,25 +204,25 @@ class TransactionalKafkaSink:
         self._tick(timeout_s)
         result = self._take_result()
         if not result.acknowledged:
-            self._client.probe_if_due()
+            self.client.probe_if_due()
         return result
 
     def dead_letter(self, number: int) -> None:
         self._failures.awaiting_dead_letter.discard(number)
 
     def state(self) -> SinkState:
-        state = self._client.state()
+        state = self.client.state()
         if not state.healthy:
             return state
         waits_s = self._clock() - self._opened_at_s
         if (
-            self._transactions is not None
-            and self._transactions.phase is Phase.JOINING
+            self.transactions is not None
+            and self.transactions.phase is Phase.JOINING
             and waits_s > _LONG_JOIN_S
         ):
             return SinkState(
                 False,
-                f"Kafka at {self._client.servers} has not accepted the transactional id "
+                f"Kafka at {self.client.servers} has not accepted the transactional id "
                 f"{self._records.transactional_id} for {waits_s:.0f} s. Check that enough replicas "
                 "of __transaction_state are in sync.",
             )
@@ -234,27 +234,27 @@ class TransactionalKafkaSink:
 
     def close(self, deadline_s: float) -> DeliveryResult:
         """Commit a transaction that ends at a commit point; abort any other."""
-        if self._transactions is None:
+        if self.transactions is None:
             return DeliveryResult()
         until_s = self._clock() + deadline_s
         self._is_closing = True
         if not self._is_at_commit_point:
             self._failures.suspect(None)
         try:
-            while self._has_work and self._clock() < until_s:
+            while self.has_work and self._clock() < until_s:
                 self._tick(min(_STEP_S, self._until(until_s)))
         except SidecarError as error:
             logger.warning("sink did not close cleanly", extra=fields(reason=str(error)))
         # A pending commit keeps the producer; `load` shows whether it succeeded.
-        self._client.release()
-        self._transactions = None
+        self.client.release()
+        self.transactions = None
         return self._take_result()
 
     @property
     def _transactional(self) -> TransactionalProducer:
-        if self._transactions is None:
+        if self.transactions is None:
             raise RuntimeError("the sink is not open")
-        return self._transactions
+        return self.transactions
 
     @property
     def _has_nothing_open(self) -> bool:
@@ -271,11 +271,11 @@ class TransactionalKafkaSink:
             or self._failures.is_failing
             or self._is_flushing
             or contents.unsent is not None
-            or self._rule.is_full(contents.events, contents.size_bytes)
+            or self.commit_rule.is_full(contents.events, contents.size_bytes)
         )
 
     @property
-    def _has_work(self) -> bool:
+    def has_work(self) -> bool:
         """Whether `close` has to wait."""
         match self._transactional.phase:
             case Phase.JOINING:
@@ -293,7 +293,7 @@ class TransactionalKafkaSink:
         """Seconds until the next commit is due."""
         if self._is_closing:
             return 0.0
-        return self._rule.due_in_s(
+        return self.commit_rule.due_in_s(
             self._contents.events,
             self._contents.size_bytes,
             self._transactional.open_for_s,
@@ -303,29 +303,29 @@ class TransactionalKafkaSink:
 
     def _tick(self, timeout_s: float) -> None:
         """Wait up to `timeout_s` seconds for a result, and advance the transaction."""
-        self._client.producer()
+        self.client.producer()
         transactions = self._transactional
         ended = None
         try:
             if transactions.is_waiting:
                 ended = transactions.wait(timeout_s)
             elif self._is_flushing:
-                self._client.poll(timeout_s, flush=True)
+                self.client.poll(timeout_s, flush=True)
             else:
-                self._client.poll(min(timeout_s, self._due_in_s))
+                self.client.poll(min(timeout_s, self._due_in_s))
             self._failures.read_reports(is_open=transactions.phase is Phase.OPEN)
             self._on_end(ended)
-            self._client.raise_error()
+            self.client.raise_error()
             self._advance(transactions)
         except SidecarError as error:
-            self._client.fail(error)
+            self.client.fail(error)
             raise
 
     def _on_end(self, ended: CallResult | None) -> None:
         match ended:
             case CallResult.COMMITTED:
                 self._acknowledged += self._contents.committed()
-                self._client.liveness.acknowledged(waiting=0)
+                self.client.liveness.acknowledged(waiting=0)
                 self._stored_at_s = self._clock()
                 self._is_flushing = False
                 self._positions.committed()
@@ -347,7 +347,7 @@ class TransactionalKafkaSink:
             elif self._is_flushing:
                 # The commit of a failed transaction would wait for messages in flight until its
                 # timeout, so it is called after all are reported.
-                if not len(self._client.producer()):
+                if not len(self.client.producer()):
                     transactions.commit()
             elif self._is_at_commit_point and not self._due_in_s:
                 self._store_position(self._positions.current())
@@ -371,14 +371,14 @@ class TransactionalKafkaSink:
         if self._is_closing:
             transactions.abort()
             return
-        if not self._failures.can_resend(is_settled=not len(self._client.producer())):
+        if not self._failures.can_resend(is_settled=not len(self.client.producer())):
             return
         self._contents.aborted()
         self._failures.reset()
         self._is_flushing = False
         # The broker has just answered, so its silence from now on is no sign of a failure.
-        self._client.liveness.events_aborted()
-        producer = self._client.release()
+        self.client.liveness.events_aborted()
+        producer = self.client.release()
         assert producer is not None
         producer.purge()
         self._join()
@@ -395,7 +395,7 @@ class TransactionalKafkaSink:
     def _store_position(self, positions: Positions) -> None:
         """Add the position, the last record of a transaction."""
         try:
-            self._client.producer().produce(
+            self.client.producer().produce(
                 self._records.topic,
                 position_bytes(positions),
                 self._records.key,
@@ -423,7 +423,7 @@ class TransactionalKafkaSink:
         numbered, first, stop = piece.numbered, piece.first, piece.stop
 
         def partitions(topic: str) -> int | None:
-            return self._client.partition_count(topic, self._until(until_s))
+            return self.client.partition_count(topic, self._until(until_s))
 
         sent = self._failures.callback(SentEvents(numbered, first, len(piece)))
         arguments = numbered.batch.produce_arguments(first, stop, partitions, sent)
@@ -433,7 +433,7 @@ class TransactionalKafkaSink:
             return first
         if self._transactional.phase is Phase.READY:
             self._transactional.begin()
-        produce: Callable[..., None] = self._client.producer().produce
+        produce: Callable[..., None] = self.client.producer().produce
         numbers = range(numbered.first + first, numbered.first + stop)
         try:
             for number, each in self._contents.without_excluded(numbers, arguments):
@@ -446,11 +446,11 @@ class TransactionalKafkaSink:
             # All count as accepted: this transaction cannot be committed anyway.
             self._failures.produce_failed(number, raised.args[0])
         self._contents.sent(replace(piece, stop=stop))
-        self._client.liveness.events_sent()
+        self.client.liveness.events_sent()
         return stop
 
     def _fatal_error(self, error: KafkaError) -> SidecarError:
-        open_for_s = 0.0 if self._transactions is None else self._transactions.open_for_s
+        open_for_s = 0.0 if self.transactions is None else self.transactions.open_for_s
         return final_error(
             error, self._records.transactional_id, open_for_s, int(self._timeout_ms) / 1000
         )

@@ -17,16 +17,16 @@ class Bell:
     """Counts wake-ups and lets a test wait for the next one."""
 
     def __init__(self) -> None:
-        self._rung = threading.Event()
+        self.rung = threading.Event()
 
     def ring(self) -> None:
-        self._rung.set()
+        self.rung.set()
 
     def quiet(self) -> None:
-        self._rung.clear()
+        self.rung.clear()
 
     def wait(self) -> bool:
-        return self._rung.wait(DEADLINE_S)
+        return self.rung.wait(DEADLINE_S)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_looking_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
     (raw / "CommitLog-7-1_cdc.idx").read_text()
     (raw / "unrelated").write_text("x")
     # Events come in order, so the next one that rings shows that those before it did not.
-    assert not bell._rung.is_set()
+    assert not bell.rung.is_set()
     (raw / "CommitLog-7-2_cdc.idx").write_text("5")
     assert bell.wait()
 

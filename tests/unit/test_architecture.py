@@ -142,7 +142,7 @@ def imported_modules(file: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("room", MAY_KNOW)
-def test_rooms_know_only_what_they_may(room: str) -> None:
+def test_rooms_import_only_allowed_rooms(room: str) -> None:
     files = python_files(room)
     assert files
     strangers = {
@@ -195,7 +195,7 @@ def test_a_job_knows_only_parts_of_the_sidecar(room: str) -> None:
 
 
 @pytest.mark.parametrize("crate", CRATES_MAY_KNOW)
-def test_crates_know_only_what_they_may(crate: str) -> None:
+def test_crates_depend_only_on_allowed_crates(crate: str) -> None:
     workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]
     ours = {
         name

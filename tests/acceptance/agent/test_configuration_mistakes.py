@@ -230,7 +230,7 @@ def test_check_names_the_same(agent_dir: AgentDir, mistake: Mistake) -> None:
 @pytest.mark.parametrize(
     "mistake", [mistake for mistake in MISTAKES if not mistake.is_warning], ids=lambda m: m.name
 )
-def test_run_refuses_to_start_with_the_same_message(agent_dir: AgentDir, mistake: Mistake) -> None:
+def test_run_rejects_to_start_with_the_same_message(agent_dir: AgentDir, mistake: Mistake) -> None:
     code, text = said(agent_dir, mistake, "run")
     assert code == 2, text
     for part in mistake.parts:
@@ -276,7 +276,7 @@ def test_a_reference_inside_a_value_is_resolved_and_an_escape_is_literal(
     assert f"{file} (file.path)" in agent("check", "--config", path).output
 
 
-def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(agent_dir: AgentDir) -> None:
+def test_an_unknown_reference_in_a_secret_is_rejected_without_its_text(agent_dir: AgentDir) -> None:
     path = agent_dir.configuration(
         {"cassandra.username": "u", "cassandra.password": "open${sesame}door"}
     )
@@ -334,7 +334,7 @@ def test_rights_name_user_owner_mode_and_command(agent_dir: AgentDir) -> None:
     assert f"setfacl -m u:{os.geteuid()}:rwx {agent_dir.offsets}" in text
 
 
-def test_dump_refuses_a_schema_without_tables(agent_dir: AgentDir, tmp_path: Path) -> None:
+def test_dump_rejects_a_schema_without_tables(agent_dir: AgentDir, tmp_path: Path) -> None:
     agent_dir.schema.write_text("hello world;")
     done = agent("dump", "--schema", agent_dir.schema, agent_dir.cdc_raw)
     assert done.exit_code == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def test_the_demo_shows_what_arrived(tmp_path: Path) -> None:
+def test_demo_shows_delivered_events(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     done = subprocess.run(
         [sys.executable, "-m", "examples.quickstart.demo"],

@@ -105,7 +105,7 @@ def test_a_check_names_the_rights_that_are_missing(
     assert part in found[1]
 
 
-def test_agent_check_reports_a_refusing_store(
+def test_agent_check_reports_a_rejecting_store(
     agent_dir: AgentDir, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FaultProxy(server.port) as proxy:

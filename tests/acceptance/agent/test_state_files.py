@@ -45,7 +45,7 @@ def test_version_and_prefix_are_comments_for_0_1_0(tmp_path: Path) -> None:
     assert f"#format.version={FORMAT_VERSION}\n#topic.prefix=shop\n" in store.path.read_text()
 
 
-def test_a_newer_version_is_refused_even_with_a_good_previous_copy(tmp_path: Path) -> None:
+def test_a_newer_version_is_rejected_even_with_a_good_previous_copy(tmp_path: Path) -> None:
     store = PropertiesStore(tmp_path, NAME)
     store.save(VALUES)
     store.save(VALUES)
@@ -70,7 +70,7 @@ def test_the_prefix_of_the_previous_copy_counts_too(tmp_path: Path) -> None:
         PropertiesStore(tmp_path, NAME, "other").load()
 
 
-def test_a_changed_prefix_is_refused_with_two_ways_on(agent_dir: AgentDir) -> None:
+def test_a_changed_prefix_is_rejected_with_two_ways_on(agent_dir: AgentDir) -> None:
     PropertiesStore(agent_dir.offsets, NAME, "demo").save(VALUES)
     path = agent_dir.configuration({"topic.prefix": "other"})
     for command in (("config", "check"), ("run",)):

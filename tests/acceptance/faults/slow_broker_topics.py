@@ -111,7 +111,7 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
     "window is full",
     arrival="The events of the topic after the grant, in their order.",
 )
-def test_a_refused_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
+def test_a_rejected_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with AuthorisingBroker(tmp_path / "kafka") as broker:
         create_topics(broker, harness)
         broker.set_password("first")

@@ -18,7 +18,7 @@ _USE = Use(resident_bytes=100, descriptors=10, threads=5, quarantined_files=1)
         replace(_USE, quarantined_files=2),
     ],
 )
-def test_growth_beyond_the_bound_is_refused(last: Use) -> None:
+def test_growth_beyond_the_bound_is_rejected(last: Use) -> None:
     with pytest.raises(AssertionError, match="Growth"):
         Growth(_USE, last).require_flat(resident_bytes=10, descriptors=2, threads=1)
 

@@ -249,7 +249,7 @@ def said(tmp_path: Path, capsys: Capture) -> Callable[..., tuple[int, str]]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("name", [name for name in REFUSED if name not in ("offsets", "address")])
-def test_a_mistake_is_refused_by_every_command(
+def test_a_mistake_is_rejected_by_every_command(
     name: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]]
 ) -> None:
     code, text = said(REFUSED[name].changes, *command)
@@ -261,7 +261,7 @@ def test_a_mistake_is_refused_by_every_command(
 
 @pytest.mark.parametrize("command", [("config", "check"), ("run",)], ids=" ".join)
 @pytest.mark.parametrize("name", ["offsets", "address"])
-def test_a_fault_of_the_machine_is_refused_before_a_start(
+def test_a_fault_of_the_machine_is_rejected_before_a_start(
     name: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]]
 ) -> None:
     code, text = said(REFUSED[name].changes, *command)

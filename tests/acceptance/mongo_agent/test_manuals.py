@@ -73,7 +73,7 @@ def test_the_expression_as_it_was_meant(tmp_path: Path) -> None:
     assert "matches no collection" not in "\n".join(errors)
 
 
-def test_the_one_of_a_relational_database_is_refused_name_by_name(tmp_path: Path) -> None:
+def test_the_one_of_a_relational_database_is_rejected_name_by_name(tmp_path: Path) -> None:
     exit_code, _, errors = checked(tmp_path, "mongodb-inventory-connector-1.7.yaml")
     assert exit_code == 2
     said = "\n".join(errors)

@@ -62,7 +62,7 @@ def test_a_mongos_with_the_name_of_a_replica_set(
     assert "Remove the name" in done.errors
 
 
-def test_one_shard_is_refused_unless_it_is_meant(
+def test_one_shard_is_rejected_unless_it_is_meant(
     tmp_path: Path, cluster: MongoShardedCluster
 ) -> None:
     shard = cluster.shards[0].connection_string
@@ -75,7 +75,7 @@ def test_one_shard_is_refused_unless_it_is_meant(
     assert "events of different shards are ordered only by time" in checked.output
 
 
-def test_a_shard_that_refuses_to_be_asked_by_itself(tmp_path: Path) -> None:
+def test_a_shard_that_rejects_to_be_asked_by_itself(tmp_path: Path) -> None:
     with (
         MongoShardedCluster(
             users=[ROOT, READER], version="8.0.4", refuses_direct_operations=True

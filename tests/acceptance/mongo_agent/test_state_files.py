@@ -52,7 +52,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
     return run
 
 
-def test_a_changed_prefix_is_refused_with_two_ways_on(offsets: Path, said: Said) -> None:
+def test_a_changed_prefix_is_rejected_with_two_ways_on(offsets: Path, said: Said) -> None:
     PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
     for command in (("config", "check"), ("run",)):
         code, text = said(*command, topic_prefix="other")
@@ -115,7 +115,7 @@ def test_a_position_in_kafka_keeps_its_prefix(
 
 @pytest.mark.parametrize("words", [("show",), ("accept-prefix",)])
 @pytest.mark.parametrize("version", ["2", "x"])
-def test_a_position_of_a_later_release_is_refused(
+def test_a_position_of_a_later_release_is_rejected(
     offsets: Path, said: Said, version: str, words: tuple[str, ...]
 ) -> None:
     body = encode(position(), "shop").split(b"\n", 1)[1]

@@ -134,7 +134,7 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
         connection.close()
 
 
-def test_a_wrong_password_is_refused_without_being_shown(
+def test_a_wrong_password_is_rejected_without_being_shown(
     node: CassandraNode, operator: Session, tmp_path: Path
 ) -> None:
     connection = node_connection(config(tmp_path, node, "wr0ng-p4ssword"))

@@ -118,7 +118,7 @@ def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> No
         assert (found["peak"] - found["before"]) * 1024 < 256 << 20, found
 
 
-def test_the_bombs_are_none_that_a_decoder_would_refuse() -> None:
+def test_the_bombs_are_none_that_a_decoder_would_reject() -> None:
     """Otherwise the test above would show nothing."""
     small = BOMB_BYTES
     unpacker = zlib.decompressobj()
@@ -160,7 +160,7 @@ def change(member: str, document: bytes) -> bytes:
 @pytest.mark.parametrize("depth", [100, 1_000, 200_000, 2_000_000])
 @pytest.mark.parametrize("is_array", [False, True])
 @pytest.mark.parametrize("layout", ["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"])
-def test_documents_nested_without_end_are_refused(
+def test_documents_nested_without_end_are_rejected(
     depth: int, layout: str, *, is_array: bool
 ) -> None:
     """BSON has a length at each level, so 16 MiB hold two million. A server allows 100 levels: an

@@ -107,12 +107,12 @@ def test_a_redirection_is_not_followed(status: int, location: str) -> None:
     ],
     ids=["lists", "objects", "large", "negative", "text", "boolean", "no text"],
 )
-def test_an_answer_that_is_no_id_is_refused(body: bytes) -> None:
+def test_an_answer_that_is_no_id_is_rejected(body: bytes) -> None:
     head = OK + b"Content-Length: %d\r\n\r\n" % len(body)
     with answering(head + body) as server:
         refusal(server.url)
 
 
-def test_headers_without_end_are_refused() -> None:
+def test_headers_without_end_are_rejected() -> None:
     with answering(OK, b"X: a\r\n" * 1000) as server:
         refusal(server.url)

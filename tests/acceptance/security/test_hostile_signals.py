@@ -38,7 +38,7 @@ def refused(signal: Signal | None) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
-def test_a_signal_of_hostile_json_is_refused_and_no_error(text: str) -> None:
+def test_a_signal_of_hostile_json_is_rejected_and_no_error(text: str) -> None:
     refused(signal_of(TailedRecord(b"shop", text.encode(), 1), "shop"))
     for signal in signals_of(text.encode() + b"\n", "x"):
         refused(signal)
@@ -48,7 +48,7 @@ def test_a_signal_of_hostile_json_is_refused_and_no_error(text: str) -> None:
     refused(signal)
 
 
-def test_nested_members_of_a_document_are_refused() -> None:
+def test_nested_members_of_a_document_are_rejected() -> None:
     nested: object = 1
     for _ in range(500):
         nested = {"a": nested}

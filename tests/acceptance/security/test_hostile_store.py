@@ -161,7 +161,7 @@ def test_a_body_without_end_stops_at_the_size_that_was_named(
     assert hostile.sent_bytes < 64 * MIB
 
 
-def test_a_body_longer_than_its_size_is_refused(
+def test_a_body_longer_than_its_size_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longer = CONTENT + b"."
@@ -170,7 +170,7 @@ def test_a_body_longer_than_its_size_is_refused(
 
 
 @pytest.mark.parametrize("body", [b"", CONTENT[:-1], b"another!!"])
-def test_a_body_that_is_not_the_object_is_refused(
+def test_a_body_that_is_not_the_object_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     message = refused(Hostile(body=body), tmp_path, monkeypatch)

@@ -55,7 +55,7 @@ def test_chunks_without_end_are_cut(server: HttpServer) -> None:
     ],
     ids=lambda chunk: chunk[:8].decode(),
 )
-def test_a_chunk_that_is_none_is_refused(server: HttpServer, chunk: bytes) -> None:
+def test_invalid_chunk_is_rejected(server: HttpServer, chunk: bytes) -> None:
     try:
         answer = exchange(server.port, CHUNKED + chunk + b"\r\n0\r\n\r\n")
     except ConnectionError:
@@ -65,7 +65,7 @@ def test_a_chunk_that_is_none_is_refused(server: HttpServer, chunk: bytes) -> No
     assert b"done" not in answer
 
 
-def test_a_rebound_name_is_refused_over_a_connection(server: HttpServer) -> None:
+def test_a_rebound_name_is_rejected_over_a_connection(server: HttpServer) -> None:
     for method in (b"GET /health", b"POST /change"):
         request = method + b" HTTP/1.1\r\nHost: attacker.example:%d\r\n" % server.port
         answer = exchange(server.port, request + b"Connection: close\r\n\r\n")

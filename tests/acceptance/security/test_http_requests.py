@@ -65,7 +65,7 @@ def test_addresses_and_own_names_are_answered(host: str | None) -> None:
         "svc.attacker.example",
     ],
 )
-def test_a_rebound_name_is_refused(host: str) -> None:
+def test_a_rebound_name_is_rejected(host: str) -> None:
     for method in ("GET", "POST", "OPTIONS"):
         for hosts in (LOOPBACK, OPEN):
             refusal = rejection_of(facts(host, method), hosts)
@@ -99,7 +99,7 @@ def test_names_can_be_added() -> None:
 @pytest.mark.parametrize(
     "host", ["a b", "a@b", "a/../b", "[::1", "a:b", "a, b", "a\0", "ä.example"]
 )
-def test_a_host_that_is_none_is_refused(host: str) -> None:
+def test_invalid_host_is_rejected(host: str) -> None:
     refusal = rejection_of(facts(host), LOOPBACK)
     assert refusal is not None
     assert refusal.status == 400

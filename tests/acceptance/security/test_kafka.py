@@ -171,7 +171,7 @@ def test_a_login_in_java_form_is_taken(
 
 @pytest.mark.usefixtures("scram_user")
 @pytest.mark.parametrize("mechanism", list(_MODULES))
-def test_a_wrong_password_is_a_refusal_that_does_not_show_it(
+def test_a_wrong_password_is_a_rejection_that_does_not_show_it(
     broker: SecureBroker, stores: Stores, mechanism: str
 ) -> None:
     sentence = refusal(sasl(broker, stores, mechanism, "wrong-one"), AccessDeniedError)

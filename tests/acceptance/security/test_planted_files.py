@@ -57,7 +57,7 @@ Plant = Callable[[Path, Path], None]
 
 
 @PLANTED
-def test_a_planted_segment_is_refused_and_never_opened(
+def test_a_planted_segment_is_rejected_and_never_opened(
     raw: Path, victim: Path, plant: Plant
 ) -> None:
     plant(raw / NAME.log, victim)
@@ -69,7 +69,7 @@ def test_a_planted_segment_is_refused_and_never_opened(
         open_segment(raw / NAME.log, NAME.log, KeySource(None), follow_links=False)
 
 
-def test_a_link_to_a_whole_segment_is_refused_too(raw: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_whole_segment_is_rejected_too(raw: Path, tmp_path: Path) -> None:
     """The content does not matter: the name is not the node's."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -199,7 +199,7 @@ def test_a_planted_segment_in_the_quarantine_does_not_come_back(
 
 
 @PLANTED
-def test_the_file_sink_does_not_cut_what_its_name_leads_to(
+def test_file_sink_does_not_truncate_the_target_of_a_link(
     tmp_path: Path, victim: Path, plant: Plant
 ) -> None:
     """Opening cuts off a torn line, which would empty a file without line ends."""
@@ -218,7 +218,7 @@ def test_a_planted_schema_history_is_not_read(tmp_path: Path, victim: Path, plan
     assert history.load() is None
 
 
-def test_a_directory_that_is_a_link_of_another_user_is_refused(
+def test_a_directory_that_is_a_link_of_another_user_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "elsewhere").mkdir()

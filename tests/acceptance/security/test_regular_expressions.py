@@ -24,7 +24,7 @@ def test_lists_of_tables_take_linear_time(expression: str) -> None:
     is_published(NAME, (), (expression,))
 
 
-def test_an_expression_that_grows_without_end_is_refused() -> None:
+def test_an_expression_that_grows_without_end_is_rejected() -> None:
     with pytest.raises(ValueError, match="size limit"):
         validated_expressions(("((a{1000}){1000}){1000}",))
 
@@ -46,7 +46,7 @@ def test_look_around_as_debezium_allows_it_still_works() -> None:
 
 
 @pytest.mark.parametrize("expression", [r"(\w+)+\1", "((a{1000}){1000}){1000}"])
-def test_an_expression_that_cannot_be_bounded_is_refused_by_config_check(
+def test_an_expression_that_cannot_be_bounded_is_rejected_by_config_check(
     expression: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "mongo.properties"

@@ -138,7 +138,7 @@ def ask_registry(listener: Listener, stores: Stores, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ask", [query_node, ask_broker, ask_registry])
-def test_nothing_is_sent_to_a_server_that_is_refused(
+def test_nothing_is_sent_to_a_server_that_is_rejected(
     ask: Callable[[Listener, Stores, Path], None],
     listener: Listener,
     stores: Stores,

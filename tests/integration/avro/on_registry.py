@@ -105,7 +105,7 @@ class RegisteredIds(Ids):
 
 @pytest.mark.parametrize("scenario", TYPES, ids=str)
 @pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
-def test_every_type_is_read_by_what_the_registry_gives(
+def test_every_type_is_read_with_the_schema_of_the_registry(
     registry: SchemaRegistryServer,
     theirs: SchemaRegistryClient,
     scenario: Scenario,
@@ -295,7 +295,7 @@ def test_their_producer_cannot_register_there(
     assert theirs.get_schema(number).schema_str == SCHEMA
 
 
-def test_what_names_no_bytes_is_no_version(
+def test_entry_without_bytes_is_no_version(
     registry: SchemaRegistryServer, subject: str, tmp_path: Path
 ) -> None:
     """A schema that differs by attributes alone gets the id of the one that was first."""

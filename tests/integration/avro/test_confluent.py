@@ -99,7 +99,7 @@ def test_their_deserializer_reads_every_type(
     ],
     ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
 )
-def test_their_serializer_asks_the_registry_what_we_ask(
+def test_their_serializer_sends_equal_registry_requests(
     registry: FakeRegistry, settings: dict[str, Any]
 ) -> None:
     theirs(registry).register_schema(f"{TOPIC}-value", Schema(SCHEMA, "AVRO"))
@@ -133,7 +133,7 @@ def test_subjects_are_named_as_theirs_are(registry: FakeRegistry) -> None:
         assert found.subject(TOPIC, "value", "a.b.Envelope") == strategy(VALUE, "a.b.Envelope")
 
 
-def test_what_one_registers_the_other_finds(registry: FakeRegistry) -> None:
+def test_registered_schema_is_found_by_the_other_client(registry: FakeRegistry) -> None:
     number = ours(registry, {}).schema_id("a/b c-value", SCHEMA)
     found = theirs(registry).lookup_schema("a/b c-value", Schema(SCHEMA, "AVRO"))
     assert (found.schema_id, found.version) == (number, 1)

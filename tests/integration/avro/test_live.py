@@ -133,7 +133,7 @@ def test_columns_of_a_type_that_grows_come_and_go(
         assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
 
 
-def test_a_table_made_anew_is_refused_until_somebody_says_that_it_may_be(
+def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
     node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
 ) -> None:
     """The registry refuses the other type, the records are given up and their segment is kept; the
@@ -205,7 +205,7 @@ def test_a_registry_that_goes_away_loses_nothing(
     assert {each.schema_id for each in after} == {before.schema_id}
 
 
-def test_copied_rows_say_in_avro_what_they_say_in_json(
+def test_snapshot_rows_are_equal_in_avro_and_json(
     node: CassandraNode, registry: CheckingRegistry, tmp_path: Path
 ) -> None:
     """The registry is away when the copy begins: its schema is asked for before the first row. It

@@ -177,7 +177,7 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
-def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Place) -> None:
+def test_a_schema_that_is_rejected_is_waited_for_and_then_quarantined(place: Place) -> None:
     place.registry.mood = refuse_other
     place.write()
     place.harness.settle()
@@ -260,7 +260,7 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
     assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
-def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
+def test_a_registry_that_rejects_us_ends_the_process(place: Place) -> None:
     def refuse(subject: str) -> None:
         raise AccessDeniedError("The schema registry denies access: 401")
 

@@ -17,7 +17,7 @@ _KILLED = sorted(FIXTURES.glob("*/kill9*"))
 _LIMIT_BYTES = 6 << 20
 
 
-def test_the_plan_is_what_is_recorded() -> None:
+def test_plan_equals_the_recording() -> None:
     planned = {name for run in RUNS for name in run.names if "/" in name}
     found = {
         f"{folder.parent.name}/{folder.name}" for folder in FIXTURES.glob("*/*") if folder.is_dir()

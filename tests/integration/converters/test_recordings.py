@@ -103,7 +103,7 @@ def check(ours: bytes, plain: bytes, theirs: bytes) -> None:
 
 @pytest.mark.parametrize("modes", MODES[:3], ids=str)
 @pytest.mark.parametrize("scenario", NEWEST, ids=str)
-def test_text_is_what_the_string_converter_writes(
+def test_text_equals_the_string_converter(
     scenario: Scenario, modes: dict[str, Any], tmp_path: Path, connect: Connect
 ) -> None:
     """Bytes are shown to Java as strings of base64; maps of several entries have no order there,

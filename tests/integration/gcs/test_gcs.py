@@ -356,7 +356,7 @@ def service_account(token_uri: str) -> dict[str, str]:
     }
 
 
-def test_a_key_that_is_refused_is_named(harness: TransferHarness, tmp_path: Path) -> None:
+def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Path) -> None:
     """The tokens of the account come from where its key says."""
     file = tmp_path / "key.json"
     file.write_text(json.dumps(service_account(f"{harness.proxy.url}/token")))

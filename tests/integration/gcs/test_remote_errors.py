@@ -132,7 +132,7 @@ def test_a_quarantined_segment_goes_and_its_reason_stays(harness: QuarantineHarn
     assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, harness.where, 1)
 
 
-def test_what_is_asked_for_comes_back_and_is_gone_there(harness: QuarantineHarness) -> None:
+def test_requested_segment_returns_and_leaves_the_store(harness: QuarantineHarness) -> None:
     name = harness.quarantine_one(1)
     harness.start()
     harness.wait_until_sent(name)
@@ -245,7 +245,7 @@ def test_without_the_right_to_list_segments_are_sent_nevertheless(
     harness.wait_until_sent(name)
 
 
-def test_what_comes_back_changed_is_fetched_again(harness: QuarantineHarness) -> None:
+def test_changed_file_is_fetched_again(harness: QuarantineHarness) -> None:
     name = harness.quarantine_one(1)
     harness.start()
     harness.wait_until_sent(name)
@@ -261,7 +261,7 @@ def test_what_comes_back_changed_is_fetched_again(harness: QuarantineHarness) ->
     assert (harness.directory / name.log).read_bytes() == b"segment 1"
 
 
-def test_what_was_settled_while_it_was_sent_does_not_stay_there(harness: QuarantineHarness) -> None:
+def test_batch_settled_while_sent_does_not_remain(harness: QuarantineHarness) -> None:
     name = harness.quarantine_one(1)
     log = harness.directory / name.log
     harness.proxy.plan = lambda seen: (
@@ -373,7 +373,7 @@ def test_a_file_that_cannot_be_read_keeps_its_segment_alone(harness: QuarantineH
     assert name.log in harness.files()
 
 
-def test_what_is_asked_for_while_it_is_marked_stays_here(
+def test_segment_requested_while_marked_stays_local(
     harness: QuarantineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = harness.quarantine_one(1)

@@ -41,7 +41,7 @@ def test_nothing_is_fetched_and_every_wheel_has_a_hash(file: str) -> None:
     assert "--no-deps" in installs[1]
 
 
-def test_only_what_is_copied_goes_to_the_builder() -> None:
+def test_only_copied_files_go_to_the_builder() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text().split()
     assert ignored[0] == "*"
     copied = {

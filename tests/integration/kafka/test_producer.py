@@ -51,7 +51,7 @@ def test_events_arrive_in_order_and_are_acknowledged(
     assert sink.close(10.0) == DeliveryResult()
 
 
-def test_close_brings_what_was_taken_to_an_end(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+def test_close_finishes_accepted_events(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     broker.create_topic("close", 2)
     messages = spread(["close"], 3000)
     sink = make_sink(broker.bootstrap, linger_ms="100")
@@ -110,9 +110,7 @@ def test_a_topic_is_created_as_configured(broker: KafkaBroker, make_sink: SinkFa
     assert_arrived(messages, broker.consume_all(*counts), counts)
 
 
-def test_the_broker_decides_what_is_not_configured(
-    broker: KafkaBroker, make_sink: SinkFactory
-) -> None:
+def test_broker_decides_unconfigured_settings(broker: KafkaBroker, make_sink: SinkFactory) -> None:
     Delivery(make_sink(broker.bootstrap, TopicCreation()), spread(["made-default"], 10)).run()
     assert broker.topics()["made-default"] == 1
 

@@ -88,7 +88,7 @@ def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) 
 
 
 @pytest.mark.parametrize(("user", "password"), [("writer", "wrong"), ("stranger", "right")])
-def test_a_wrong_login_is_refused(
+def test_a_wrong_login_is_rejected(
     secured_broker: SecuredBroker, make_sink: SinkFactory, user: str, password: str
 ) -> None:
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_a_wrong_login_is_refused(
     assert password not in str(caught.value).replace("password)", "")
 
 
-def test_a_mechanism_that_the_broker_lacks_is_refused(
+def test_a_mechanism_that_the_broker_lacks_is_rejected(
     secured_broker: SecuredBroker, make_sink: SinkFactory
 ) -> None:
     with pytest.raises(AccessDeniedError, match="rejected the login"):
@@ -112,7 +112,7 @@ def test_a_mechanism_that_the_broker_lacks_is_refused(
 
 
 @pytest.mark.parametrize("topic", ["secured", "secured-not-there"])
-def test_a_user_without_rights_is_refused(
+def test_a_user_without_rights_is_rejected(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
     """By the first contact already, when the broker refuses the producer's number that soon."""
@@ -126,7 +126,7 @@ def test_a_user_without_rights_is_refused(
         Delivery(sink, [message(topic, 0, 0)]).run()
 
 
-def test_a_topic_that_is_refused_to_a_user_waits_and_others_do_not(
+def test_a_topic_that_is_rejected_to_a_user_waits_and_others_do_not(
     secured_broker: SecuredBroker, make_sink: SinkFactory
 ) -> None:
     """`half` may write to one topic, and describe both; then it is allowed to write to both."""

@@ -231,7 +231,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
     assert arrived(own_broker, "restart") == contents(mutations)
 
 
-def test_a_missing_topic_does_not_hold_back_what_comes_before_it(
+def test_missing_topic_does_not_block_earlier_events(
     broker: KafkaBroker, make_exact: MakeSink
 ) -> None:
     broker.create_topic("tx-there", 1)
@@ -296,7 +296,7 @@ def test_a_position_topic_that_is_not_there(
 
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
-def test_a_position_topic_that_forgets_is_refused(
+def test_a_position_topic_that_forgets_is_rejected(
     broker: KafkaBroker, make_exact: MakeSink, policy: str
 ) -> None:
     topic = f"forgets-{policy.replace(',', '-')}"
@@ -305,7 +305,7 @@ def test_a_position_topic_that_forgets_is_refused(
         make_exact(broker.bootstrap, records(topic, "shop")).load()
 
 
-def test_a_position_that_is_none(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_invalid_position(broker: KafkaBroker, make_exact: MakeSink) -> None:
     broker.create_topic("strange-positions", 1, COMPACTED)
     where = records("strange-positions", "shop")
     plain = make_plain(broker)
@@ -315,7 +315,7 @@ def test_a_position_that_is_none(broker: KafkaBroker, make_exact: MakeSink) -> N
         make_exact(broker.bootstrap, where).load()
 
 
-def test_a_position_that_the_topic_refuses(broker: KafkaBroker, make_exact: MakeSink) -> None:
+def test_a_position_that_the_topic_rejects(broker: KafkaBroker, make_exact: MakeSink) -> None:
     broker.create_topic("tight-positions", 1, {**COMPACTED, "max.message.bytes": "200"})
     where = PositionRecords(
         "tight-positions", "shop", lambda source, position: {"long": os.urandom(500).hex()}

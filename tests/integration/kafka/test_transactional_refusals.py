@@ -58,7 +58,7 @@ def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     assert stored(broker, positions)[-1] == (b"shop", position(2000))
 
 
-def test_a_batch_that_is_refused_for_its_size_is_sent_in_smaller_ones(
+def test_a_batch_that_is_rejected_for_its_size_is_sent_in_smaller_ones(
     broker: KafkaBroker, make_exact: MakeSink
 ) -> None:
     broker.create_topic("tx-small", 1, {"max.message.bytes": "20000"})

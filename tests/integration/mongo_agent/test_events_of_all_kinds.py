@@ -59,7 +59,7 @@ def test_post_image_is_the_state_after_the_update(writer: Client, run_agent: Run
     assert [each.after["n"] for each in published] == [1, 2, 3]
 
 
-def test_transactions_are_told_of_and_end_without_another_event(
+def test_transactions_are_reported_and_end_without_another_event(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
     with run_agent(provide_transaction_metadata="true") as agent:

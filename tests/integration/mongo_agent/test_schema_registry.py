@@ -185,7 +185,7 @@ def test_snapshot_waits_for_its_schemas_and_the_stream_continues(
         agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")
 
 
-def test_a_registry_that_refuses_the_agent_is_waited_for(
+def test_a_registry_that_rejects_the_agent_is_waited_for(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})
@@ -199,7 +199,7 @@ def test_a_registry_that_refuses_the_agent_is_waited_for(
         agent.wait_until(lambda: health(agent) == "", "the next check")
 
 
-def test_a_registry_that_refuses_the_agent_ends_it_where_that_is_wanted(
+def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})

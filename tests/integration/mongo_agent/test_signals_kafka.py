@@ -35,7 +35,7 @@ def test_a_record_with_our_name_is_a_signal() -> None:
 
 
 @pytest.mark.parametrize("noise", [None, b"", b"{", b"[]", b"\xff"])
-def test_a_value_that_is_none_is_refused_and_passed(noise: bytes | None) -> None:
+def test_invalid_value_is_rejected_and_skipped(noise: bytes | None) -> None:
     signal = signal_of(TailedRecord(b"shop", noise, 7), "shop")
     assert signal is not None
     progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())

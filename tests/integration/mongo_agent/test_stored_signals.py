@@ -61,7 +61,7 @@ def test_agent_killed_after_its_acknowledgement_copies(
         assert [(each.kind, each.id) for each in another.wait_for(1)] == [("read", 1)]
 
 
-def test_the_answer_waits_for_what_is_not_acknowledged(writer: Client, run_agent: RunAgent) -> None:
+def test_answer_waits_for_unacknowledged_events(writer: Client, run_agent: RunAgent) -> None:
     """The position cannot pass an event that the sink does not have, so the signal is not safe."""
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:

@@ -133,7 +133,7 @@ def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None
         assert ids(agent.wait_for(1)) == [10]
 
 
-def test_a_foreign_cluster_is_refused(
+def test_a_foreign_cluster_is_rejected(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent() as agent:

@@ -146,7 +146,7 @@ def test_no_certificate_of_our_own(tmp_path: Path, files: Files, guarded: MongoR
     assert "`mongodb.ssl.keystore`" in sentence
 
 
-def test_a_certificate_of_our_own_that_nobody_knows(
+def test_untrusted_client_certificate(
     tmp_path: Path, files: Files, guarded: MongoReplicaSet
 ) -> None:
     stranger = Authority("somebody else").signed("agent").pem(tmp_path / "stranger.pem")

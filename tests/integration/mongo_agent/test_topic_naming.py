@@ -205,7 +205,7 @@ def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part
     assert part in warning
 
 
-def test_copies_changes_and_what_happens_to_a_collection_go_to_one_topic(
+def test_snapshots_changes_and_collection_events_go_to_one_topic(
     writer: MongoClient[dict[str, Any]], run_agent: RunAgent
 ) -> None:
     writer.shop.orders_2024.insert_one({"_id": 1})

@@ -82,7 +82,7 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
     assert any("has not advanced" in each for each in said)
 
 
-def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
+def test_oplog_past_the_position_is_reported_before_a_restart(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     sink = MemorySink(automatic=False)

@@ -27,9 +27,7 @@ def test_their_order(order: Order, wanted: list[object]) -> None:
 
 
 @pytest.mark.parametrize("order", ["internal_first", "user_first", "user_only"])
-def test_what_they_leave_out_is_not_published(
-    writer: Client, run_agent: RunAgent, order: str
-) -> None:
+def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, order: str) -> None:
     """The lists hold in each order, since the agent looks at each event again."""
     chosen = {
         "cursor_pipeline": PAID,

@@ -61,7 +61,7 @@ def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
     assert merged.differences == []
 
 
-def test_what_a_person_asks_for(node: CassandraNode, tmp_path: Path, stopping: list[Agent]) -> None:
+def test_requested_types(node: CassandraNode, tmp_path: Path, stopping: list[Agent]) -> None:
     """Without `snapshot.mode`; `agent snapshot start|stop|status`, tables that are dropped, made
     again, switched off."""
     node.execute("CREATE TABLE shop.people (id int PRIMARY KEY, name text) WITH cdc = true")

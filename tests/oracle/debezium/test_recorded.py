@@ -98,6 +98,6 @@ def test_one_wrong_byte_is_seen(pairs: Pairs) -> None:
     assert not difference(case.sent, found)
 
 
-def test_the_document_is_what_was_recorded(pairs: Pairs) -> None:
+def test_page_equals_the_recorded_results(pairs: Pairs) -> None:
     written = Path(PATH).read_text(encoding="utf-8")
     assert written == document(pairs), "run: python -m tests.oracle.debezium --document"

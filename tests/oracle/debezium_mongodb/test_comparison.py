@@ -23,7 +23,7 @@ def record(topic: str = "a", key: bytes = b"{}", **changes: Any) -> PeerRecord:
     return PeerRecord(topic, key, json.dumps({**VALUE, **changes}).encode())
 
 
-def test_what_may_differ_does_not_count() -> None:
+def test_allowed_differences_do_not_count() -> None:
     ours = record(
         after='{"_id": 1,"n": {"$numberDouble": "NaN"}}',
         source={**SOURCE, "version": "2"},

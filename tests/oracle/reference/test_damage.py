@@ -162,12 +162,12 @@ def test_an_unknown_column_is_an_error_of_the_schema() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said(name: str, data: bytes, message: str) -> None:
+def test_faults_are_reported(name: str, data: bytes, message: str) -> None:
     with pytest.raises(CorruptSegmentError, match=message):
         list(read_segment(data, name, SCHEMA))
 
 
-def test_the_command_prints_what_is_right_and_says_what_is_wrong(
+def test_command_prints_intact_records_and_reports_damage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged = bytearray(WHOLE)
@@ -191,6 +191,6 @@ def test_the_command_prints_what_is_right_and_says_what_is_wrong(
         (b'{"encCipher":"AES\\/CBC\\/PKCS5Padding","encKeyAlias":"k"}', "no key k"),
     ],
 )
-def test_what_is_not_supported_is_named(parameters: bytes, message: str) -> None:
+def test_unsupported_setting_is_named(parameters: bytes, message: str) -> None:
     with pytest.raises(UnsupportedSegmentError, match=message):
         list(read_segment(segment([], parameters=parameters), NAME, SCHEMA))

@@ -143,7 +143,7 @@ def test_values(cql_type: CqlType, encoded: str, value: Any) -> None:
         (Native("duration"), "01 03 05 00"),
     ],
 )
-def test_values_of_another_form_are_refused(cql_type: CqlType, encoded: str) -> None:
+def test_values_of_another_form_are_rejected(cql_type: CqlType, encoded: str) -> None:
     with pytest.raises(MalformedError):
         read_value(cql_type, bytes.fromhex(encoded))
 
@@ -203,6 +203,6 @@ def test_an_lz4_match_may_overlap_itself() -> None:
         "ff000000 f0 ff",
     ],
 )
-def test_bad_lz4_blocks_are_refused(framed: str) -> None:
+def test_bad_lz4_blocks_are_rejected(framed: str) -> None:
     with pytest.raises(MalformedError):
         lz4.decompress(bytes.fromhex(framed))

@@ -72,7 +72,7 @@ def test_subsets_of_columns(count: int, present_first: int) -> None:
     ("count", "subset"),
     [(3, uvint(1 << 3)), (64, uvint(65)), (64, b"\x02\x07\x05"), (64, b"\x01\x40")],
 )
-def test_impossible_subsets_are_refused(count: int, subset: bytes) -> None:
+def test_impossible_subsets_are_rejected(count: int, subset: bytes) -> None:
     items = b"\x00" + wide_clustering() + subset
     with pytest.raises(CorruptSegmentError):
         read_rows(items, [name.encode() for name in WIDE[:count]], WIDE_ID)

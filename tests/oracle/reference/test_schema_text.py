@@ -196,6 +196,6 @@ def test_masks_are_passed_over() -> None:
         ("DROP TABLE k.t", "statement is not known"),
     ],
 )
-def test_what_is_not_understood_is_refused(text: str, message: str) -> None:
+def test_unknown_request_is_rejected(text: str, message: str) -> None:
     with pytest.raises(SchemaTextError, match=message):
         parse_schema(text)

@@ -62,7 +62,7 @@ def test_workloads_have_everything() -> None:
 
 
 @pytest.mark.parametrize("label", ["", "5.0.9:gzip", "5.0.9-later", "5.0"])
-def test_what_is_no_node(label: str) -> None:
+def test_answer_of_another_server(label: str) -> None:
     with pytest.raises(ValueError, match="is no node"):
         NodeKind(label)
 

@@ -53,7 +53,7 @@ def test_a_whole_segment_has_no_gap(
 @every_block_framing
 @few
 @given(sections=lengths, data=st.data())
-def test_what_is_cut_or_zeroed_is_delivered_or_on_record(
+def test_cut_or_zeroed_ranges_are_delivered_or_recorded(
     framing: Framing, version: int, sections: list[list[int]], data: st.DataObject, tmp_path: Path
 ) -> None:
     segment = segment_of(sections, framing, version)

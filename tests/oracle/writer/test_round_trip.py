@@ -49,7 +49,7 @@ def written(workload: Workload, version: int, framing: Framing) -> Written:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
-def test_both_readers_read_what_was_written(
+def test_both_readers_read_written_segments(
     version: int, data: st.DataObject, tmp_path: Path
 ) -> None:
     workload = data.draw(workloads(version))

@@ -179,7 +179,7 @@ def test_monitors_find_every_agent() -> None:
             assert any(wanted.items() <= labels.items() for wanted in selectors.values())
 
 
-def test_what_is_wrong_is_seen() -> None:
+def test_faults_are_found() -> None:
     (workload,) = workloads(K8S / "overlays" / "mongo")
     workload["spec"]["replica"] = 1
     with pytest.raises(kubernetes_validate.ValidationError):

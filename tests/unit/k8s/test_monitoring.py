@@ -78,7 +78,7 @@ def problems(expr: str) -> list[str]:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
-def test_an_alarm_asks_for_what_there_is_and_is_explained(rule: dict[str, Any]) -> None:
+def test_alarm_uses_existing_metrics_and_is_explained(rule: dict[str, Any]) -> None:
     assert rule.keys() <= RULE_KEYS
     assert problems(rule["expr"]) == []
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
@@ -103,11 +103,11 @@ def test_the_documentation_explains_no_alarm_that_is_gone() -> None:
     assert sorted(explained) == sorted(rule["alert"] for rule in rules())
 
 
-def test_the_dashboard_asks_for_what_there_is() -> None:
+def test_dashboard_uses_existing_metrics() -> None:
     assert [problem for expr in queries() for problem in problems(expr)] == []
 
 
-def test_the_dashboard_shows_what_matters_first() -> None:
+def test_dashboard_shows_the_most_important_panels_first() -> None:
     named = {each.name for expr in queries() for each in selectors(promql_parser.parse(expr))}
     assert {
         "cdc_raw_time_to_full_seconds",

@@ -30,7 +30,7 @@ def parts(manifest: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each.stem)
-def test_the_job_takes_what_it_is_given(manifest: Path, tmp_path: Path) -> None:
+def test_job_accepts_its_options(manifest: Path, tmp_path: Path) -> None:
     config, _, spec = parts(manifest)
     main = spec["mainApplicationFile"].removeprefix(_INSTALLED)
     assert (REPOSITORY / "spark_jobs" / main).is_file()

@@ -82,7 +82,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("change", REFUSED.values(), ids=REFUSED)
-def test_what_it_refuses_until_it_is_told_otherwise(
+def test_rejects_until_configured_otherwise(
     registry: ApicurioRegistry, tmp_path: Path, change: tuple[str, str, str, str]
 ) -> None:
     before, mode, after, later_mode = change

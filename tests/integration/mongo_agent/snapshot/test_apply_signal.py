@@ -113,7 +113,7 @@ def test_impossible_signals_are_rejected_with_a_reason(asked: Signal, said: str)
 
 
 @pytest.mark.parametrize("query", ["{", '"text"', "[1]", '{"a": {"$oid": 1}}', {"a": {"$oid": 1}}])
-def test_a_filter_that_is_none_is_refused(query: Any) -> None:
+def test_invalid_filter_is_rejected(query: Any) -> None:
     conditions = [{"data-collection": "shop.a", "filter": query}]
     asked = signal(
         "execute-snapshot", data_collections=["shop.a"], additional_conditions=conditions

@@ -192,7 +192,7 @@ def test_snapshot_copies_only_selected_and_matching_documents(filled: Client) ->
     assert pipeline.output.marks()[-1] == "incremental"
 
 
-def test_a_filter_that_the_server_refuses_ends_this_copy_alone(filled: Client) -> None:
+def test_a_filter_that_the_server_rejects_ends_this_copy_alone(filled: Client) -> None:
     filled.shop.b.insert_one({"_id": 1})
     conditions = [{"data-collection": "shop.a", "filter": {"n": {"$near": 1}}}]
     with Pipeline(filled, progress=SnapshotProgress()) as pipeline:
@@ -251,7 +251,7 @@ def test_everything_again_after_a_gap(filled: Client) -> None:
     assert pipeline.output.copied("L.shop.a")[before:] == NUMBERS
 
 
-def test_new_filters_copy_what_they_add(filled: Client) -> None:
+def test_new_filters_snapshot_added_collections(filled: Client) -> None:
     filled.crm.b.insert_one({"_id": 1})
     shop = Namespaces(include_databases=("shop",))
     with Pipeline(

@@ -174,7 +174,9 @@ def test_documents_read_before_a_restart_are_read_again(client: Client) -> None:
 
 
 @pytest.mark.parametrize("sizes", [{"a": 10}, {"a": 1, "b": 1}])
-def test_what_waits_for_its_schema_stops_no_other(client: Client, sizes: dict[str, int]) -> None:
+def test_table_that_waits_for_its_schema_stops_no_other(
+    client: Client, sizes: dict[str, int]
+) -> None:
     """A large collection, or several small ones, in front of one whose schema there is."""
     for name, size in sizes.items():
         client.shop[name].insert_many([{"_id": number} for number in range(size)])
@@ -190,7 +192,7 @@ def test_what_waits_for_its_schema_stops_no_other(client: Client, sizes: dict[st
             assert pipeline.output.copied(f"L.shop.{name}") == list(range(size))
 
 
-def test_what_is_planned_and_lost_its_schema_stops_no_other(client: Client) -> None:
+def test_planned_table_without_schema_stops_no_other(client: Client) -> None:
     """As behind a restart: the registry took it before."""
     for name in ("a", "z"):
         client.shop[name].insert_many([{"_id": number} for number in range(10)])

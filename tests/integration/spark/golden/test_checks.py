@@ -74,7 +74,7 @@ RECORDS = [
 ROWS = [DedupedRow(each.at, each.event_id, each.key, each.value) for each in RECORDS[:2]]
 
 
-def test_what_is_right_is_not_wrong() -> None:
+def test_valid_pages_have_no_findings() -> None:
     repeated = [*RECORDS, replace(RECORDS[0], at=("t", 0, 9))]
     assert list(wrong_records(repeated, LOGS)) == []
     assert list(wrong_ids(repeated, LOGS)) == []

@@ -27,7 +27,7 @@ def test_no_forecast_before_there_is_a_rate() -> None:
     assert math.isnan(time_to_full_s(9, None, 5.0))
 
 
-def test_what_was_longer_ago_than_ten_minutes_does_not_count() -> None:
+def test_samples_older_than_ten_minutes_do_not_count() -> None:
     growth = GrowthRate()
     growth.add(0, 0.0)
     for second in range(1000, 2000, 5):

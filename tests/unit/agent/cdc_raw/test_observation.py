@@ -102,7 +102,7 @@ def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
     assert (seen.log, seen.idx) == (None, Idx(offset=5))
 
 
-def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
+def test_only_regular_files_are_segments(tmp_path: Path) -> None:
     """Opening a pipe would wait for somebody who writes into it."""
     write(tmp_path, 1, "5")
     pipe, folder, loop = (SegmentName(id=number, version=7) for number in (2, 3, 4))

@@ -58,7 +58,7 @@ def test_a_packed_segment_is_read_like_a_plain_one(agent_dir: AgentDir) -> None:
     assert "Traceback" not in cut.errors
 
 
-def test_the_index_limits_what_is_read(agent_dir: AgentDir) -> None:
+def test_index_limits_reading(agent_dir: AgentDir) -> None:
     sections = [[payload(1, b"a")], [payload(2, b"b")]]
     path = write_segment(agent_dir.cdc_raw, 1, sections[:1], idx=None)
     end_of_first = path.stat().st_size - 16
@@ -72,7 +72,7 @@ def test_the_index_limits_what_is_read(agent_dir: AgentDir) -> None:
     assert values(agent(*arguments, "--idx-limit").output) == ["a", "b"]
 
 
-def test_damage_is_named_and_what_is_whole_is_printed(agent_dir: AgentDir) -> None:
+def test_damage_is_reported_and_intact_records_are_printed(agent_dir: AgentDir) -> None:
     path = write_segment(
         agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"damaged"), payload(3, b"c")]]
     )

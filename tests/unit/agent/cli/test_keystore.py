@@ -92,7 +92,7 @@ def test_a_node_without_a_keystore(tmp_path: Path, text: str) -> None:
     assert read_cassandra_yaml(path).keystore is None
 
 
-def test_what_is_wrong_is_said_at_the_start(agent_dir: AgentDir) -> None:
+def test_faults_are_reported_at_the_start(agent_dir: AgentDir) -> None:
     for changes, what in [
         ({"commit.log.keystore.path": "conf/keys"}, "`commit.log.keystore.path` must be an abs"),
         ({"commit.log.keystore.type": "BKS"}, "commit.log.keystore.type"),

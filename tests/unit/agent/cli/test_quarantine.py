@@ -100,7 +100,7 @@ def test_invalid_quarantine_arguments_are_one_error(
 
 
 @pytest.mark.parametrize("words", [[NAME], ["--all"]])
-def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
+def test_segments_of_a_store_are_not_requested_without_a_fetcher(
     agent_dir: AgentDir, words: list[str]
 ) -> None:
     error = agent_dir.relocation / "error"

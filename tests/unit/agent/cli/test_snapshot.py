@@ -30,7 +30,7 @@ def port(token_file: Path) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("verb", ["start", "stop"])
-def test_what_changes_something_brings_the_token(
+def test_changing_request_needs_the_token(
     agent_dir: AgentDir, port: int, token_file: Path, verb: str
 ) -> None:
     def ask(file: Path | None) -> Outcome:

@@ -103,7 +103,7 @@ def test_accepted_property_logs_a_warning_with_its_name(entry: Entry, tmp_path: 
 
 
 @pytest.mark.parametrize("entry", of_state("works", "default"), ids=lambda entry: entry.name)
-def test_what_works_is_a_property_with_the_default_that_is_said(entry: Entry) -> None:
+def test_supported_property_has_the_documented_default(entry: Entry) -> None:
     found = [
         (info, declaration)
         for _, info, declaration in declarations(AgentProperties)
@@ -128,7 +128,7 @@ def test_only_the_default_is_taken(entry: Entry, tmp_path: Path) -> None:
     assert f"`{other}`" in problem
 
 
-def test_what_works_has_a_test_that_is_there() -> None:
+def test_supported_property_has_an_existing_test() -> None:
     tests = REPOSITORY / "tests"
     for entry in of_state("works"):
         assert (tests / f"{entry.test}.py").is_file(), entry

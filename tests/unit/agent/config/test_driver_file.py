@@ -56,7 +56,7 @@ def test_a_login_is_taken_as_it_is_written(tmp_path: Path, written: str) -> None
     assert properties.cassandra_password.get_secret_value() == written
 
 
-def test_what_is_set_goes_before_it_and_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_set_values_take_precedence_and_show_their_origin(tmp_path: Path) -> None:
     text = f"""{ROOT} {{
         basic.contact-points = ["10.0.0.7:9142"]
         advanced.auth-provider {{ class = PlainTextAuthProvider, username = u, password = hidden }}
@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_config([path])
 
 
-def test_a_path_that_no_file_can_have_is_refused_with_its_property(tmp_path: Path) -> None:
+def test_a_path_that_no_file_can_have_is_rejected_with_its_property(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text("cassandra.driver.config.file=a\\u0000b\n")
     with pytest.raises(ConfigError, match=r"driver\.config\.file` must not contain .* NUL"):

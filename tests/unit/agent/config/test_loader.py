@@ -129,7 +129,7 @@ def test_overrides_stand_over_the_files(tmp_path: Path) -> None:
     assert load_config([first, second], ["http.port=3"]).properties.http_port == 3
 
 
-def test_the_yaml_of_the_node_fills_what_is_not_set(tmp_path: Path) -> None:
+def test_yaml_of_the_node_fills_missing_properties(tmp_path: Path) -> None:
     yaml = tmp_path / "cassandra.yaml"
     yaml.write_text(
         "cluster_name: shop\ncdc_raw_directory: /data/cdc_raw\nrpc_address: 10.0.0.7\n"

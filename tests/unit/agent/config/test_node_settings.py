@@ -85,7 +85,7 @@ def test_periods(tmp_path: Path, text: str, period_ms: float | None) -> None:
         "cdc_raw_directory: data/cdc_raw",
     ],
 )
-def test_what_cassandra_would_not_take_names_file_and_key(tmp_path: Path, text: str) -> None:
+def test_setting_that_cassandra_rejects_names_file_and_key(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read(tmp_path, text)
     assert str(tmp_path / "cassandra.yaml") in str(raised.value)
@@ -93,12 +93,12 @@ def test_what_cassandra_would_not_take_names_file_and_key(tmp_path: Path, text: 
 
 
 @pytest.mark.parametrize("text", ["a: [", "- list", "just words", ""])
-def test_a_file_that_is_no_settings_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_settings_is_rejected(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=r"cassandra\.yaml"):
         read(tmp_path, text)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         read_cassandra_yaml(tmp_path / "none.yaml")
 

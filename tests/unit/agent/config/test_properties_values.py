@@ -61,7 +61,7 @@ def problems(model: type[Properties], folder: Path, *lines: str) -> tuple[str, .
 
 
 @pytest.mark.parametrize(("model", "declaration", "value"), CASES)
-def test_one_sentence_names_property_value_and_what_is_allowed(
+def test_message_names_property_value_and_allowed_values(
     model: type[Properties], declaration: Declaration, value: str, tmp_path: Path
 ) -> None:
     (problem,) = problems(model, tmp_path, f"{declaration.name}={value}")
@@ -104,7 +104,7 @@ BAD_TEXTS = [
 
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD_TEXTS)
-def test_texts_that_mean_nothing_are_told_too(
+def test_meaningless_texts_are_reported(
     name: str, value: str, allowed: str, tmp_path: Path
 ) -> None:
     (problem,) = problems(AgentProperties, tmp_path, f"{name}={value}")
@@ -142,7 +142,7 @@ KAFKA = "kafka.producer."
         ("ssl.truststore.location", "/none/trust.jks", "/none/trust.jks cannot be read"),
     ],
 )
-def test_what_the_brokers_client_does_not_take(
+def test_settings_that_the_client_rejects(
     agent_dir: AgentDir, name: str, value: str, allowed: str
 ) -> None:
     """What only the client itself knows is told by `config check` as well as at a start."""

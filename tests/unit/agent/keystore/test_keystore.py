@@ -114,7 +114,7 @@ def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_origin(
+def test_unreadable_value_is_reported_with_its_origin(
     content: bytes | None, password: str, what: str, tmp_path: Path
 ) -> None:
     store = tmp_path / "store"
@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_said_with_its_origin(
     assert password not in str(caught.value)
 
 
-def test_what_the_configuration_says_wrong() -> None:
+def test_invalid_configuration() -> None:
     with pytest.raises(ConfigError, match="relative to the node's working directory"):
         keys(Path("conf/.keystore"))
     with pytest.raises(ConfigError, match="it is not a PKCS12 keystore"):

@@ -13,7 +13,7 @@ from sidecar.errors import UnavailableError
 NOWHERE = NodeConnection(NodeAddress(["127.0.0.1"], 9))
 
 
-def test_refused_connection_is_reported() -> None:
+def test_rejected_connection_is_reported() -> None:
     sentence = "Cassandra at 127.0.0.1:9 does not answer: Connection refused."
     with pytest.raises(UnavailableError, match=f"^{re.escape(sentence)}$"):
         NOWHERE.facts()

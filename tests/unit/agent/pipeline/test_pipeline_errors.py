@@ -53,7 +53,7 @@ def test_a_sink_that_keeps_failing_is_tried_with_growing_pauses(harness: Pipelin
     assert harness.collect() == log.ids()
 
 
-def test_pipeline_reopens_a_refusing_sink_with_backoff(harness: PipelineHarness) -> None:
+def test_pipeline_reopens_a_rejecting_sink_with_backoff(harness: PipelineHarness) -> None:
     log = harness.raw.completed(1, 3)
     opened: list[float] = []
     really_open = harness.sink.open
@@ -78,7 +78,7 @@ def test_pipeline_reopens_a_refusing_sink_with_backoff(harness: PipelineHarness)
     assert harness.view.delivery.sink.healthy
 
 
-def test_refusing_sink_ends_the_pipeline_if_configured(make_harness: MakeHarness) -> None:
+def test_rejecting_sink_ends_the_pipeline_if_configured(make_harness: MakeHarness) -> None:
     harness = make_harness(waits_when_denied=False)
     harness.raw.completed(1, 3)
     harness.settle()
@@ -125,7 +125,7 @@ def test_without_stored_progress_a_restart_repeats(harness: PipelineHarness) -> 
 
 
 @pytest.mark.parametrize("table", ["ks.t", "ks.new"])
-def test_a_schema_that_is_refused_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
+def test_a_schema_that_is_rejected_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
     """Also where nothing waits for it: with a kept schema nobody would see it until a table is
     new."""
     harness.raw.completed(1).add(2, table=table)
@@ -301,7 +301,7 @@ def test_a_vanished_segment_that_a_replay_brings_back_is_read_on(harness: Pipeli
     assert log.name.log in harness.archived()
 
 
-def test_a_loss_that_is_none_any_more_leaves_no_error(
+def test_resolved_loss_leaves_no_error(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = harness.raw.segment(1, 2, 2)

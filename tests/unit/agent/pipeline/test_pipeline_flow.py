@@ -177,7 +177,7 @@ def test_missing_directory_is_reported_and_retried(harness: PipelineHarness) -> 
     assert harness.collect() == log.ids()
 
 
-def test_counts_what_it_reads_and_sends(harness: PipelineHarness) -> None:
+def test_counts_read_and_sent_events(harness: PipelineHarness) -> None:
     harness.raw.completed(1, 3, 2)
     harness.settle()
     text = harness.metrics.delivery.render().decode()
@@ -189,7 +189,7 @@ def test_counts_what_it_reads_and_sends(harness: PipelineHarness) -> None:
     assert 'cdc_segments{state="waiting"} 0.0' in text
 
 
-def test_lag_is_what_can_be_read_and_is_not_acknowledged(make_harness: MakeHarness) -> None:
+def test_lag_counts_readable_unacknowledged_bytes(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
     log = harness.raw.segment(1, 1, 1)
     harness.raw.index(log, log.end)

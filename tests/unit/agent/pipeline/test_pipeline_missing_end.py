@@ -60,7 +60,7 @@ def test_a_whole_segment_is_delivered_and_removed(
 @pytest.mark.parametrize("version", (7, 8, 9))
 @few
 @given(sections=lengths, life=st.sampled_from(LIVES), data=st.data())
-def test_what_is_missing_is_on_record_and_the_segment_is_kept(
+def test_missing_range_is_recorded_and_the_segment_is_quarantined(
     framing: Framing, version: int, sections: list[list[int]], life: str, data: st.DataObject
 ) -> None:
     segment = segment_of(sections, framing, version)

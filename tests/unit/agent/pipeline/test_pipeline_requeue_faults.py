@@ -187,7 +187,7 @@ def test_the_message_goes_with_the_request(
     assert harness.leave_error == ""
 
 
-def test_what_an_older_release_left_half_moved_is_requeued(harness: PipelineHarness) -> None:
+def test_segment_half_moved_by_an_older_release_is_requeued(harness: PipelineHarness) -> None:
     """0.1.0 moved the index, failed at the segment, and reported that it had vanished."""
     log = quarantined_log(harness)
     (harness.relocation / "error" / log.name.idx).rename(harness.raw.directory / log.name.idx)

@@ -151,7 +151,7 @@ def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None
     assert harness.store.values[log.name.log] == "COMPLETED"
 
 
-def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
+def test_a_sink_that_rejects_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
     sink = TellingSink()
     harness = make_harness(sink=sink, waits_when_denied=False)
     log = harness.raw.segment(1, 1, 1)

@@ -204,7 +204,7 @@ def test_a_sink_that_starts_again_drops_the_read_that_goes_on(
     assert harness.raw.names() == set()
 
 
-def test_a_kill_with_batches_ahead_repeats_only_what_was_sent(
+def test_kill_with_batches_ahead_repeats_only_sent_events(
     make_harness: MakeHarness, worker: Worker
 ) -> None:
     sink = MemorySink(automatic=False, capacity=10)

@@ -155,7 +155,7 @@ def test_unavailable_node_is_retried_and_logged() -> None:
         assert holder.last_error is None
 
 
-def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) -> None:
+def test_stored_schema_is_used_while_the_node_is_unavailable(tmp_path: Path) -> None:
     with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
         assert holder.wait_until_known(DEADLINE_S)
     feeder = SteeredFeeder(UnavailableError("away"))
@@ -166,7 +166,7 @@ def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) 
         assert holder.identity == IDENTITY
 
 
-def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
+def test_a_rejection_before_the_first_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(AccessDeniedError("no"))
     with started(feeder, interval_ms=1) as holder:
         feeder.wait_for_fetches(2)
@@ -177,7 +177,7 @@ def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
         assert names(holder.current()) == {"a"}
 
 
-def test_a_refusal_before_the_first_answer_is_final_where_that_is_wanted() -> None:
+def test_a_rejection_before_the_first_answer_is_final_where_that_is_wanted() -> None:
     feeder = SteeredFeeder(AccessDeniedError("no"))
     with started(feeder, waits_when_denied=False) as holder:
         with pytest.raises(AccessDeniedError):
@@ -186,7 +186,7 @@ def test_a_refusal_before_the_first_answer_is_final_where_that_is_wanted() -> No
         assert not holder.refresh("the test asks")
 
 
-def test_a_refusal_after_an_answer_is_waited_out() -> None:
+def test_a_rejection_after_an_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1) as holder:
         assert holder.wait_until_known(DEADLINE_S)
@@ -230,7 +230,7 @@ def test_only_a_changed_schema_notifies_the_listener(tmp_path: Path) -> None:
         holder.close()
 
 
-def test_what_could_not_be_kept_is_kept_when_the_disk_takes_it_again(tmp_path: Path) -> None:
+def test_dead_letter_is_stored_when_the_disk_has_room_again(tmp_path: Path) -> None:
     """Progress may have passed the place in the log where it stands."""
     history = SchemaHistory(tmp_path)
     # A directory of that name: no file can be put in its place.

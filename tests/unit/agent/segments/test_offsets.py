@@ -13,7 +13,7 @@ def name(segment_id: int) -> SegmentName:
     return SegmentName(segment_id, 7)
 
 
-def test_entries_are_what_a_person_reads() -> None:
+def test_entries_are_readable() -> None:
     ledger = SegmentOffsets("host-1").advanced(name(1699), 40961).finished(name(1698))
     assert ledger.to_entries() == {
         "node.id": "host-1",
@@ -61,7 +61,7 @@ def test_nothing_stored_is_a_fresh_start() -> None:
 
 
 @pytest.mark.parametrize("stored", [{"node.id": "host-2"}, {"CommitLog-7-1.log": "5"}])
-def test_progress_of_another_node_is_refused(stored: dict[str, str]) -> None:
+def test_progress_of_another_node_is_rejected(stored: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="host-1"):
         offsets_from_entries(stored, "host-1")
 

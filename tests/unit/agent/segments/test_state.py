@@ -233,7 +233,7 @@ def test_an_open_segment_that_goes_is_read_on() -> None:
     assert read_all(closed, 800).drained == (name(1),)
 
 
-def test_what_cannot_be_read_at_all_is_passed_over_and_leaves_when_final() -> None:
+def test_unreadable_segment_is_skipped_and_quarantined_when_final() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED, Idx(offset=90)))
     segments = segments.changed(name(1), lambda s: replace(s, is_unreadable=True))
     assert segments.next_read == ReadRequest(name(2), 0, limit=90, complete=False, expected_end=90)

@@ -146,7 +146,7 @@ def test_elements_without_times_are_older_than_all_that_the_log_says() -> None:
     assert (found["col"], found["ts"]) == ("m", OLDEST_US)
 
 
-def test_a_list_replaces_what_was_written_up_to_its_newest_element() -> None:
+def test_list_replaces_everything_up_to_its_newest_element() -> None:
     elements = collection(integer(7), integer(8))
     (event,) = events(
         encode([row(1, 2, l=(elements, collection(long(10), long(20)), collection()))], encoder())
@@ -181,14 +181,14 @@ def test_positions_are_tokens() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 3, 5, 20])
-def test_a_page_that_is_cut_short_is_refused(cut: int) -> None:
+def test_a_page_that_is_cut_short_is_rejected(cut: int) -> None:
     whole = page(row(1, 2, v=(integer(5), long(1), None)))
     with pytest.raises(MalformedValueError):
         encoder().encode(whole[:-cut], read_at_us=0, start=0)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_taken_or_refused(body: bytes) -> None:
+def test_any_bytes_are_taken_or_rejected(body: bytes) -> None:
     try:
         encoder().encode(body, read_at_us=0, start=0)
     except MalformedValueError as error:
@@ -196,7 +196,7 @@ def test_any_bytes_are_taken_or_refused(body: bytes) -> None:
 
 
 @given(st.lists(st.none() | st.binary(max_size=40), min_size=20, max_size=20))
-def test_any_cells_are_taken_or_refused(cells: list[bytes | None]) -> None:
+def test_any_cells_are_taken_or_rejected(cells: list[bytes | None]) -> None:
     try:
         encode([cells], encoder())
     except MalformedValueError as error:

@@ -3,7 +3,7 @@
 from agent.snapshot.rejected_statements import RejectedStatements
 
 
-def test_only_the_same_statement_for_some_seconds_is_refused_for_good() -> None:
+def test_only_the_same_statement_for_some_seconds_is_rejected_for_good() -> None:
     now_s = 0.0
     refusals = RejectedStatements(clock=lambda: now_s)
     assert not refusals.is_final("t", "SELECT a")

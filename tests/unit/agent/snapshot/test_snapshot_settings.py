@@ -57,7 +57,7 @@ def test_every_level_that_reads_is_taken(tmp_path: Path, level: str) -> None:
         ("snapshot.ranges=some", ("'primary' or 'all'", "some")),
     ],
 )
-def test_what_is_not_allowed_is_one_sentence(
+def test_disallowed_value_has_one_message(
     tmp_path: Path, line: str, parts: tuple[str, ...]
 ) -> None:
     with pytest.raises(ConfigError) as raised:

@@ -46,7 +46,7 @@ def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["delete", "archive", "gcs"])
-def test_what_is_in_a_store_and_nobody_fetches_is_said_at_the_start(
+def test_unfetched_segments_of_a_store_are_reported_at_the_start(
     tmp_path: Path, name: TransferName, caplog: pytest.LogCaptureFixture
 ) -> None:
     created(name, tmp_path)
@@ -166,7 +166,7 @@ def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) ->
 
 
 @pytest.mark.parametrize("text", ["", "bucket/prefix", "s3://bucket", "gs://", "gs:///x", "gs://B"])
-def test_what_is_no_remote_directory_is_refused(text: str) -> None:
+def test_invalid_remote_directory_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="gs://bucket/prefix"):
         parse_remote_directory(text)
 

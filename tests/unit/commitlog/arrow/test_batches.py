@@ -100,7 +100,7 @@ def test_a_large_batch() -> None:
         ({"table_id": ID.format(9)}, SchemaError, "there is no such table"),
     ],
 )
-def test_choices_that_are_refused(
+def test_choices_that_are_rejected(
     choices: dict[str, Any], error: type[Exception], cause: str
 ) -> None:
     with pytest.raises(error, match=rf"ks\.t.*{cause}"):
@@ -126,7 +126,7 @@ def test_tables_of_one_name_are_distinguished_by_id() -> None:
         ({"m": [b""]}, "column m: expected a list of struct"),
     ],
 )
-def test_columns_that_are_refused(columns: dict[str, list[Any]], cause: str) -> None:
+def test_columns_that_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
     with pytest.raises(ValueError, match=rf"ks\.t, {cause}"):
         Decoder(SCHEMA, "ks", "t").decode(pa.record_batch(columns))
 
@@ -139,13 +139,13 @@ def test_columns_that_are_refused(columns: dict[str, list[Any]], cause: str) -> 
         ({"key": [COMPOSITE], "cks": [[b"abc"]]}, "column c, row 0 .*int value: 3 bytes"),
     ],
 )
-def test_keys_that_are_refused(columns: dict[str, list[Any]], cause: str) -> None:
+def test_keys_that_are_rejected(columns: dict[str, list[Any]], cause: str) -> None:
     decoder = Decoder(SCHEMA, "ks", "t", partition_key="key", clustering="cks")
     with pytest.raises(MalformedValueError, match=cause):
         decoder.decode(pa.record_batch(columns))
 
 
-def test_anything_but_a_batch_is_refused() -> None:
+def test_anything_but_a_batch_is_rejected() -> None:
     decoder = Decoder(SCHEMA, "ks", "t")
     for nothing in (None, pa.array([1])):
         with pytest.raises(TypeError, match="record batch"):
@@ -153,7 +153,7 @@ def test_anything_but_a_batch_is_refused() -> None:
 
 
 @given(st.data(), st.lists(st.none() | st.binary(max_size=60), max_size=5))
-def test_any_bytes_are_read_or_refused(data: st.DataObject, values: list[bytes | None]) -> None:
+def test_any_bytes_are_read_or_rejected(data: st.DataObject, values: list[bytes | None]) -> None:
     schema = Schema.from_cql(schema_text({"v": data.draw(types())}))
     batch = pa.record_batch({"v": pa.array(values, pa.binary())})
     try:

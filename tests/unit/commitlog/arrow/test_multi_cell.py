@@ -132,7 +132,7 @@ def test_raw_elements_stay_as_they_are() -> None:
         (cql_types.user_type("outer", [("f0", CqlType("int"))]), b"\0", b"", "1 bytes; expected 2"),
     ],
 )
-def test_elements_that_do_not_fit_are_refused(
+def test_elements_that_do_not_fit_are_rejected(
     cql_type: CqlType, path: bytes, value: bytes, cause: str
 ) -> None:
     with pytest.raises(MalformedValueError, match=rf"ks\.t, column v, row 1.*{cause}"):

@@ -63,7 +63,7 @@ def markers(data: bytes, start: int) -> Iterator[int]:
 
 
 @every_framing
-def test_what_is_written_is_read(framing: Framing, tmp_path: Path) -> None:
+def test_round_trip(framing: Framing, tmp_path: Path) -> None:
     lines, gaps = read(segment(framing), tmp_path, keys=framing.keys)
     plain, _ = read(segment(framing), tmp_path, keys=framing.keys, complete=False)
     assert gaps == []
@@ -88,7 +88,7 @@ def test_any_flipped_bit_after_the_header(framing: Framing, tmp_path: Path) -> N
 
 
 @every_framing
-def test_a_zeroed_range_loses_what_it_touches(framing: Framing, tmp_path: Path) -> None:
+def test_zeroed_range_loses_only_touched_records(framing: Framing, tmp_path: Path) -> None:
     """Sixteen bytes anywhere but on a whole marker, which ends the chain by the format: sections
     before stay, nothing wrong comes out, and what is lost is said."""
     whole = segment(framing)

@@ -36,7 +36,7 @@ def test_large_records(sections: list[list[int]], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunk_end", CHUNK_ENDS)
-def test_a_header_across_the_end_of_what_is_read_at_once(chunk_end: int, tmp_path: Path) -> None:
+def test_header_across_the_end_of_a_read(chunk_end: int, tmp_path: Path) -> None:
     overhead = len(writer.record(payload(0, chunk_end))) - chunk_end
     for behind in range(-2, 14):
         check([[chunk_end - overhead - behind, 2000 * KIB, 1]], tmp_path)

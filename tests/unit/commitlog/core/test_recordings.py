@@ -172,7 +172,7 @@ def test_recordings_are_there() -> None:
     assert os.environ.get("CDC_SHARED") is None or SHARED.is_dir()
 
 
-def test_a_scan_sees_what_a_dump_prints(tmp_path: Path) -> None:
+def test_scan_equals_dump(tmp_path: Path) -> None:
     for scenario in SCENARIOS:
         schema = schema_of(scenario)
         for path, name in scenario.segments():

@@ -96,7 +96,7 @@ def _item(item: Json) -> Json:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_it_says_what_cassandra_says(scenario: Scenario, tmp_path: Path) -> None:
+def test_equals_cassandra(scenario: Scenario, tmp_path: Path) -> None:
     schema = schema_of(scenario)
     found = []
     for path, name in scenario.segments():
@@ -247,7 +247,7 @@ def test_a_bad_record_is_followed_by_its_gap(tmp_path: Path) -> None:
     assert (lines[3]["start"], lines[3]["end"]) == (lines[4]["start"], lines[4]["end"])
 
 
-def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
+def test_values_are_reported_as_written(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(PLAIN)
     (update,) = of_kind(structure(path, SCHEMA), "record")[0]["mutation"]["tree"]
@@ -268,7 +268,7 @@ def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
-def test_it_shows_what_was_written_where_it_was_written(
+def test_shows_each_write_at_its_position(
     version: int, data: st.DataObject, tmp_path: Path
 ) -> None:
     """Random schemas and mutations in every version and framing."""
@@ -298,7 +298,7 @@ def test_it_shows_what_was_written_where_it_was_written(
     assert epochs <= (forms if version >= 9 else {None})
 
 
-def test_what_follows_an_unknown_table_is_shown_where_it_is_found(tmp_path: Path) -> None:
+def test_records_after_an_unknown_table_have_their_position(tmp_path: Path) -> None:
     unknown = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
     other = UUID("7a1c395e-b41f-11e5-9f22-ba0be0483c18")
     both = commitlog.Schema.from_cql(

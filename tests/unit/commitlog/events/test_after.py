@@ -15,7 +15,7 @@ FORMAT = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", all_t
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_after_says_what_the_cells_say(scenario: Scenario, tmp_path: Path) -> None:
+def test_after_equals_cells(scenario: Scenario, tmp_path: Path) -> None:
     text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
     tables = parse_schema(text).tables
     statics = static_columns(text)

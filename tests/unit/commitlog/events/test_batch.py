@@ -191,7 +191,7 @@ def test_the_letters_of_the_envelope(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_published_is_counted(
+def test_unpublished_updates_are_counted(
     text: str, options: dict[str, list[str]], skipped: dict[str, int], tmp_path: Path
 ) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1)), writer.mutation(rows(TABLE, 1, 2, 3)))

@@ -70,9 +70,7 @@ def of_keyspace(events: list[Event], keyspace: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.folder.name)
-def test_followed_from_the_first_write_it_is_what_select_says(
-    node: Scenario, tmp_path: Path
-) -> None:
+def test_changes_since_the_first_write_equal_select(node: Scenario, tmp_path: Path) -> None:
     """With three replicas every node's log holds every shard."""
     hits = Table()
     hits.apply(of_keyspace(recorded(node, tmp_path, history()), "triple"))
@@ -230,7 +228,7 @@ def test_a_mutation_that_was_blocked_counts_as_new(tmp_path: Path) -> None:
     assert told(second) == [[(8, 3, 10)], [(8, None, None)]]
 
 
-def test_a_context_that_is_none_blocks_its_record(tmp_path: Path) -> None:
+def test_invalid_counter_context_blocks_its_record(tmp_path: Path) -> None:
     broken = writer.mutation(writer.update(COUNTERS, writer.insert(1, b"\0\1\x80")))
     batch = reader_of(tmp_path, broken).read(SCHEMA, SHARDS, complete=True)
     assert batch.stop == "blocked"

@@ -140,7 +140,7 @@ def test_tables_of_another_keyspace_are_not_looked_for(tmp_path: Path) -> None:
     assert (found, blocked) == (events_of(0, updates[:1]), None)
 
 
-def test_what_does_not_fit_is_no_unknown_table(tmp_path: Path) -> None:
+def test_mismatched_update_is_no_unknown_table(tmp_path: Path) -> None:
     """The update in front has another form than its table: what is behind it has another key."""
     schema = schema_of({0})
     misread = mutation(

@@ -170,7 +170,7 @@ def test_events_name_the_column_once(old: str, new: str, tmp_path: Path) -> None
         assert dict(after)["v"] is not None
 
 
-def test_of_what_is_not_certain_a_read_says_so(tmp_path: Path) -> None:
+def test_read_marks_uncertain_values(tmp_path: Path) -> None:
     """Text and blob look alike, and the write times lie on both sides of the drop."""
     items = tuple(
         row("text", c, DROPPED_US + us, overwrites=False) for c, us in ((1, -9), (2, 9999))

@@ -63,7 +63,7 @@ def test_larger_tables_need_more() -> None:
     assert cores == sorted(set(cores))
 
 
-def test_the_document_says_what_was_computed() -> None:
+def test_page_equals_the_computed_table() -> None:
     """Its laws, by `sizing`: so a figure that was measured anew is carried to every row."""
     text = DOCUMENT.read_text(encoding="utf-8")
 

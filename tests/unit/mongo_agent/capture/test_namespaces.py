@@ -55,12 +55,12 @@ def test_names_are_compared_as_a_whole(
 
 
 @pytest.mark.parametrize("what", ["database", "collection"])
-def test_lists_that_exclude_each_other_are_refused(what: str) -> None:
+def test_lists_that_exclude_each_other_are_rejected(what: str) -> None:
     lists: dict[str, Any] = {f"include_{what}s": ("a",), f"exclude_{what}s": ("b",)}
     with pytest.raises(ValueError, match=f"`{what}.include.list` and `{what}.exclude.list`"):
         Namespaces(**lists)
 
 
-def test_what_is_no_expression_is_refused() -> None:
+def test_invalid_expression_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"'shop\[' is not a regular expression"):
         Namespaces(include_databases=("shop[",))

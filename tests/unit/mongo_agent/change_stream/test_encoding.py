@@ -97,7 +97,7 @@ def refuses(subject: str) -> str:
     return "refuses"
 
 
-def test_many_schemas_that_are_refused_are_held_for_as_long_as_one() -> None:
+def test_many_schemas_that_are_rejected_are_held_for_as_long_as_one() -> None:
     place = Place(refuses)
     schemas = place.schemas([f"c{number}" for number in range(30)])
     assert len(schemas) == 60
@@ -108,7 +108,7 @@ def test_many_schemas_that_are_refused_are_held_for_as_long_as_one() -> None:
     assert [each.event for each in refused] == [0, 1]
 
 
-def test_the_others_are_given_while_one_is_refused() -> None:
+def test_the_others_are_given_while_one_is_rejected() -> None:
     place = Place(lambda subject: "refuses" if "shop.a" in subject else "takes")
     schemas = place.schemas("abc")
     assert place.registration.wait(schemas, place.closed)
@@ -192,7 +192,7 @@ def test_nothing_is_asked_for_once_it_is_closed() -> None:
     assert not place.encoder.encode([inserted("a"), inserted("b"), inserted("c")]).failures
 
 
-def test_begin_and_end_of_transactions_are_never_given_up() -> None:
+def test_begin_and_end_of_transactions_are_never_abandoned() -> None:
     place = Place(refuses, hold_max_s=0.0)
 
     def mood(subject: str) -> str:

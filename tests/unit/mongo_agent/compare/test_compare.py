@@ -69,7 +69,7 @@ def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
 
 
 @pytest.mark.parametrize("layout", ["debezium-3", "mongodb"])
-def test_a_delete_an_update_without_a_document_and_what_is_of_none(layout: str) -> None:
+def test_delete_update_without_document_and_event_without_document(layout: str) -> None:
     deleted, tombstone = said(event("delete"), layout)
     assert deleted == DocumentState("shop.a.b", ABSENT, ClusterTime(90, 3))
     assert tombstone is None

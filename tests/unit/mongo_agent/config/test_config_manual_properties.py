@@ -126,7 +126,7 @@ def test_it_is_taken_as_the_table_says(tmp_path: Path, number: str, settings: Se
         assert warnings == ()
 
 
-def test_another_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
+def test_another_name_is_rejected_with_the_nearest_one(tmp_path: Path) -> None:
     """Whatever is misspelt, whether it would be taken, warned of or refused when spelt right."""
     for _, _, declaration in declarations(MongoProperties):
         if declaration.is_prefix:

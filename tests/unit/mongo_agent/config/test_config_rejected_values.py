@@ -156,7 +156,7 @@ def test_a_connection_string_that_no_driver_takes(tmp_path: Path, uri: str, part
     assert part in problem
 
 
-def test_a_refused_connection_string_is_not_repeated(tmp_path: Path) -> None:
+def test_a_rejected_connection_string_is_not_repeated(tmp_path: Path) -> None:
     settings = {
         "mongodb.hosts": None,
         "mongodb.connection.string": "mongodb://u:open sesame@h:1:2/?x=1",
@@ -177,7 +177,7 @@ def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:
     assert "is not a PEM file" in wrong
 
 
-def test_options_that_the_driver_refuses_together(tmp_path: Path) -> None:
+def test_options_that_the_driver_rejects_together(tmp_path: Path) -> None:
     settings = {
         "mongodb.hosts": None,
         "mongodb.connection.string": "mongodb://h/?directConnection=true&loadBalanced=true",

@@ -81,7 +81,7 @@ def test_without_a_topic_they_are_counted() -> None:
     assert len(batch) == 0
 
 
-def test_the_native_layout_has_them_in_the_topics_of_what_they_are_of() -> None:
+def test_native_layout_uses_the_topics_of_their_collections() -> None:
     making = encoder(layout="mongodb", topic_delimiter="-")
     events = [event("insert"), DROP, RENAME, DROP_DATABASE, INVALIDATE]
     batch = making.encode(events)
@@ -108,7 +108,7 @@ def test_collections_that_are_not_captured_are_left_out() -> None:
     assert [batch.position_after(done) for done in range(4)] == [2, 3, 4, 5]
 
 
-def test_ids_are_those_of_what_happened() -> None:
+def test_ids_identify_changes() -> None:
     later = bson.decode(DROP)
     later["clusterTime"] = Timestamp(1674749174, 3)
     looked_at_later = bson.decode(DROP)

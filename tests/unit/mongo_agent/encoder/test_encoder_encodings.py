@@ -123,7 +123,7 @@ def test_a_batch_without_ids_names_every_schema_once() -> None:
     ]
 
 
-def test_what_is_given_up_is_refused_and_the_others_go_on() -> None:
+def test_abandoned_schema_is_rejected_and_others_continue() -> None:
     ids = Ids()
     making = encoder("debezium-3", key="avro", value="avro", schema_ids=ids.ids)
     given = [

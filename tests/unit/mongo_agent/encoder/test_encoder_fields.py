@@ -181,7 +181,7 @@ def test_exclusions_come_before_renamings() -> None:
     assert json.loads(value["after"]) == {"called": 1}
 
 
-def test_a_name_that_is_taken_is_refused() -> None:
+def test_a_name_that_is_taken_is_rejected() -> None:
     making = encoder((), ["address.street:city"])
     batch = making.encode([event("insert", fullDocument=_SALLY), event("insert")])
     assert [refused.event for refused in batch.failures] == [0]
@@ -322,7 +322,7 @@ def test_documents_are_those_of_a_second_implementation(
 
 
 @given(st.binary(max_size=40), st.data())
-def test_any_bytes_are_refused_or_read(noise: bytes, data: st.DataObject) -> None:
+def test_any_bytes_are_rejected_or_read(noise: bytes, data: st.DataObject) -> None:
     description = {"updatedFields": {"a.0.b": 1}, "removedFields": ["a"], "truncatedArrays": []}
     raw = event("update", fullDocument={"a": [{"b": 1}]}, updateDescription=description)
     changed = bytearray(raw)

@@ -179,7 +179,7 @@ def test_views_are_taken_as_they_are() -> None:
     assert all(other == first for other in others)
 
 
-def test_other_inputs_are_refused() -> None:
+def test_other_inputs_are_rejected() -> None:
     with pytest.raises(ValueError, match=r'layout: "debezium-9" is not known'):
         encoder(layout="debezium-9")
     with pytest.raises(ValueError, match=r'document_json: "bson" is not known'):
@@ -230,7 +230,7 @@ def test_each_collection_is_asked_for_once() -> None:
     assert len(everything) == 1
 
 
-def test_what_captures_raises_is_raised() -> None:
+def test_error_of_a_filter_is_raised() -> None:
     def captures(database: str, collection: str) -> bool:
         raise LookupError(f"{database}.{collection}")
 
@@ -271,7 +271,7 @@ def test_operations_that_are_left_out() -> None:
 
 
 @given(documents(SHORT_DOUBLES), documents(SHORT_DOUBLES))
-def test_ids_leave_out_what_was_looked_up(fields: Json, looked_up: Json) -> None:
+def test_ids_exclude_looked_up_documents(fields: Json, looked_up: Json) -> None:
     update = {"updatedFields": fields, "removedFields": [], "truncatedArrays": []}
     plain = event("update", updateDescription=update)
     with_images = event(
@@ -285,7 +285,7 @@ def test_ids_leave_out_what_was_looked_up(fields: Json, looked_up: Json) -> None
     assert ids[0] == ids[1] != ids[2]
 
 
-def test_ids_do_not_depend_on_what_is_encoded_together() -> None:
+def test_ids_do_not_depend_on_the_batch() -> None:
     """Forms of many sizes, hashed side by side or one by one."""
     events = [
         event("delete" if number % 5 == 0 else "insert", number, fullDocument={"n": "x" * number})
@@ -301,7 +301,7 @@ def test_ids_do_not_depend_on_what_is_encoded_together() -> None:
 
 
 @given(st.binary(max_size=60), documents(SHORT_DOUBLES), st.data())
-def test_any_bytes_are_refused_or_read(noise: bytes, document: Json, data: st.DataObject) -> None:
+def test_any_bytes_are_rejected_or_read(noise: bytes, document: Json, data: st.DataObject) -> None:
     changed = bytearray(event("insert", fullDocument=document))
     for _ in range(data.draw(st.integers(1, 4))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))

@@ -57,7 +57,7 @@ def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
     assert batch.position_after(50) == 50
 
 
-def test_bytes_that_are_no_reply_are_refused() -> None:
+def test_bytes_that_are_no_reply_are_rejected() -> None:
     for raw in (b"", b"\x05\0\0\0\0", encoded({"ok": 1.0}), reply_of([])[:-1]):
         with pytest.raises(ValueError, match=r"at byte \d+"):
             StreamReply(raw)

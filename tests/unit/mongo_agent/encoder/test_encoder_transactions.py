@@ -134,7 +134,7 @@ def test_numbering_continues_after_a_restart() -> None:
     assert batch.transaction_after(1) == first.transaction_after(3)
 
 
-def test_a_stored_state_that_is_none_is_refused() -> None:
+def test_invalid_stored_state_is_rejected() -> None:
     with pytest.raises(ValueError, match="not a transaction: missing field `time`"):
         MongoTransaction.from_json('{"id": "x"}')
     made = MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={"a.b": 4})
@@ -164,7 +164,7 @@ def test_a_large_one_has_several_times() -> None:
     assert len(making.end_transaction(open_one, (9, 5))) == 1
 
 
-def test_what_gives_no_message_ends_it_and_is_not_counted() -> None:
+def test_event_without_message_ends_the_stream_uncounted() -> None:
     making = encoder(captures=lambda _, collection: collection != "x")
     events = [
         in_transaction(1, "x"),
@@ -188,7 +188,7 @@ def test_what_gives_no_message_ends_it_and_is_not_counted() -> None:
     assert [batch.position_after(done) for done in range(7)] == [1, 1, 3, 4, 4, 5, 6]
 
 
-def test_an_event_that_is_refused_leaves_no_trace() -> None:
+def test_an_event_that_is_rejected_leaves_no_trace() -> None:
     """Its lsid can be read, so its transaction has begun, when its document turns out damaged."""
     good = in_transaction(2, "a")
     damaged = bytearray(in_transaction(2, "a"))
@@ -214,7 +214,7 @@ histories = st.lists(
 
 
 @given(histories, st.data())
-def test_all_that_begins_ends_with_what_it_had(
+def test_everything_started_is_closed(
     history: list[tuple[int | None, str]], data: st.DataObject
 ) -> None:
     """Over a restart behind any message, with what is repeated then carrying the same ids."""

@@ -68,13 +68,13 @@ def test_lines_of_the_topic_of_a_distributed_worker() -> None:
         (b"\xac\xed\x00\x05t\x00\x01a", "not the map of byte arrays that Kafka Connect writes"),
     ],
 )
-def test_other_files_are_refused(content: bytes, words: str) -> None:
+def test_other_files_are_rejected(content: bytes, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         read_file(content)
 
 
 @pytest.mark.parametrize("text", [token_2x(EVENT), EVENT])
-def test_a_token_of_an_event_opens_by_time_and_passes_over_what_was_sent(text: str) -> None:
+def test_token_of_an_event_opens_by_time_and_skips_sent_events(text: str) -> None:
     taken = imported_position([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
     assert taken.position.cluster == "rs0/x"
     assert opening(taken.position, "ours") == Opening(from_time=TIME, sent={"_data": EVENT})

@@ -37,14 +37,14 @@ def test_a_position_is_kept() -> None:
         ({"cluster.time": "5"}, "cannot be read"),
     ],
 )
-def test_a_position_that_means_nothing_here_is_refused(
+def test_a_position_that_means_nothing_here_is_rejected(
     change: dict[str, str], message: str
 ) -> None:
     with pytest.raises(OffsetStoreError, match=message):
         stored_position(AT.values() | change, "rs0")
 
 
-def test_offsets_of_something_else_are_refused() -> None:
+def test_offsets_of_something_else_are_rejected() -> None:
     with pytest.raises(OffsetStoreError, match=r"has no `token`, `cluster\.time`"):
         stored_position({"CommitLog-7-1.log": "5"}, "rs0")
 

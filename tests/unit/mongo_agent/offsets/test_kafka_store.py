@@ -50,7 +50,7 @@ def test_a_commit_whose_answer_was_lost_counts() -> None:
     assert stored.after(both(6, 3)) == both(7, 3)
 
 
-def test_without_a_commit_what_a_start_adds_is_kept() -> None:
+def test_without_a_commit_added_entries_remain() -> None:
     topic = Topic(both(1, 1))
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     due = replace(

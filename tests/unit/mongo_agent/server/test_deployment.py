@@ -35,7 +35,7 @@ def sentence_of_start(directory: Path, connection_string: str, **properties: obj
     return str(error)
 
 
-def test_config_servers_are_refused_and_name_the_routers_that_they_know(tmp_path: Path) -> None:
+def test_config_servers_are_rejected_and_name_the_routers_that_they_know(tmp_path: Path) -> None:
     """MongoDB's old manuals had connectors pointed at them."""
     with MongoReplicaSet(name="configRepl", is_config_server=True) as config_servers:
         with MongoClient[dict[str, Any]](config_servers.connection_string) as client:
@@ -61,7 +61,7 @@ def test_config_servers_that_hold_data_are_a_shard() -> None:
     assert "is a shard" in (deployment_error(shard, "auto", "a:1") or "")
 
 
-def test_a_direct_connection_to_an_arbiter_is_refused(
+def test_a_direct_connection_to_an_arbiter_is_rejected(
     tmp_path: Path, mixed: MongoReplicaSet
 ) -> None:
     sentence = sentence_of_start(tmp_path, alone(mixed.members[2]))
@@ -143,7 +143,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
         assert [each.id for each in agent.wait_for(2)] == [1, 2]
 
 
-def test_a_load_balancer_is_refused(tmp_path: Path) -> None:
+def test_a_load_balancer_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has `loadBalanced=true`, which sends"):
         RunningAgent(tmp_path, "mongodb://127.0.0.1:1/?loadBalanced=true")
 
@@ -159,7 +159,7 @@ def test_a_load_balancer_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_release_that_lacks_what_is_asked_for_is_refused(
+def test_release_without_a_requested_feature_is_rejected(
     tmp_path: Path, version: str, properties: dict[str, object], part: str
 ) -> None:
     if version.startswith("4.0"):

@@ -56,7 +56,7 @@ def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("noise", [b"{", b"[]", b"\xff\xfe", b"nothing"])
-def test_a_line_that_is_none_is_refused_and_passed(noise: bytes) -> None:
+def test_invalid_line_is_rejected_and_skipped(noise: bytes) -> None:
     (signal,) = signals_of(noise, "s.1.taken")
     _, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted
@@ -72,7 +72,7 @@ def test_a_file_is_taken_and_removed_and_the_next_one_too(tmp_path: Path) -> Non
     assert agent.asked == ["a", "b", "a"]
 
 
-def test_what_was_stored_and_not_answered_is_taken_no_second_time(tmp_path: Path) -> None:
+def test_stored_unanswered_signal_is_not_applied_twice(tmp_path: Path) -> None:
     path, first = tmp_path / "signals.txt", Agent(stores=False)
     path.write_text(line("a") + line("b"))
     with watched(path, first):
@@ -84,7 +84,7 @@ def test_what_was_stored_and_not_answered_is_taken_no_second_time(tmp_path: Path
     assert second.asked == ["a", "b"]
 
 
-def test_what_was_not_answered_is_taken_by_the_next_agent(tmp_path: Path) -> None:
+def test_unanswered_signal_is_applied_by_the_next_agent(tmp_path: Path) -> None:
     (tmp_path / "signals.txt.7.taken").write_text(line("a"))
     agent = Agent()
     with watched(tmp_path / "signals.txt", agent):

@@ -42,7 +42,7 @@ def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
     assert pages.get("/ping").text == "pong"
 
 
-def test_a_signal_that_is_none_is_refused_with_its_sentence(pages: FlaskClient) -> None:
+def test_invalid_signal_is_rejected_with_a_message(pages: FlaskClient) -> None:
     reply = pages.post("/signals", json={"type": "start"})
     assert reply.status_code == 422
     assert "The type 'start' is unknown" in reply.get_json()["sentence"]

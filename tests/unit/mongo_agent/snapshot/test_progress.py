@@ -191,7 +191,7 @@ def test_progress_round_trips(progress: SnapshotProgress) -> None:
         ('{"version":2}', "has version 2; this agent supports 1"),
     ],
 )
-def test_progress_of_another_form_is_refused(text: str, said: str) -> None:
+def test_progress_of_another_form_is_rejected(text: str, said: str) -> None:
     with pytest.raises(OffsetStoreError, match=said):
         SnapshotProgress.from_json(text)
 

@@ -60,7 +60,7 @@ def test_a_lost_position_is_a_reason_to_copy_in_two_modes() -> None:
         assert bool(progress.requests) == (mode in ("always", "when_needed"))
 
 
-def test_all_again_gives_up_what_was_under_way() -> None:
+def test_full_restart_abandons_running_snapshots() -> None:
     progress = restarted(begun().requested(SIGNAL), "events are missing")
     assert progress.requests == (INITIAL,)
     assert progress.collections == ()
@@ -91,7 +91,7 @@ def test_collections_that_are_not_captured_any_more_are_not_copied() -> None:
     assert progress.finished[-1].note == "no longer captured"
 
 
-def test_no_data_gives_up_an_initial_copy_and_keeps_what_was_asked_for() -> None:
+def test_no_data_abandons_the_initial_snapshot_and_keeps_requested_ones() -> None:
     asked = begun().requested(SIGNAL)
     progress = progress_at_start(asked, "no_data", ALL)
     assert progress.collections == ()

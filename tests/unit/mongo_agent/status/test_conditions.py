@@ -162,7 +162,7 @@ def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
     assert (None if found is None else found.code) == code
 
 
-def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
+def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()
     quarantine.keep(DeadLetter("p.a", b"1", b"2", (), "message too large"))

@@ -257,7 +257,7 @@ def test_a_registry_that_answers_is_asked_once_and_nothing_is_registered() -> No
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_registry_that_refuses_the_agent(status: int) -> None:
+def test_a_registry_that_rejects_the_agent(status: int) -> None:
     with FakeRegistry() as server:
         server.mood = lambda method, subject: (status, {"message": "who are you?"})
         level, code, message = only(check_registry(registry(server.url), "shop-value"))

@@ -64,7 +64,7 @@ def test_pipe_receives_findings_at_once_and_stderr_the_pending_ones(tmp_path: Pa
     assert process.returncode == 1
 
 
-def test_a_terminal_shows_at_once_what_is_asked(tmp_path: Path) -> None:
+def test_terminal_shows_questions_at_once(tmp_path: Path) -> None:
     with silent_servers(AgentDir(tmp_path)) as path:
         ours, theirs = pty.openpty()
         command = [str(AGENT), "check", "--config", str(path)]

@@ -26,7 +26,7 @@ def test_nothing_is_written_into_the_directory(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_lock_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
+def test_a_second_lock_is_rejected_until_the_first_is_gone(tmp_path: Path) -> None:
     second = DirectoryLock(tmp_path)
     with DirectoryLock(tmp_path), pytest.raises(LockedError, match=str(tmp_path)):
         second.acquire()

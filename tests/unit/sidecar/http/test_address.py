@@ -3,7 +3,7 @@
 from sidecar.http.address import address_problem
 
 
-def test_a_host_with_a_part_that_is_too_long_is_refused_with_its_property() -> None:
+def test_a_host_with_a_part_that_is_too_long_is_rejected_with_its_property() -> None:
     problem = address_problem("é" * 300)
     assert problem is not None
     assert problem.startswith("http.host=é")

@@ -208,7 +208,7 @@ def test_a_foreign_address_is_a_mistake_in_the_configuration(status: FakeStatus)
         HttpServer(status, "256.1.1.1", 0).start()
 
 
-def test_secrets_are_hidden_in_what_is_json(status: FakeStatus) -> None:
+def test_secrets_are_hidden_in_json(status: FakeStatus) -> None:
     """Metrics are for machines, and have no sentences."""
     message = "The login with open sesame failed."
     status.conditions = [Condition("login", State.FAILING, "sink", message, "Correct it.")]

@@ -53,7 +53,7 @@ def test_the_name_is_key_and_transactional_id() -> None:
     assert (RECORDS.key, RECORDS.transactional_id) == (b"shop", "cdc-sidecar-shop")
 
 
-def test_the_store_of_a_sink_gives_what_the_sink_has_and_saves_nothing() -> None:
+def test_store_of_a_sink_returns_its_positions_and_saves_nothing() -> None:
     class Loading:
         def load(self) -> StoredOffsets:
             return StoredOffsets({"position": "7"})

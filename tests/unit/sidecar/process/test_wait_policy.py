@@ -42,7 +42,7 @@ def test_an_answer_is_waited_for(stop: Stop) -> None:
     assert (found, errors) == (7, ["no broker answers", "wrong password"])
 
 
-def test_a_refusal_is_raised_unless_the_agent_waits(stop: Stop) -> None:
+def test_a_rejection_is_raised_unless_the_agent_waits(stop: Stop) -> None:
     def ask() -> int:
         raise AccessDeniedError("wrong password")
 

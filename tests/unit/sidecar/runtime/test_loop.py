@@ -161,7 +161,7 @@ def test_a_sink_that_restarts_gets_unacknowledged_events_again() -> None:
     harness.loop.close(1.0)
 
 
-def test_a_refusal_ends_the_loop_unless_it_waits() -> None:
+def test_a_rejection_ends_the_loop_unless_it_waits() -> None:
     harness = LoopHarness(Source(1), automatic=False, waits_when_denied=False)
     harness.settle()
     harness.now_s += 2.0

@@ -71,7 +71,7 @@ def test_a_schema_that_the_registry_does_not_take(registry: FakeRegistry, status
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_registry_that_refuses_us(registry: FakeRegistry, status: int) -> None:
+def test_a_registry_that_rejects_us(registry: FakeRegistry, status: int) -> None:
     registry.mood = lambda method, subject: (status, {"message": "Unauthorized"})
     with pytest.raises(AccessDeniedError, match=f"denies access: .*{status}: Unauthorized"):
         client(registry).schema_id("s", SCHEMA)

@@ -89,7 +89,7 @@ def test_a_start_is_not_logged(log: Log) -> None:
     assert log.shows(STARTING) + log.shows(STARTING) == []
 
 
-def test_the_end_names_what_still_exists_the_worst_last(
+def test_summary_lists_remaining_conditions_worst_last(
     log: Log, caplog: pytest.LogCaptureFixture
 ) -> None:
     log.log.close(status_of((AWAY, FULL, STARTING)))

@@ -76,7 +76,7 @@ def test_unreadable_stores_are_reported(tmp_path: Path, authority: Authority) ->
 
 
 @given(st.one_of(st.binary(), st.binary().map(bytes.fromhex("feedfeed").__add__)))
-def test_other_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_other_bytes_are_rejected(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "noise"
     path.write_bytes(data)
     with pytest.raises(UnreadableStoreError):

@@ -121,7 +121,7 @@ def test_a_stream_that_waits_lives_through_it(
     assert [event["documentKey"] for event in found] == [{"_id": 1}]
 
 
-def test_an_election_interrupts_what_waits_on_the_old_primary(three: MongoReplicaSet) -> None:
+def test_election_interrupts_operations_on_the_old_primary(three: MongoReplicaSet) -> None:
     errors: list[Any] = []
 
     def wait_for_events() -> None:
@@ -228,7 +228,7 @@ def test_resumable_error_has_its_label(client: Client) -> None:
     assert caught.value.code == 6
 
 
-def test_other_errors_and_those_of_opening_are_told(client: Client) -> None:
+def test_other_errors_and_errors_of_opening_are_reported(client: Client) -> None:
     fail_commands(client, {"times": 1}, failCommands=["getMore"], errorCode=286)
     with client.shop.watch() as stream, pytest.raises(OperationFailure) as caught:
         stream.next()

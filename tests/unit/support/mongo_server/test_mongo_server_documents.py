@@ -236,7 +236,7 @@ def test_expressions(client: Client) -> None:
         ({"$match": {"$expr": {"$toUpper": "$m"}}}, 168),
     ],
 )
-def test_expressions_that_are_refused(client: Client, stage: dict[str, Any], code: int) -> None:
+def test_expressions_that_are_rejected(client: Client, stage: dict[str, Any], code: int) -> None:
     client.shop.customers.insert_one({"_id": 1, "n": 5, "m": "x"})
     with pytest.raises(OperationFailure) as caught:
         list(client.shop.customers.aggregate([stage]))

@@ -61,7 +61,7 @@ def test_images_and_expanded_events_came_with_6(released: tuple[str, Client]) ->
         assert code_of(partial(client.watch, **options)) == (code if is_old else None)
 
 
-def test_what_events_say(released: tuple[str, Client]) -> None:
+def test_event_content(released: tuple[str, Client]) -> None:
     version, client = released
     with client.shop.watch() as stream:
         client.shop.a.insert_one({"_id": 1, "list": [1, 2]})

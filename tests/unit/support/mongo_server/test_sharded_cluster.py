@@ -194,7 +194,7 @@ def test_asking_a_shard_needs_a_right_from_8_0_on(is_refused: bool) -> None:
         assert root.local["oplog.rs"].find_one() is not None
 
 
-def test_a_client_that_wants_a_replica_set_refuses_a_router(cluster: MongoShardedCluster) -> None:
+def test_a_client_that_wants_a_replica_set_rejects_a_router(cluster: MongoShardedCluster) -> None:
     address = f"{cluster.connection_string}?replicaSet=rs0&serverSelectionTimeoutMS=100"
     with (
         Client(address) as client,

@@ -27,7 +27,7 @@ _SCENARIOS = (
 
 
 @pytest.mark.parametrize("compressor", [None, "LZ4Compressor"])
-def test_reads_what_cassandra_writes(tmp_path: Path, compressor: str | None) -> None:
+def test_reads_cassandras_segments(tmp_path: Path, compressor: str | None) -> None:
     written = write_segments(
         tmp_path, segment_mib=1, count=2, value_bytes=66, seed=7, compressor=compressor
     )

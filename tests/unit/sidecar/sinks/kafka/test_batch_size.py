@@ -63,7 +63,7 @@ def test_batches_are_as_they_were_when_it_was_the_clock() -> None:
     ("error", "words"),
     [(INVALID, "this machine (message.timestamp.after.max.ms)"), (LARGE, "max.message.bytes.")],
 )
-def test_refused_batch_is_reported_with_its_likely_cause(error: KafkaError, words: str) -> None:
+def test_rejected_batch_is_reported_with_its_likely_cause(error: KafkaError, words: str) -> None:
     assert words in str(batches_of(1600).shrink(SENT, error))
 
 
@@ -89,7 +89,7 @@ def refused(sizes: BatchSize) -> None:
     sizes.reason_alone(SENT, INVALID)
 
 
-def test_batches_grow_when_nothing_is_refused_for_longer_each_time() -> None:
+def test_batches_grow_when_nothing_is_rejected_for_longer_each_time() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     sizes.settings()
@@ -105,7 +105,7 @@ def test_batches_grow_when_nothing_is_refused_for_longer_each_time() -> None:
         assert [*seen, sizes.should_grow] == [False, True, False]
 
 
-def test_a_refusal_long_after_batches_grew_is_the_first_of_its_kind() -> None:
+def test_a_rejection_long_after_batches_grew_is_the_first_of_its_kind() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     for _ in range(5):
@@ -140,7 +140,7 @@ def test_one_that_cannot_grow_is_asked_again_later() -> None:
     assert sizes.was_alone(SENT), "they are small still"
 
 
-def test_a_refusal_begins_the_quiet_time_anew() -> None:
+def test_a_rejection_begins_the_quiet_time_anew() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     refused(sizes)

@@ -40,7 +40,7 @@ def test_runs_of_a_batch_are_one() -> None:
     st.integers(1, 7),
     st.integers(0, 3),
 )
-def test_all_but_the_refused_is_sent_again_and_acknowledged(
+def test_all_but_the_rejected_is_sent_again_and_acknowledged(
     sizes: list[int], refused: set[int], chunk_events: int, aborts: int
 ) -> None:
     contents = TransactionContents()

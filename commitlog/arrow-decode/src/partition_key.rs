@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_none() {
+    fn rejects_what_is_none() {
         for key in [
             &[][..],
             &[0, 1, 7, 0],

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_anything_else() {
+    fn rejects_anything_else() {
         for text in [
             "",
             "text",

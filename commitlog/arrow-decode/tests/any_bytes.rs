@@ -1,4 +1,4 @@
-//! Any bytes of any type are decoded or refused: no panic, and as many rows as were appended.
+//! Any bytes of any type are decoded or rejected: no panic, and as many rows as were appended.
 
 use std::sync::Arc;
 

@@ -36,7 +36,7 @@ pub fn import_batch(object: &Bound<'_, PyAny>) -> PyResult<StructArray> {
     }
     // Offsets are trusted from here on.
     let validated = object.py().detach(|| data.validate_full());
-    validated.map_err(|error| refused(&error))?;
+    validated.map_err(|error| rejected(&error))?;
     Ok(StructArray::from(data))
 }
 
@@ -45,7 +45,7 @@ pub fn import_batch(object: &Bound<'_, PyAny>) -> PyResult<StructArray> {
 /// # Errors
 /// `ValueError` for a type that the interface lacks.
 pub fn export_batch<'py>(py: Python<'py>, batch: &StructArray) -> PyResult<Capsules<'py>> {
-    let (array, schema) = to_ffi(&batch.to_data()).map_err(|error| refused(&error))?;
+    let (array, schema) = to_ffi(&batch.to_data()).map_err(|error| rejected(&error))?;
     Ok((
         PyCapsule::new_with_value(py, schema, SCHEMA)?,
         PyCapsule::new_with_value(py, array, ARRAY)?,
@@ -58,7 +58,7 @@ pub fn export_batch<'py>(py: Python<'py>, batch: &StructArray) -> PyResult<Capsu
 /// `ValueError` for a type that the interface lacks.
 pub fn export_schema<'py>(py: Python<'py>, fields: &Fields) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(Schema::new(fields.clone()));
-    PyCapsule::new_with_value(py, schema.map_err(|error| refused(&error))?, SCHEMA)
+    PyCapsule::new_with_value(py, schema.map_err(|error| rejected(&error))?, SCHEMA)
 }
 
 fn import(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayData> {
@@ -73,9 +73,9 @@ fn import(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResu
     // that the capsule's end does not release it again.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: both are of one `__arrow_c_array__` call, so they have to agree.
-    unsafe { from_ffi(array, schema) }.map_err(|error| refused(&error))
+    unsafe { from_ffi(array, schema) }.map_err(|error| rejected(&error))
 }
 
-fn refused(error: &ArrowError) -> PyErr {
+fn rejected(error: &ArrowError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

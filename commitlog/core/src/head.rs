@@ -17,7 +17,7 @@
 //!   shifted by a byte and at an odd number of updates. An id that the schema has decides, then
 //!   one of a kind that Cassandra makes, then the released form.
 //!
-//! A flag without a known meaning may change what follows, so such a record is refused by that
+//! A flag without a known meaning may change what follows, so such a record is rejected by that
 //! name, not guessed at.
 
 use crate::cursor::Cursor;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_without_a_meaning_is_refused_by_name() {
+    fn a_flag_without_a_meaning_is_rejected_by_name() {
         let schema = schema_with(TIME_BASED);
         for flags in [0x02, 0x80, 0xfe] {
             assert_eq!(
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_updates_that_cannot_be_there_is_refused() {
+    fn a_number_of_updates_that_cannot_be_there_is_rejected() {
         for (version, start) in [
             (Version::V7, &[0][..]),
             (Version::V7, &[60]),

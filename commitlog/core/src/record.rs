@@ -8,7 +8,7 @@
 pub const OVERHEAD: usize = 12;
 /// Bytes before a payload.
 pub(crate) const HEADER: usize = 8;
-/// Java refuses smaller records; no mutation is that short.
+/// Java rejects smaller records; no mutation is that short.
 const MIN_PAYLOAD: usize = 10;
 
 /// One whole record with good checksums.

@@ -351,7 +351,7 @@ fn failures_say_what_was_expected() {
 }
 
 #[test]
-fn deep_nesting_is_refused() {
+fn deep_nesting_is_rejected() {
     let deep = format!(
         "{}int{}",
         "frozen<list<".repeat(50_000),

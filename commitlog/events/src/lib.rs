@@ -24,7 +24,7 @@ mod plan;
 mod publisher;
 mod range_bound;
 pub mod reader;
-mod refusal;
+mod record_error;
 mod row_cells;
 pub mod snapshot;
 mod static_fragment;

@@ -18,7 +18,7 @@ use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
-use crate::refusal::Refusal;
+use crate::record_error::RecordError;
 use crate::static_fragment::StaticFragment;
 use crate::value::Result;
 use event_encoding::partition_hash::kafka_partition_hash;
@@ -42,8 +42,8 @@ pub(crate) struct PublishedTable {
 }
 
 impl PublishedTable {
-    /// What messages begin with; refused while a schema has no id.
-    fn headers(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<Refusal>> {
+    /// What messages begin with; rejected while a schema has no id.
+    fn headers(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<RecordError>> {
         if self.headers.is_none() {
             self.headers = match &self.plan.avro {
                 Some(avro) => avro.headers(ids),
@@ -53,7 +53,7 @@ impl PublishedTable {
         self.headers.ok_or_else(|| {
             let Table { keyspace, name, .. } = &*self.plan.table;
             let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
-            Box::new(Refusal::Unregistered {
+            Box::new(RecordError::Unregistered {
                 table: format!("{keyspace}.{name}"),
                 schemas: ids.missing(schemas),
             })
@@ -103,7 +103,7 @@ pub(crate) struct MutationContext<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
-    /// The table whose update is refused.
+    /// The table whose update is rejected.
     pub table: Option<TableId>,
 }
 
@@ -182,7 +182,7 @@ impl Publisher {
         context: &EventContext,
         current: &mut MutationContext<'_>,
         batch: &mut EventBatch,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<RecordError>> {
         match self.disposition(update.table_id) {
             Some(Disposition::Publish(_)) => {}
             Some(Disposition::Skip(reason)) => {
@@ -200,7 +200,7 @@ impl Publisher {
         let topic = published.topic_in(batch, current.batch, context);
         let plan = &published.plan;
         let partition = Partition::of(&plan.table, update.key).ok_or_else(|| {
-            Box::new(Refusal::Key {
+            Box::new(RecordError::Key {
                 table: format!("{}.{}", plan.table.keyspace, plan.table.name),
                 length: update.key.len(),
             })
@@ -273,7 +273,7 @@ pub(crate) struct UpdateEvents<'u, 'p, 'h> {
 
 impl<'p> UpdateEvents<'_, 'p, '_> {
     /// A row that is deleted and written in one mutation is two events.
-    fn row(&mut self, row: &Row<'p>) -> Result<(), Box<Refusal>> {
+    fn row(&mut self, row: &Row<'p>) -> Result<(), Box<RecordError>> {
         if let Some(deletion) = row.deletion {
             self.push(&Content::RowDeletion {
                 clustering: &row.clustering,
@@ -295,11 +295,11 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         &mut self,
         start: &Marker<'p>,
         mutation: &mut MutationReader<'_, 'p>,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<RecordError>> {
         let (Some(start_kind), Some(deletion)) = (start.kind.opening(), start.open) else {
             return Ok(());
         };
-        let open_range = || Box::new(Refusal::OpenRange);
+        let open_range = || Box::new(RecordError::OpenRange);
         let end = mutation.peek_marker()?.ok_or_else(open_range)?;
         let end_kind = end.kind.closing().ok_or_else(open_range)?;
         self.push(&Content::RangeDeletion {
@@ -315,7 +315,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         })
     }
 
-    pub fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<Refusal>> {
+    pub fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<RecordError>> {
         if self.plan.table.counter {
             let history = self.mutation.counters.as_deref_mut();
             counters::follow(

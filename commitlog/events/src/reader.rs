@@ -19,7 +19,7 @@ use crate::counters::CounterHistory;
 use crate::event_context::EventContext;
 use crate::format::EventFormat;
 use crate::publisher::{Disposition, MutationContext, Publisher};
-use crate::refusal::Refusal;
+use crate::record_error::RecordError;
 
 /// How much of a segment may be passed over in one read, as a multiple of the budget of bytes: a
 /// read that finds nothing to publish comes back too.
@@ -165,7 +165,7 @@ impl EventReader {
             current: &mut current,
             batch,
         };
-        let Err(mut refusal) = self.mutation(record, &mut writing) else {
+        let Err(mut failure) = self.mutation(record, &mut writing) else {
             if let Some(counters) = counters {
                 counters.settle();
             }
@@ -176,14 +176,14 @@ impl EventReader {
             counters.revert();
         }
         self.publisher.take_back(batch, events);
-        let resync = refusal
+        let resync = failure
             .is_unknown_table()
             .then(|| resynchronise(&mut self.decoder, record.payload, context.version));
         if resync == Some(None) && table.is_some() {
-            *refusal = Refusal::Misplaced;
+            *failure = RecordError::Misplaced;
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
-        let blocked = refusal.blocked(start, record.end, table);
+        let blocked = failure.blocked(start, record.end, table);
         if !request.abandoned.contains(&blocked.missing()) {
             return Err(blocked);
         }
@@ -208,13 +208,13 @@ impl EventReader {
             match (known, counters) {
                 (Ok(()), Some(counters)) => counters.settle(),
                 (Ok(()), None) => {}
-                (Err(refusal), counters) => {
+                (Err(failure), counters) => {
                     if let Some(counters) = counters {
                         counters.revert();
                     }
                     self.publisher.take_back(batch, events);
                     batch.skipped = skipped;
-                    let other = refusal.blocked(start, record.end, table);
+                    let other = failure.blocked(start, record.end, table);
                     if !request.abandoned.contains(&other.missing()) {
                         return Err(other);
                     }
@@ -229,7 +229,7 @@ impl EventReader {
         &mut self,
         record: &Record<'b>,
         writing: &mut Writing<'_, '_, 'b>,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<RecordError>> {
         let version = writing.context.version;
         let (start, updates) = self.decoder.head(record.payload, version)?;
         // Most records of a busy node are of tables that are not published: their first bytes show
@@ -279,7 +279,7 @@ impl EventReader {
         record: &Record<'b>,
         resync: &Resync,
         writing: &mut Writing<'_, '_, 'b>,
-    ) -> Result<(), Box<Refusal>> {
+    ) -> Result<(), Box<RecordError>> {
         let version = writing.context.version;
         writing.current.events = 0;
         let mutation = self.decoder.mutation(record.payload, version)?;
@@ -311,7 +311,7 @@ fn publish<'b>(
     mut mutation: MutationReader<'_, 'b>,
     writing: &mut Writing<'_, '_, 'b>,
     updates: u64,
-) -> Result<(), Box<Refusal>> {
+) -> Result<(), Box<RecordError>> {
     for _ in 0..updates {
         let published = match mutation.next_update() {
             Ok(Some(update)) => publisher.update(

@@ -33,7 +33,7 @@ pub const TARGETS: [(&str, Target); 6] = [
     ("system_rows", system_rows),
 ];
 
-/// The header of a segment: refused, or read within the bytes that are there.
+/// The header of a segment: rejected, or read within the bytes that are there.
 pub fn header(data: &[u8]) {
     if let Some(length) = Descriptor::header_length(data) {
         assert!(length >= 18, "a header of {length} bytes");
@@ -43,7 +43,7 @@ pub fn header(data: &[u8]) {
     }
 }
 
-/// A schema as CQL: refused, or read to tables that agree with themselves.
+/// A schema as CQL: rejected, or read to tables that agree with themselves.
 pub fn schema_text(data: &[u8]) {
     if let Ok(schema) = parse_cql(&String::from_utf8_lossy(data)) {
         assert!(

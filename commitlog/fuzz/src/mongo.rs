@@ -145,12 +145,12 @@ fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
         batch.position_after(batch.len()) == events.len(),
         "events that are never done"
     );
-    for refused in &batch.failures {
-        let event = events.get(refused.event);
+    for rejected in &batch.failures {
+        let event = events.get(rejected.event);
         assert!(
-            event.is_some_and(|event| refused.error.offset <= event.len()),
+            event.is_some_and(|event| rejected.error.offset <= event.len()),
             "{}: a place outside of the event",
-            refused.error
+            rejected.error
         );
     }
 }
@@ -195,11 +195,11 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &MessageBatch, e
             .collect::<Vec<_>>()
     };
     assert!(ids(&batch) == ids(json), "other messages than in JSON");
-    let refused = |batch: &MessageBatch| {
-        let refused = batch.failures.iter();
-        refused.map(|each| each.event).collect::<Vec<_>>()
+    let rejected = |batch: &MessageBatch| {
+        let rejected = batch.failures.iter();
+        rejected.map(|each| each.event).collect::<Vec<_>>()
     };
-    assert!(refused(&batch) == refused(json), "other events fail");
+    assert!(rejected(&batch) == rejected(json), "other events fail");
     for entry in &batch.entries {
         let key = batch.key(entry).first();
         assert!(key == Some(&0) || encoding != Encoding::Avro, "no Avro");

@@ -18,7 +18,7 @@ use crate::segment::segment_of;
 const VERSIONS: [Version; 4] = [Version::V6, Version::V7, Version::V8, Version::V9];
 
 /// The input: a byte for the version, two with the length of a schema in CQL, the schema, the
-/// payload. Scan, dump and events either all read it or all refuse it; lines, keys and values are
+/// payload. Scan, dump and events either all read it or all reject it; lines, keys and values are
 /// JSON.
 pub fn payload(input: &[u8]) {
     let Some(([version, high, low], rest)) = input.split_first_chunk::<3>() else {

@@ -106,7 +106,7 @@ fn find<'s>(
         .filter(|known| known.keyspace == keyspace && known.name == table)
         .filter(|known| table_id.is_none_or(|id| known.id.to_string() == id))
         .collect();
-    let refused =
+    let rejected =
         |what: String| SchemaError::new_err(format!("schema: {keyspace}.{table}: {what}"));
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
@@ -117,8 +117,8 @@ fn find<'s>(
                 "several tables have this name; set `table_id` to one of {}",
                 ids.join(", ")
             );
-            Err(refused(what))
+            Err(rejected(what))
         }
-        (None, _) => Err(refused("there is no such table".to_owned())),
+        (None, _) => Err(rejected("there is no such table".to_owned())),
     }
 }

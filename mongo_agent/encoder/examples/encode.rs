@@ -61,8 +61,8 @@ fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), Str
         let mut written_bytes = 0;
         for _ in 0..BATCHES {
             let batch = encoder.encode(std::iter::repeat_n(bytes.as_slice(), BATCH), 0);
-            if let Some(refused) = batch.failures.first() {
-                return Err(format!("{event}: {}", refused.error));
+            if let Some(rejected) = batch.failures.first() {
+                return Err(format!("{event}: {}", rejected.error));
             }
             written_bytes += batch.size_bytes();
         }

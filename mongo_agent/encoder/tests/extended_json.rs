@@ -162,7 +162,7 @@ fn document_of(elements: &[(String, (u8, Vec<u8>))]) -> Vec<u8> {
     written::document(&elements.collect::<Vec<_>>())
 }
 
-/// Bytes are refused, at a place inside of them, or written as JSON.
+/// Bytes are rejected, at a place inside of them, or written as JSON.
 fn walk(bytes: &[u8]) {
     let Ok(document) = Document::parse(bytes) else {
         return;
@@ -207,14 +207,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_read(bytes: Vec<u8>) {
+    fn any_bytes_are_rejected_or_read(bytes: Vec<u8>) {
         walk(&bytes);
         let length = i32::try_from(bytes.len() + 5).unwrap().to_le_bytes();
         walk(&[&length[..], &bytes, &[0]].concat());
     }
 
     #[test]
-    fn changed_documents_are_refused_or_read(
+    fn changed_documents_are_rejected_or_read(
         mut bytes in documents(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn shortened_documents_are_refused(bytes in documents(), place: prop::sample::Index) {
+    fn shortened_documents_are_rejected(bytes in documents(), place: prop::sample::Index) {
         let short = &bytes[..place.index(bytes.len())];
         prop_assert!(Document::parse(short).is_err());
         let mut elements = Vec::new();

@@ -1,4 +1,4 @@
-//! Parts of split events: joined when they are all of one event, refused when they are not.
+//! Parts of split events: joined when they are all of one event, rejected when they are not.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -72,7 +72,7 @@ fn parts_become_their_event() {
 }
 
 #[test]
-fn what_is_not_one_event_is_refused() {
+fn what_is_not_one_event_is_rejected() {
     let [first, second] = [part(1, 2, &[member("a")]), part(2, 2, &[member("b")])];
     assert_eq!(why_not(&[]), "a split event has no fragments");
     assert_eq!(
@@ -196,7 +196,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_parts_are_refused_or_read(
+    fn changed_parts_are_rejected_or_read(
         place in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {

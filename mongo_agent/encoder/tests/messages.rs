@@ -442,7 +442,7 @@ fn operations_of_one_transaction_differ_by_their_place() {
 
 proptest! {
     #[test]
-    fn changed_events_are_refused_or_read(
+    fn changed_events_are_rejected_or_read(
         which in 0..3_usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
         layout in prop::sample::select(Layout::ALL.to_vec()),

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_none_is_refused() {
+    fn a_path_that_is_none_is_rejected() {
         let mut elements = [Element {
             path: &[1],
             value: None,

@@ -1,5 +1,5 @@
 //! Random schemas, printed as CQL and as rows of `system_schema`, are read back equal; texts that
-//! are no schema are refused without a panic.
+//! are no schema are rejected without a panic.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 mod print_cql;

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_context() {
+    fn rejects_what_is_no_context() {
         for bytes in [&[][..], &[0], &[0, 1, 0x80], &[0, 0, 1], &[0x80, 0]] {
             assert!(read_shards(bytes).is_err(), "{bytes:?}");
         }

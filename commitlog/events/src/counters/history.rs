@@ -42,7 +42,7 @@ pub struct CellPlace {
 /// A growth is reported only when it is certain: the shard's clock is larger than that of the one
 /// remembered. A repeat, an older shard that comes late, and the first one after a deletion, after
 /// a restart or after it was forgotten have none. What a mutation changes is settled by
-/// [`Self::settle`] or taken back by [`Self::revert`], so one that is refused and read again is
+/// [`Self::settle`] or taken back by [`Self::revert`], so one that is rejected and read again is
 /// seen for the first time again.
 #[derive(Debug)]
 pub struct CounterHistory {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_mutation_leaves_no_trace() {
+    fn a_rejected_mutation_leaves_no_trace() {
         let mut history = CounterHistory::new(1 << 20);
         let at = cell(1, 1, 1);
         history.follow(&at, &shard(1, 1, 1));

@@ -25,7 +25,7 @@ use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::publisher::{MutationContext, UpdateEvents, partition_hash};
-use crate::refusal::Refusal;
+use crate::record_error::RecordError;
 use crate::static_fragment::StaticFragment;
 use crate::token::token;
 use event_encoding::schema_ids::UnregisteredSchema;
@@ -224,17 +224,17 @@ impl SnapshotEncoder {
         };
         let selection = &self.selection;
         let mut made = Row::default();
-        let refused = |refusal: Box<Refusal>| {
-            SnapshotError::Row(refusal.blocked(0, 0, Some(self.plan.table.id)).reason)
+        let rejected = |failure: Box<RecordError>| {
+            SnapshotError::Row(failure.blocked(0, 0, Some(self.plan.table.id)).reason)
         };
         if is_first && selection.has_statics() {
             self.rows.make_static(row, selection, request, &mut made)?;
             if !made.is_empty() {
-                events.push(&Content::Write(&made)).map_err(refused)?;
+                events.push(&Content::Write(&made)).map_err(rejected)?;
             }
         }
         if self.rows.make(row, selection, request, &mut made)? {
-            events.push(&Content::Write(&made)).map_err(refused)?;
+            events.push(&Content::Write(&made)).map_err(rejected)?;
         }
         self.events = mutation.events;
         Ok(token)

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_context() {
+    fn rejects_what_is_no_context() {
         for bytes in [&[0][..], &[0, 1, 0x80], &[0, 0, 1]] {
             assert!(counter_total(bytes).is_err());
         }

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lengths_are_refused() {
+    fn other_lengths_are_rejected() {
         for length in [1, 3, 5, 15, 17] {
             assert!(text(&vec![0; length]).is_err());
         }

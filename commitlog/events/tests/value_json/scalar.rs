@@ -117,7 +117,7 @@ fn decimals_and_varints_in_the_other_modes() {
 }
 
 #[test]
-fn a_scale_that_would_print_too_many_zeros_is_refused() {
+fn a_scale_that_would_print_too_many_zeros_is_rejected() {
     for bytes in ["7fffffff01", "8000000001"] {
         let mut out = b"kept".to_vec();
         let error = write_json(&mut out, &CqlType::Decimal, &hex(bytes), &STRING).unwrap_err();

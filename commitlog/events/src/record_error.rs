@@ -7,8 +7,8 @@ use crate::batch::Blocked;
 use crate::value::ValueError;
 use event_encoding::schema_ids::UnregisteredSchema;
 
-/// Why a mutation cannot be encoded. Boxed, because refusals are rare.
-pub(crate) enum Refusal {
+/// Why a mutation cannot be encoded. Boxed, because such errors are rare.
+pub(crate) enum RecordError {
     Decode(DecodeError),
     Value(ValueError),
     Key {
@@ -26,19 +26,19 @@ pub(crate) enum Refusal {
     },
 }
 
-impl From<Box<DecodeError>> for Box<Refusal> {
+impl From<Box<DecodeError>> for Box<RecordError> {
     fn from(error: Box<DecodeError>) -> Self {
-        Self::new(Refusal::Decode(*error))
+        Self::new(RecordError::Decode(*error))
     }
 }
 
-impl From<ValueError> for Box<Refusal> {
+impl From<ValueError> for Box<RecordError> {
     fn from(error: ValueError) -> Self {
-        Self::new(Refusal::Value(error))
+        Self::new(RecordError::Value(error))
     }
 }
 
-impl Refusal {
+impl RecordError {
     pub fn is_unknown_table(&self) -> bool {
         matches!(self, Self::Decode(DecodeError::UnknownTable(_)))
     }

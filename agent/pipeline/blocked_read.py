@@ -5,7 +5,8 @@ schemas waits for the registry, an encrypted file for its key. After a bounded t
 abandons the record: it is recorded and its segment quarantined. The agent waits without end for a
 file that the environment rejects (a permission, the disk, the mount).
 
-`commitlog/events/src/record_error.rs` decides what a record lacks; this module decides how long to wait.
+`commitlog/events/src/record_error.rs` decides what a record lacks; this module decides how long to
+wait.
 """
 
 import math

@@ -46,7 +46,7 @@ class MBean:
 
 
 @dataclass(frozen=True, slots=True)
-class JolokiaRead:
+class JolokiaRequest:
     """One request. `attributes` None: all; a text: its value alone; a list: those by name."""
 
     type: str
@@ -80,26 +80,26 @@ class _RejectedRequestError(Exception):
         self.status, self.kind = status, kind
 
 
-def asked_by_path(path: str, options: Mapping[str, Any]) -> JolokiaRead:
+def asked_by_path(path: str, options: Mapping[str, Any]) -> JolokiaRequest:
     """The request of a GET: what follows `/jolokia/`."""
     parts = path_parts(path)
     kind, rest = (parts[0], parts[1:]) if parts else ("version", ())
     if kind == "read" and rest:
         named = rest[1] if len(rest) > 1 else None
         several = named.split(",") if named and "," in named else named
-        return JolokiaRead("read", rest[0], several or None, rest[2:], options)
+        return JolokiaRequest("read", rest[0], several or None, rest[2:], options)
     if kind == "search" and rest:
-        return JolokiaRead("search", rest[0], options=options)
-    return JolokiaRead(kind, path=rest, options=options)
+        return JolokiaRequest("search", rest[0], options=options)
+    return JolokiaRequest(kind, path=rest, options=options)
 
 
-def asked_by_document(document: object, options: Mapping[str, Any]) -> JolokiaRead:
+def asked_by_document(document: object, options: Mapping[str, Any]) -> JolokiaRequest:
     """The request of a POST, one of its documents."""
     if not isinstance(document, Mapping):
-        return JolokiaRead("")
+        return JolokiaRequest("")
     mbean, attributes = document.get("mbean"), document.get("attribute")
     path, config = document.get("path"), document.get("config")
-    return JolokiaRead(
+    return JolokiaRequest(
         str(document.get("type", "")).lower(),
         None if mbean is None else str(mbean),
         [str(each) for each in attributes]
@@ -117,7 +117,9 @@ def path_parts(path: str) -> tuple[str, ...]:
     return tuple(_ESCAPED.sub(r"\1", part) for part in found if part)
 
 
-def answer(asked: JolokiaRead, beans: Sequence[MBean], version: str, at_s: int) -> dict[str, Any]:
+def answer(
+    asked: JolokiaRequest, beans: Sequence[MBean], version: str, at_s: int
+) -> dict[str, Any]:
     """`version` is the agent's; `at_s` is the time in seconds since 1970."""
     said = {"request": asked.echo(), "timestamp": at_s}
     try:
@@ -131,7 +133,7 @@ def answer(asked: JolokiaRead, beans: Sequence[MBean], version: str, at_s: int) 
         }
 
 
-def _value(asked: JolokiaRead, beans: Sequence[MBean], version: str) -> object:
+def _value(asked: JolokiaRequest, beans: Sequence[MBean], version: str) -> object:
     if asked.is_proxied:
         sentence = "Requests for another target are not allowed: this is no proxy."
         raise _RejectedRequestError(_FORBIDDEN, "java.lang.SecurityException", sentence)
@@ -153,7 +155,7 @@ def _value(asked: JolokiaRead, beans: Sequence[MBean], version: str) -> object:
     raise _RejectedRequestError(_BAD, "java.lang.IllegalArgumentException", sentence)
 
 
-def _read(asked: JolokiaRead, beans: Sequence[MBean]) -> object:
+def _read(asked: JolokiaRequest, beans: Sequence[MBean]) -> object:
     if not asked.mbean or ":" not in asked.mbean:
         sentence = "mbean has to be a name such as domain:key=value."
         raise _RejectedRequestError(_BAD, "javax.management.MalformedObjectNameException", sentence)

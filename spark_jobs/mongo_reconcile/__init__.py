@@ -3,3 +3,10 @@
 `changes` and `latest` map a DataFrame to a DataFrame, and `DocumentTable` is the Delta table.
 `python -m spark_jobs.mongo_reconcile` runs them as a streaming job.
 """
+
+from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.latest import latest
+from spark_jobs.mongo_reconcile.options import MongoOptions
+
+__all__ = ["CHANGE_COLUMNS", "DocumentTable", "MongoOptions", "changes", "latest"]

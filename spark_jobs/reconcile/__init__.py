@@ -3,3 +3,11 @@
 `reconcile` writes events to a layout, and `table_at` reads the source table at a second.
 `python -m spark_jobs.reconcile` runs them as a streaming job.
 """
+
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.truncation_marker import truncate
+from spark_jobs.reconcile.typed_view import table_at
+
+__all__ = ["read_schema", "reconcile", "select_tables", "table_at", "truncate"]

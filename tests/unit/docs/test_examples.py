@@ -1,5 +1,6 @@
 """Commands and properties in the documentation exist."""
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,10 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(
     r"(?:agent|sidecar|mongo_agent|spark_jobs|commitlog|k8s|benches|examples|scripts|requirements)"
     r"/[\w./-]+"
+)
+_IMPORT = re.compile(
+    r"^from ((?:agent|commitlog|mongo_agent|sidecar|spark_jobs)[\w.]*) import ([\w, ]+)$",
+    re.MULTILINE,
 )
 _CALL = re.compile(r"(?:^|[\s/=])((?:mongo-)?agent)((?: +[^\s#|;&`]+)+)")
 
@@ -87,6 +92,24 @@ def test_properties_of_examples_exist(page: Path) -> None:
     keys = [line.split("=")[0] for line in lines if re.match(r"[a-z][\w.]*=", line)]
     prefixes = tuple(each.removesuffix("*") for each in KNOWN if each.endswith("*"))
     assert [key for key in keys if key not in KNOWN and not key.startswith(prefixes)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_names_that_examples_import_exist(page: Path) -> None:
+    blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    imports = [
+        (module, each.strip())
+        for language, block in blocks
+        if language == "python"
+        for module, names in _IMPORT.findall(block)
+        for each in names.split(",")
+    ]
+    missing = [
+        (module, each)
+        for module, each in imports
+        if not hasattr(importlib.import_module(module), each)
+    ]
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", (*PAGES, REPOSITORY / "CONTRIBUTING.md"), ids=name)

@@ -1,7 +1,7 @@
 //! The cipher transformations that a segment's header can name (`CipherFactory`).
 //!
 //! Cassandra passes an `IvParameterSpec` to every cipher; AES's modes ECB and GCM reject it, and
-//! encrypts texts of any length, which Java rejects to do in CBC, CFB and OFB without padding and in
+//! encrypts texts of any length, which Java does not do in CBC, CFB and OFB without padding and in
 //! CTR with it.
 
 use aes::cipher::block_padding::Pkcs7;

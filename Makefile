@@ -5,10 +5,11 @@ PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
+DIST := $(VENV)/.dist
 CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
+PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples release
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml | head -1)
 LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock"
@@ -25,7 +26,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures images images-check image-files docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -131,6 +132,12 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
 
+dist: setup $(DIST) ## Build wheels, source archive, packages for Debian and RPM, and SBOM (needs Go)
+	@$(PY) -m release $(ARGS)
+
+packages-check: dist ## Install, run, upgrade and remove the packages in a bare Debian; needs root, mmdebstrap and rpm
+	@$(PY) -m tests.integration.packages
+
 images: image-files ## Build the images (DOCKER=podman for another builder)
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.cassandra -t cdc-sidecar-cassandra:$(VERSION) .
 	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg LOCK=gcs -f Dockerfile.cassandra \
@@ -169,6 +176,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	$(LOCK) -c requirements/spark.lock pyproject.toml --extra gcs --extra mongo --extra spark --extra tracing \
 	    --group pyproject.toml:dev -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock --group pyproject.toml:docs -o requirements/docs.lock
+	$(LOCK) -c requirements/dev.lock --group pyproject.toml:dist -o requirements/dist.lock
 
 clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -188,6 +196,10 @@ $(DEPENDENCIES): requirements/dev.lock | prerequisites
 
 $(SITE): requirements/docs.lock $(DEPENDENCIES)
 	@$(PY) -m pip install --quiet --require-hashes -r requirements/docs.lock
+	@touch $@
+
+$(DIST): requirements/dist.lock $(DEPENDENCIES)
+	@$(PY) -m pip install --quiet --require-hashes -r requirements/dist.lock
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml

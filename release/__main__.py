@@ -12,6 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from release.interpreter import InterpreterError
+from release.materials import (
+    bill_of_materials,
+    licence_texts,
+    python_materials,
+    rust_materials,
+)
 from release.packages import Package, build_packages
 from release.tree import CASSANDRA, MONGO, build_addition, build_tree
 
@@ -32,14 +38,21 @@ _BINARIES = Path(sys.executable).parent
 def main(out: Path, python: Path | None, targets: tuple[str, ...]) -> None:
     """Build wheels, source archive, packages and bill of materials."""
     out.mkdir(exist_ok=True)
+    for stale in out.glob("cdc[-_]sidecar*"):
+        stale.unlink()
     _WORK.mkdir(parents=True, exist_ok=True)
     version = tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"]
     machine = os.uname().machine
     built = [build_wheel(target, out) for target in targets or _installed_targets()]
     built.append(build_source(out))
     (wheel,) = (each for each in built if each.name.endswith(f"{machine}.whl"))
+    packages = packages_of(version)
+    interpreter = python or Path(sys.base_prefix, "bin", "python3")
     try:
-        for package in trees(wheel, python or Path(sys.base_prefix, "bin", "python3"), version):
+        for package in packages:
+            print(f"{package.name}: building {package.tree} …", file=sys.stderr)
+            build(package, wheel, interpreter)
+            built.append(describe_materials(package, out))
             built += build_packages(package, out)
     except InterpreterError as error:
         raise click.ClickException(str(error)) from error
@@ -61,25 +74,52 @@ def build_source(out: Path) -> Path:
     return archive
 
 
-def trees(wheel: Path, python: Path, version: str) -> list[Package]:
-    """The packages of this machine's architecture, with their trees built."""
-    packages = []
-    for agent in (CASSANDRA, MONGO):
-        print(f"{agent.package}: building {agent.home} …", file=sys.stderr)
-        root = _WORK / agent.name / "home"
-        build_tree(agent, wheel, python, root)
-        description = f"Change data capture for {agent.name.capitalize()}: changes to Kafka"
-        packages.append(Package(agent.package, description, version, root, agent.home, agent))
+def packages_of(version: str) -> list[Package]:
+    """The packages of a version; their trees are below `build/release`."""
+    agents = [
+        Package(
+            agent.package,
+            f"Change data capture for {agent.database}: changes to Kafka",
+            version,
+            _WORK / agent.package / "home",
+            agent.home,
+            agent,
+        )
+        for agent in (CASSANDRA, MONGO)
+    ]
     name = f"{CASSANDRA.package}-gcs"
-    print(f"{name}: building the addition …", file=sys.stderr)
-    root = _WORK / "cassandra-gcs"
-    build_addition(CASSANDRA, "requirements/gcs.lock", python, root)
-    description = "Google Cloud Storage for cdc-sidecar-cassandra"
-    home = root / "home"
-    packages.append(
-        Package(name, description, version, home, CASSANDRA.home, requires=CASSANDRA.package)
+    addition = Package(
+        name,
+        f"Google Cloud Storage for {CASSANDRA.package}",
+        version,
+        _WORK / name / "home",
+        CASSANDRA.home,
+        requires=CASSANDRA.package,
     )
-    return packages
+    return [*agents, addition]
+
+
+def build(package: Package, wheel: Path, python: Path) -> None:
+    """Writes the tree of a package."""
+    if package.service is not None:
+        build_tree(package.service, wheel, python, package.tree)
+    else:
+        build_addition(CASSANDRA, "requirements/gcs.lock", python, package.tree)
+
+
+def describe_materials(package: Package, out: Path) -> Path:
+    """Writes the bill of materials beside the package, and both it and the licences into it."""
+    (site_packages,) = (package.tree / "lib").glob("python3.*/site-packages")
+    materials = [*python_materials(site_packages), *rust_materials()]
+    document = bill_of_materials(package.name, package.version, materials)
+    shared = package.tree / "share" / "licenses" / package.name
+    shared.mkdir(parents=True)
+    (shared / "third-party.txt").write_text(licence_texts(materials))
+    (shared / "sbom.cdx.json").write_text(document)
+    shutil.copy("LICENSE", shared / "LICENSE")
+    file = out / f"{package.name}-{package.version}.cdx.json"
+    file.write_text(document)
+    return file
 
 
 def report(files: list[Path]) -> None:

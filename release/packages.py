@@ -25,6 +25,7 @@ class Package:
     name: str
     description: str
     version: str
+    """Of the project, as in `pyproject.toml`."""
     tree: Path
     home: Path
     service: Agent | None = None
@@ -73,7 +74,7 @@ def build_packages(package: Package, target: Path) -> list[Path]:
 
 
 def _build(configuration: Path, packager: str, target: Path) -> Path:
-    command = ["go", "run", _NFPM, "package", "--config", configuration]
+    command: list[str | Path] = ["go", "run", _NFPM, "package", "--config", configuration]
     # The version above is a module of its own, not one that this repository requires.
     environment = os.environ | {"GOFLAGS": "-mod=mod"}
     done = subprocess.run(

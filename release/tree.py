@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from uv import find_uv_bin
 from release.interpreter import copy_interpreter, inspect
 from release.manual import write_completions, write_manual
 
+_LOCKED = ("--require-hashes", "--only-binary", ":all:")
 _LAUNCHER = """#!{home}/bin/python3 -I
 import sys
 
@@ -27,6 +29,7 @@ class Agent:
 
     name: str
     """`cassandra` or `mongo`"""
+    database: str
     command: str
     module: str
     lock: str
@@ -47,6 +50,7 @@ class Agent:
 
 CASSANDRA = Agent(
     "cassandra",
+    "Apache Cassandra",
     "agent",
     "agent.start",
     "requirements/runtime.lock",
@@ -55,6 +59,7 @@ CASSANDRA = Agent(
 )
 MONGO = Agent(
     "mongo",
+    "MongoDB",
     "mongo-agent",
     "mongo_agent.start",
     "requirements/mongo.lock",
@@ -68,8 +73,7 @@ def build_tree(agent: Agent, wheel: Path, python: Path, root: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
     copied = copy_interpreter(inspect(python), root)
     (packages,) = (root / "lib").glob("python3.*/site-packages")
-    install = ["--require-hashes", "--only-binary", ":all:", "-r", agent.lock]
-    _install(python, packages, install)
+    _install(python, packages, [*_LOCKED, "-r", agent.lock])
     _install(python, packages, ["--no-deps", "--no-index", str(wheel)])
     # Its scripts name the interpreter that built them.
     shutil.rmtree(packages / "bin", ignore_errors=True)
@@ -86,28 +90,35 @@ def build_tree(agent: Agent, wheel: Path, python: Path, root: Path) -> None:
 def build_addition(agent: Agent, lock: str, python: Path, root: Path) -> None:
     """Writes to `root` the packages of `lock` that the tree of the agent lacks."""
     shutil.rmtree(root, ignore_errors=True)
-    base = {path.name for path in _site_packages(python, agent.lock, root / "base").iterdir()}
-    added = _site_packages(python, lock, root / "all")
-    version = inspect(python).version
-    target = root / "home" / "lib" / f"python{version}" / "site-packages"
-    target.mkdir(parents=True)
-    for path in added.iterdir():
-        if path.name not in base | {"bin"}:
-            shutil.move(path, target / path.name)
-    shutil.rmtree(root / "base")
-    shutil.rmtree(root / "all")
+    target = root / "lib" / f"python{inspect(python).version}" / "site-packages"
+    _install(python, target, [*_LOCKED, "-r", lock])
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        _install(python, base, [*_LOCKED, "-r", agent.lock])
+        for name in {*(path.name for path in base.iterdir()), "bin"}:
+            _delete(target / name)
     _compile(python, target)
 
 
-def _site_packages(python: Path, lock: str, target: Path) -> Path:
-    target.mkdir(parents=True)
-    _install(python, target, ["--require-hashes", "--only-binary", ":all:", "-r", lock])
-    return target
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _install(python: Path, target: Path, arguments: Iterable[str]) -> None:
     """Installs for the version of Python that will import the packages."""
-    command = [find_uv_bin(), "pip", "install", "--quiet", "--python", python, "--target", target]
+    command: list[str | Path] = [
+        find_uv_bin(),
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        python,
+        "--target",
+        target,
+    ]
     subprocess.run([*command, *arguments], check=True)
 
 
@@ -115,5 +126,14 @@ def _compile(python: Path, directory: Path) -> None:
     """Compiles byte code that depends on the sources alone, so that builds can be compared."""
     reproducible = ["--invalidation-mode", "unchecked-hash"]
     # The excluded part of javaobj needs Python 3.12 and is never imported.
-    command = [python, "-I", "-m", "compileall", "-q", "-x", "javaobj/v3/", *reproducible]
+    command: list[str | Path] = [
+        python,
+        "-I",
+        "-m",
+        "compileall",
+        "-q",
+        "-x",
+        "javaobj/v3/",
+        *reproducible,
+    ]
     subprocess.run([*command, directory], check=True)

@@ -16,27 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from examples.quickstart.demo import RECORDING, unpack
+from tests.support.isolated_agent import (
+    Installation,
+    InstallationError,
+    deliver_recording,
+    wait_for_mongodb,
+)
 from tests.support.servers.errors import ServerFailedError
-from tests.support.servers.processes import free_port, wait_until
 
 WORK = Path(".cache") / "images"
 BASE = "localhost/cdc-python"
 IMAGES = {"cassandra": "cdc-sidecar-cassandra", "mongo": "cdc-sidecar-mongo"}
-_DEADLINE_S = 300.0
 _MIB = 1 << 20
 _USER = 999
-# The root is bound to itself and made read-only; what comes behind is the process with number 1.
-_RUN = """
-set -e
-mount --make-rprivate /
-mount --bind "$0" "$0"
-mount --bind "$1" "$0/mnt"
-mount -o remount,ro,bind "$0"
-mount -t proc proc "$0/proc"
-shift
-exec chroot --userspec=999:999 "$0" "$@"
-"""
 
 
 class ImageError(Exception):
@@ -61,10 +53,17 @@ def main() -> int:
                 raise ImageError(f"{name}: two builds differ, {first} and {second}")
             require_settings(name)
             with root_of(name) as root, tempfile.TemporaryDirectory() as folder:
-                volume = Path(folder)
-                {"cassandra": run_cassandra, "mongo": run_mongo}[agent](root, volume)
+                installed = Installation(root, "/opt/cdc-sidecar", _USER)
+                {"cassandra": deliver_recording, "mongo": wait_for_mongodb}[agent](
+                    installed, Path(folder)
+                )
                 print(f"{name}: {size_mib(root):.0f} MiB, {own_mib(root):.0f} of them the agent's")
-    except (ImageError, ServerFailedError, subprocess.CalledProcessError) as error:
+    except (
+        ImageError,
+        InstallationError,
+        ServerFailedError,
+        subprocess.CalledProcessError,
+    ) as error:
         print(f"The images failed: {error}", file=sys.stderr)
         return 1
     return 0
@@ -146,90 +145,6 @@ def root_of(name: str) -> Iterator[Path]:
         yield Path(buildah("mount", container).strip())
     finally:
         buildah("rm", container)
-
-
-def command_in(root: Path, volume: Path, *command: str) -> list[str]:
-    isolated = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
-    return [*isolated, "sh", "-c", _RUN, str(root), str(volume), *command]
-
-
-def environment(port: int) -> dict[str, str]:
-    path = "/opt/cdc-sidecar/bin:/usr/local/bin:/usr/bin:/bin"
-    names = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "HTTP_PORT": str(port)}
-    return {"PATH": f"{path}:/usr/sbin:/sbin", **names}
-
-
-@contextmanager
-def running(
-    root: Path, volume: Path, program: str, properties: dict[str, object]
-) -> Iterator[None]:
-    """Healthy by its own check when this begins, ended by SIGTERM with 0 when it is over."""
-    port = free_port()
-    settings = {**properties, "http.host": "127.0.0.1", "http.port": port}
-    lines = "".join(f"{name}={value}\n" for name, value in settings.items())
-    (volume / "agent.properties").write_text(lines)
-    for path in (volume, *volume.rglob("*")):
-        os.chown(path, _USER, _USER)
-    start = [f"/opt/cdc-sidecar/bin/{program}", "run", "--config", "/mnt/agent.properties"]
-    with (volume / "log").open("wb") as log:
-        process = subprocess.Popen(
-            command_in(root, volume, *start), env=environment(port), stdout=log, stderr=log
-        )
-        check = command_in(root, volume, "/opt/cdc-sidecar/bin/python", "-m", "sidecar.healthcheck")
-
-        def is_alive() -> bool:
-            if process.poll() is not None:
-                raise ImageError(f"{program} ended: {(volume / 'log').read_text()[-2000:]}")
-            asked = subprocess.run(check, env=environment(port), check=False, capture_output=True)
-            return asked.returncode == 0
-
-        try:
-            wait_until(is_alive, f"the health of {program}", deadline_s=_DEADLINE_S)
-            yield
-            # `unshare` has one child, which is the first process of its tree.
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            os.kill(int(children[0]), 15)
-            if process.wait(_DEADLINE_S) != 0:
-                raise ImageError(f"{program} ended with {process.returncode} on SIGTERM")
-        finally:
-            process.kill()
-            process.wait()
-
-
-def run_cassandra(root: Path, volume: Path) -> None:
-    unpack(RECORDING, volume / "node")
-    shutil.copy(RECORDING.with_name("schema.cql"), volume / "schema.cql")
-    for name in ("relocation", "offsets"):
-        (volume / name).mkdir()
-    properties: dict[str, object] = {
-        "topic.prefix": "image",
-        "sink": "file",
-        "file.path": "/mnt/events.ndjson",
-        "schema.file": "/mnt/schema.cql",
-        "node.id": "node-1",
-        "cdc.raw.directory": "/mnt/node/cdc_raw",
-        "commit.log.relocation.dir": "/mnt/relocation",
-        "offset.backing.store.dir": "/mnt/offsets",
-    }
-    raw = volume / "node" / "cdc_raw"
-    with running(root, volume, "agent", properties):
-        wait_until(lambda: not any(raw.glob("*.log")), "the end of cdc_raw", deadline_s=_DEADLINE_S)
-    if not (volume / "events.ndjson").read_bytes().count(b"\n"):
-        raise ImageError("the agent wrote no event")
-
-
-def run_mongo(root: Path, volume: Path) -> None:
-    """Its server is unavailable: it waits and stays alive."""
-    (volume / "offsets").mkdir()
-    properties: dict[str, object] = {
-        "topic.prefix": "image",
-        "sink": "file",
-        "file.path": "/mnt/events.ndjson",
-        "mongodb.hosts": f"rs0/127.0.0.1:{free_port()}",
-        "offset.backing.store.dir": "/mnt/offsets",
-    }
-    with running(root, volume, "mongo-agent", properties):
-        pass
 
 
 def size_mib(folder: Path) -> float:

@@ -1,0 +1,72 @@
+"""The configuration of packages: dependencies, files and scripts."""
+
+import configparser
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from release.packages import Package, document
+from release.tree import CASSANDRA, MONGO, Agent
+
+AGENTS = pytest.mark.parametrize("agent", [CASSANDRA, MONGO], ids=lambda agent: agent.name)
+
+
+def package(tmp_path: Path, agent: Agent | None, requires: str | None = None) -> Package:
+    tree = tmp_path / "home"
+    (tree / "lib").mkdir(parents=True)
+    (tree / "lib" / "libold.so").write_bytes(b"\x7fELF GLIBC_2.17 GLIBC_2.3.4")
+    (tree / "lib" / "libnew.so").write_bytes(b"\x7fELF GLIBC_2.28")
+    (tree / "lib" / "page.txt").write_bytes(b"GLIBC_2.99 in a text is no requirement")
+    name = agent.package if agent is not None else "cdc-sidecar-cassandra-gcs"
+    return Package(name, "a package", "1.2.3", tree, Path("/opt/cdc-sidecar/x"), agent, requires)
+
+
+@AGENTS
+def test_depends_on_the_newest_glibc_of_its_files(tmp_path: Path, agent: Agent) -> None:
+    overrides = document(package(tmp_path, agent), "x86_64")["overrides"]
+    assert "libc6 (>= 2.28)" in overrides["deb"]["depends"]
+    assert "glibc >= 2.28" in overrides["rpm"]["depends"]
+
+
+def test_addition_depends_on_the_same_version(tmp_path: Path) -> None:
+    made = document(package(tmp_path, None, "cdc-sidecar-cassandra"), "aarch64")
+    assert made["arch"] == "arm64"
+    assert "cdc-sidecar-cassandra (= 1.2.3)" in made["overrides"]["deb"]["depends"]
+    assert "cdc-sidecar-cassandra = 1.2.3" in made["overrides"]["rpm"]["depends"]
+    assert made["scripts"] == {}
+    assert len(made["contents"]) == 1
+
+
+@AGENTS
+def test_configuration_is_kept_on_upgrade(tmp_path: Path, agent: Agent) -> None:
+    contents = document(package(tmp_path, agent), "x86_64")["contents"]
+    (configuration,) = (each for each in contents if each["dst"].startswith("/etc/"))
+    assert configuration["dst"] == f"/etc/cdc-sidecar/{agent.properties}"
+    assert configuration["type"] == "config|noreplace"
+    assert configuration["file_info"] == {"mode": 0o640}
+
+
+@AGENTS
+def test_scripts_are_complete_shell(tmp_path: Path, agent: Agent) -> None:
+    scripts = document(package(tmp_path, agent), "x86_64")["scripts"]
+    assert set(scripts) == {"postinstall", "preremove", "postremove"}
+    for script in scripts.values():
+        assert "@" not in Path(script).read_text()
+        subprocess.run(["sh", "-n", script], check=True)
+
+
+@AGENTS
+def test_unit_is_hardened_and_always_restarts(agent: Agent) -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[method-assign,assignment]
+    unit.read(Path("release/packages") / agent.name / f"{agent.package}.service")
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
+    service = unit["Service"]
+    assert service["Restart"] == "always"
+    assert service["User"] == agent.user
+    assert service["ProtectSystem"] == "strict"
+    assert service["NoNewPrivileges"] == "true"
+    assert service["ExecStart"] == (
+        f"{agent.home}/bin/{agent.command} --config /etc/cdc-sidecar/{agent.properties}"
+    )

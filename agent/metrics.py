@@ -42,7 +42,7 @@ class AgentMetrics:
         self.mutations = counter("cdc_mutations_total", "Mutations read; repeats count again.")
         self.skipped_updates = counter(
             "cdc_skipped_updates_total",
-            "Partition updates skipped without an event, by reason.",
+            "Partition updates without an event, by reason; of `skipped_operation`, events.",
             ("reason",),
         )
         self.quarantined = counter(

@@ -213,6 +213,7 @@ class AgentService:
             op_style=properties.event_op_style,
             partition_by=properties.kafka_partition_by,
             counter_events=properties.counter_events,
+            skipped_operations=sorted(properties.skipped_letters),
             include=properties.table_include_list,
             exclude=properties.table_exclude_list,
             exclude_columns=properties.excluded_columns,

@@ -69,6 +69,7 @@ class EventFormat:
         value_decimals: Literal["base64", "numeric"] = "base64",
         schema_ids: SchemaIds | None = None,
         tombstones: bool = False,
+        skipped_operations: Sequence[Literal["i", "u", "d", "r"]] = ...,
     ) -> EventFormat:
         """Raise ValueError if a pattern is not a regular expression.
 
@@ -83,7 +84,9 @@ class EventFormat:
           `StringConverter`.
         - `key_decimals`, `value_decimals`: how JSON shows exact varints.
         - `tombstones`: follow each deletion of a row or a partition by a message with the same
-          key and id and without a value."""
+          key and id and without a value.
+        - `skipped_operations`: letters of operations without events, those of `op_style="native"`;
+          rows of snapshots are always events."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` select a table."""
 
@@ -213,7 +216,7 @@ class EventBatch:
     mutations: Final[int]
     skipped: Final[dict[str, int]]
     """Partition updates without events, by reason: not_cdc, view, system, counter,
-    filtered, unknown_table, schema_unreadable."""
+    filtered, unknown_table, schema_unreadable; events of skipped_operation."""
     counts: Final[dict[tuple[str, str], int]]
     """Events by (keyspace.table, op)."""
     last_write_ts_us: Final[int | None]

@@ -18,7 +18,33 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             "`remote.commit.log.relocation.dir` must be set (gs://bucket/prefix) for "
             "`commit.log.transfer.class=GCS`."
         )
+    if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":
+        yield (
+            "`skipped.operations` skips every change and `snapshot.mode=never` every existing row, "
+            "so the agent would publish nothing. Change one of them."
+        )
     yield from properties.converter_problems()
+
+
+def _skipped_operations(properties: AgentProperties) -> Iterator[str]:
+    skipped = properties.skipped_letters
+    deletions = [f"`{letter}`" for letter in ("d", "r") if letter in skipped]
+    if deletions:
+        yield (
+            f"`skipped.operations` skips deletions ({' and '.join(deletions)}): tables that "
+            "`spark_jobs.reconcile` or another consumer builds from the events keep deleted rows."
+        )
+    elif skipped:
+        yield (
+            "`skipped.operations` skips writes: tables that `spark_jobs.reconcile` or another "
+            "consumer builds from the events lack them."
+        )
+    is_envelope = properties.event_op_style == "envelope"
+    if is_envelope and "r" not in skipped and "t" in properties.skipped_operations:
+        yield (
+            "`t` in `skipped.operations` is a truncation and skips nothing. Events of deleted "
+            "ranges, `t` with `event.op.style=envelope`, are skipped by `r`."
+        )
 
 
 _TLS_FILES = {
@@ -59,6 +85,7 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
             "`commit.log.post.processing.enabled=false`: finished segments are archived in "
             "`commit.log.relocation.dir` and not sent."
         )
+    yield from _skipped_operations(properties)
     is_explicit = "snapshot_mode" in properties.model_fields_set
     if properties.schema_file and is_explicit and properties.snapshot_mode != "never":
         yield (

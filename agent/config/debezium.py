@@ -92,7 +92,6 @@ INERT: Mapping[str, str] = {
     "latest.commit.log.only": (
         "the agent reads all segments; skipping older ones would lose changes."
     ),
-    "skipped.operations": "Debezium's connector for Cassandra ignores it too.",
     "errors.max.retries": "the agent waits for an unavailable component without limit.",
     "topic.heartbeat.prefix": "the agent sends no heartbeats.",
     "topic.heartbeat.name": "the agent sends no heartbeats.",

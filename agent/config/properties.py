@@ -38,6 +38,29 @@ def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(f"{error}; use `cassandra.port` for the port") from error
 
 
+def _skipped_operations(values: tuple[str, ...]) -> tuple[str, ...]:
+    lowered = tuple(value.lower() for value in values)
+    unknown = [value for value in lowered if value not in (*_OPERATIONS, "t", "none")]
+    if unknown:
+        raise ValueError(
+            "must be `none`, or a list of `c` or `i` (inserts), `u` (updates), `d` (deletions of "
+            "rows and partitions), `r` (deletions of ranges) and `t` (truncations); "
+            f"`{unknown[0]}` is not one of them"
+        )
+    if "none" in lowered and len(lowered) > 1:
+        raise ValueError("must be `none` alone or a list without it")
+    return lowered
+
+
+_OPERATIONS: dict[str, Literal["i", "u", "d", "r"]] = {
+    "c": "i",
+    "i": "i",
+    "u": "u",
+    "d": "d",
+    "r": "r",
+}
+"""Debezium's letters and those of this connector, to the letter of the event."""
+
 TransferName = Literal["delete", "archive", "gcs"]
 TableList = Annotated[CommaList, AfterValidator(validated_expressions)]
 
@@ -77,6 +100,14 @@ class EventProperties(Properties):
         doc="`native`: `i` insert, `u` update, `d` delete, `r` range, as in Debezium's connector. "
         "`envelope`: `c`, `u`, `d`, `t`.",
     )
+    skipped_operations: Annotated[CommaList, AfterValidator(_skipped_operations)] = prop(
+        "skipped.operations",
+        default=("none",),
+        doc="Changes without an event: `c` or `i` inserts, `u` updates, `d` deletions of rows and "
+        "partitions, `r` deletions of ranges. `t` (truncations, which the log does not have) and "
+        "`none` skip nothing. The letters are these in every `event.op.style`. The agent counts "
+        "skipped events; rows of snapshots are never skipped.",
+    )
     counter_events: Annotated[Literal["skip", "shards"], LowerCase] = prop(
         "counter.events",
         default="skip",
@@ -110,6 +141,12 @@ class EventProperties(Properties):
         "`traceparent` header on every event. Needs the extra `tracing`. OpenTelemetry's "
         "environment variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`, set the destination.",
     )
+
+    @property
+    def skipped_letters(self) -> frozenset[Literal["i", "u", "d", "r"]]:
+        """Letters of the events that are not published."""
+        letters = (_OPERATIONS.get(each) for each in self.skipped_operations)
+        return frozenset(letter for letter in letters if letter is not None)
 
 
 class NodeProperties(Properties):

@@ -36,6 +36,18 @@ impl Op {
         self as usize
     }
 
+    /// The letter by which `skipped.operations` names it, in every style. Rows that a snapshot read
+    /// have none: they are never skipped.
+    pub fn skip_letter(self) -> Option<&'static str> {
+        match self {
+            Self::Insert => Some("i"),
+            Self::Update => Some("u"),
+            Self::Delete => Some("d"),
+            Self::Range => Some("r"),
+            Self::Read => None,
+        }
+    }
+
     pub fn letter(self, style: OpStyle) -> &'static str {
         match (self, style) {
             // `r` is a range to the incumbent's connector, which sends what it copied as inserts.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use event_encoding::encoding::Encoding;
 use regex::Regex;
 
+use crate::event::Op;
 use crate::value::ValueModes;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::SchemaIds;
@@ -39,6 +40,31 @@ pub enum DecimalFormat {
     Numeric,
 }
 
+/// Operations whose events are not published (`skipped.operations`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SkippedOps([bool; Op::ALL.len()]);
+
+impl SkippedOps {
+    pub fn new(ops: impl IntoIterator<Item = Op>) -> Self {
+        let mut skipped = Self::default();
+        for op in ops {
+            if let Some(slot) = skipped.0.get_mut(op.index()) {
+                *slot = true;
+            }
+        }
+        skipped
+    }
+
+    #[inline]
+    pub fn has(self, op: Op) -> bool {
+        self.0.get(op.index()).copied().unwrap_or(false)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
 /// What becomes of counter tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CounterEvents {
@@ -63,6 +89,7 @@ pub struct EventFormat {
     pub op_style: OpStyle,
     pub partition_by: PartitionBy,
     pub counter_events: CounterEvents,
+    pub skipped: SkippedOps,
     /// Of keys and values, but for `key_decimals` and `value_decimals`.
     pub modes: ValueModes,
     pub key_decimals: DecimalFormat,

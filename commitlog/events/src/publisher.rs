@@ -326,6 +326,13 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
                 self.counters,
             )?;
         }
+        let op = self.context.op(content);
+        if self.context.format.skipped.has(op) {
+            self.batch.skip("skipped_operation", 1);
+            // The places of the other events are the same as without the setting.
+            self.mutation.events += 1;
+            return Ok(());
+        }
         let timestamp_us = self.context.timestamp_us(content);
         self.batch.make_room(self.usual_room());
         let (key, value) = loop {
@@ -342,7 +349,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let facts = EventFacts {
             topic: self.topic,
             kind: content.kind(),
-            op: self.context.op(content),
+            op,
             timestamp_us,
             position: self.mutation.position,
             index: self.mutation.events,

@@ -251,7 +251,9 @@ impl EventReader {
             }
             _ => {}
         }
-        let skipped = (start.updates > 1).then(|| writing.batch.skipped.clone());
+        // Everything that is counted is counted again when the mutation is read again.
+        let counts = start.updates > 1 || !self.format.skipped.is_empty();
+        let skipped = counts.then(|| writing.batch.skipped.clone());
         let mutation = self.decoder.updates(start, updates, version);
         let result = publish(&mut self.publisher, mutation, writing, u64::MAX);
         if let (Err(_), Some(skipped)) = (&result, skipped) {

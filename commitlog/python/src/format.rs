@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use commitlog_events::event::Op;
 use commitlog_events::format::{
-    self, CounterEvents, DecimalFormat, OpStyle, PartitionBy, TableFilter,
+    self, CounterEvents, DecimalFormat, OpStyle, PartitionBy, SkippedOps, TableFilter,
 };
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::avro_names::NameAdjustment;
@@ -66,7 +67,8 @@ impl EventFormat {
         op_style = "native", partition_by = "partition_key", counter_events = "skip", include = Vec::new(),
         exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
         decimal = "double", varint = "long", duration = "nanos", key = "json", value = "json",
-        key_decimals = "base64", value_decimals = "base64", schema_ids = None, tombstones = false))]
+        key_decimals = "base64", value_decimals = "base64", schema_ids = None, tombstones = false,
+        skipped_operations = Vec::new()))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         topic_prefix: String,
@@ -91,6 +93,7 @@ impl EventFormat {
         value_decimals: &str,
         schema_ids: Option<&SchemaIds>,
         tombstones: bool,
+        skipped_operations: Vec<String>,
     ) -> PyResult<Self> {
         let include = include.iter().map(String::as_str);
         let exclude = exclude.iter().map(String::as_str);
@@ -111,6 +114,7 @@ impl EventFormat {
                 varint: choose("varint", varint, &VARINTS)?,
                 duration: choose("duration", duration, &DURATIONS)?,
             },
+            skipped: skipped(&skipped_operations)?,
             tables,
             excluded: exclude_columns,
             names: choose("names", names, &NAMES)?,
@@ -125,6 +129,16 @@ impl EventFormat {
     fn admits(&self, keyspace: &str, table: &str) -> bool {
         self.0.tables.admits(keyspace, table)
     }
+}
+
+/// The operations of these letters.
+fn skipped(letters: &[String]) -> PyResult<SkippedOps> {
+    let ops = letters.iter().map(|letter| {
+        let mut ops = Op::ALL.into_iter();
+        ops.find(|op| op.skip_letter() == Some(letter))
+            .ok_or_else(|| unknown("skipped_operations", letter))
+    });
+    Ok(SkippedOps::new(ops.collect::<PyResult<Vec<_>>>()?))
 }
 
 /// The choice of this name.

@@ -121,6 +121,44 @@ def test_a_remote_store_has_a_place(tmp_path: Path) -> None:
     assert "has no effect" in warning
 
 
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        (None, ""),
+        ("none", ""),
+        ("t", ""),
+        ("c", "i"),
+        ("i", "i"),
+        ("C, U,t", "iu"),
+        ("d,r", "dr"),
+    ],
+)
+def test_skipped_operations_have_debeziums_letters(
+    tmp_path: Path, text: str | None, letters: str
+) -> None:
+    config = load(tmp_path, skipped__operations=text)
+    assert config.properties.skipped_letters == frozenset(letters)
+    warned = [warning for warning in config.warnings if "skipped.operations" in warning]
+    assert len(warned) == (1 if letters else 0)
+    assert all(("keep deleted rows" in each) == bool(set(letters) & {"d", "r"}) for each in warned)
+
+
+def test_skipping_everything_is_a_mistake(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, skipped__operations="c,u,d,r", snapshot__mode="never")
+    assert "would publish nothing" in problem
+    load(tmp_path, skipped__operations="c,u,d,r", snapshot__mode="initial")
+    (problem,) = problems(tmp_path, skipped__operations="c,x")
+    assert "`r` (deletions of ranges)" in problem
+    assert "`x` is not one of them" in problem
+    (problem,) = problems(tmp_path, skipped__operations="c,none")
+    assert "`none` alone" in problem
+
+
+def test_a_truncation_is_no_range(tmp_path: Path) -> None:
+    (warning,) = load(tmp_path, skipped__operations="t", event__op__style="envelope").warnings
+    assert "skipped by `r`" in warning
+
+
 def test_overrides_stand_over_the_files(tmp_path: Path) -> None:
     first, second = tmp_path / "a.properties", tmp_path / "b.properties"
     first.write_text("".join(f"{k}={v}\n" for k, v in MINIMUM.items()) + "http.port=1\n")

@@ -77,6 +77,7 @@ SKIPPED = {
     "not_cdc": "the table is not captured",
     "filtered": "the lists leave the table out",
     "counter": "counter.events=skip",
+    "skipped_operation": "skipped.operations",
     "unknown_table": "the record is on record too, as unknown_schema",
     "schema_unreadable": "a change of schema, no event: it has a WARNING, and the node is asked",
 }

@@ -194,7 +194,7 @@ class AgentService:
                 consistency=properties.snapshot_consistency,
                 scan_interval_ms=properties.snapshot_scan_interval_ms,
                 rows_per_second=properties.snapshot_rows_per_second or None,
-                copies_whole_ring=properties.snapshot_ranges == "all",
+                ranges=properties.snapshot_ranges,
                 page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
             ),
             PageConnection(node_connection(config).address, event_format.admits),

@@ -92,6 +92,12 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
             f"`snapshot.mode={properties.snapshot_mode}` has no effect with `schema.file`, because "
             "the agent does not connect to the node. Set `snapshot.mode=never`."
         )
+    if properties.snapshot_consistency == "NODE_LOCAL" and properties.snapshot_ranges != "replica":
+        yield (
+            f"`snapshot.consistency=NODE_LOCAL` with `snapshot.ranges={properties.snapshot_ranges}`"
+            " lacks rows that this node misses and another replica has. Set "
+            "`snapshot.ranges=replica` on every node."
+        )
     for name in _tls_properties(properties):
         yield f"`{name}` has no effect with `cassandra.ssl.enabled=false`: CQL is plaintext."
     if properties.cassandra_ssl_enabled and not properties.cassandra_ssl_check_hostname:

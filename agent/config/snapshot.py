@@ -6,7 +6,15 @@ from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
 
 Consistency = Literal[
-    "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"
+    "ONE",
+    "TWO",
+    "THREE",
+    "QUORUM",
+    "ALL",
+    "LOCAL_QUORUM",
+    "EACH_QUORUM",
+    "LOCAL_ONE",
+    "NODE_LOCAL",
 ]
 
 
@@ -23,7 +31,9 @@ class SnapshotProperties(Properties):
         default="ALL",
         doc="Consistency level of snapshot reads. `ALL` misses nothing that any replica has, and "
         "waits while a replica is unavailable. With a lower level, a write that the read missed "
-        "arrives with the log of its replicas, if an agent runs there.",
+        "arrives with the log of its replicas, if an agent runs there. `NODE_LOCAL`: only what "
+        "this node has; the node needs `-Dcassandra.enable_nodelocal_queries=true`. See "
+        "docs/how-to/snapshots.md.",
     )
     snapshot_scan_interval_ms: Milliseconds = prop(
         "snapshot.scan.interval.ms",
@@ -38,10 +48,11 @@ class SnapshotProperties(Properties):
         ge=0,
         doc="Limit of rows per second. `0`: no limit.",
     )
-    snapshot_ranges: Annotated[Literal["primary", "all"], LowerCase] = prop(
+    snapshot_ranges: Annotated[Literal["primary", "replica", "all"], LowerCase] = prop(
         "snapshot.ranges",
         default="primary",
         doc="`primary`: the token ranges whose first replica is this node, so that the agents of "
-        "all nodes together copy the data once. `all`: the whole ring, for a cluster where only "
-        "this agent copies.",
+        "all nodes together copy the data once. `replica`: those of which this node is any "
+        "replica, which `snapshot.consistency=NODE_LOCAL` needs to be complete. `all`: the whole "
+        "ring, for a cluster where only this agent copies.",
     )

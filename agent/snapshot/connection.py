@@ -26,6 +26,15 @@ _PAGES = "pages"
 _PAGE_TIMEOUT_S = 60.0
 _PROBE_TIMEOUT_S = 1.0
 _FIRST_WITH_PEERS_V2 = 4
+_NODE_LOCAL = 11
+_CONSISTENCY = {**ConsistencyLevel.name_to_value, "NODE_LOCAL": _NODE_LOCAL}
+"""Levels of the protocol. The driver lacks NODE_LOCAL (`org.apache.cassandra.db.ConsistencyLevel`),
+which Cassandra has for debugging."""
+_REFUSALS = (
+    "consistency level is highly dangerous",
+    f"Unknown code {_NODE_LOCAL} for a consistency",
+)
+"""The node's answers to NODE_LOCAL without the option, and before 4.0."""
 
 
 class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
@@ -79,7 +88,7 @@ class PageConnection(NodeConnection):
         statement = SimpleStatement(
             cql,
             fetch_size=rows,
-            consistency_level=ConsistencyLevel.name_to_value[consistency],
+            consistency_level=_CONSISTENCY[consistency],
             is_idempotent=True,
         )
         read_at_us = time.time_ns() // 1000
@@ -94,17 +103,21 @@ class PageConnection(NodeConnection):
     def ring(self) -> Ring:
         """Raises ConfigError for a partitioner other than Murmur3Partitioner."""
         (here,) = self.rows(
-            "SELECT host_id, data_center, tokens, partitioner, release_version FROM system.local"
+            "SELECT host_id, data_center, rack, tokens, partitioner, release_version "
+            "FROM system.local"
         )
         if here["partitioner"] != PARTITIONER:
             raise ConfigError(
                 f"The cluster uses {here['partitioner']}; snapshots support only "
                 "Murmur3Partitioner. Set snapshot.mode=never."
             )
-        peers = self.rows("SELECT host_id, data_center, tokens FROM system.peers")
+        peers = self.rows("SELECT host_id, data_center, rack, tokens FROM system.peers")
         nodes = tuple(
             RingNode(
-                str(row["host_id"]), str(row["data_center"]), tuple(map(int, row["tokens"] or ()))
+                str(row["host_id"]),
+                str(row["data_center"]),
+                tuple(map(int, row["tokens"] or ())),
+                str(row["rack"]),
             )
             for row in (here, *peers)
         )
@@ -154,6 +167,12 @@ class PageConnection(NodeConnection):
     def page_error(self, error: Exception) -> Exception:
         if isinstance(error, (UnavailableError, ConfigError, RejectedTableError)):
             return error
+        if any(text in str(error) for text in _REFUSALS):
+            return ConfigError(
+                f"Cassandra at {self.address} does not allow snapshot.consistency=NODE_LOCAL. "
+                "Start it with -Dcassandra.enable_nodelocal_queries=true (Cassandra 4.0 or newer), "
+                "or set another level, such as LOCAL_ONE."
+            )
         if isinstance(error, (InvalidRequest, SyntaxException)):
             return RejectedTableError(str(error))
         if isinstance(error, Unavailable):

@@ -7,17 +7,18 @@ from typing import Literal
 from agent.snapshot.offsets import SnapshotOffsets
 
 SnapshotMode = Literal["initial", "always", "never"]
+SnapshotRanges = Literal["primary", "replica", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSettings:
     mode: SnapshotMode
     consistency: str
-    """Name of a `ConsistencyLevel` of the driver."""
+    """Name of a consistency level of Cassandra."""
     scan_interval_ms: int
     rows_per_second: int | None
     """None: no limit."""
-    copies_whole_ring: bool
+    ranges: SnapshotRanges
     page_bytes: int
     """Approximate size of the events of a page."""
 

@@ -1,4 +1,4 @@
-"""The part of the ring that a node copies: the ranges whose first replica it is. Pure.
+"""The part of the ring that a node copies: ranges whose first replica, or any replica, it is. Pure.
 
 Cassandra's primary range (`StorageService#getPrimaryRanges`): the range that ends at a token
 belongs to the first node from that token on with replicas of the keyspace. So the ranges of all
@@ -36,6 +36,7 @@ class RingNode:
     host_id: str
     datacenter: str
     tokens: tuple[int, ...]
+    rack: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,74 @@ def primary_ranges(
     return tuple(_joined(sorted(found)))
 
 
+def replica_ranges(
+    nodes: Iterable[RingNode], host_id: str, replication: Mapping[str, str]
+) -> tuple[TokenRange, ...]:
+    """All ranges of which a node is a replica, in order, neighbours joined.
+
+    Raises ConfigError for an unknown strategy. The walks are those of `SimpleStrategy` and
+    `NetworkTopologyStrategy#calculateNaturalReplicas`.
+    """
+    owners = sorted(
+        ((token, node) for node in nodes for token in node.tokens), key=lambda owner: owner[0]
+    )
+    here = next((node for _, node in owners if node.host_id == host_id), None)
+    replicas = _replicas(replication, here) if here is not None else 0
+    if here is None or not replicas:
+        return ()
+    ring = [node for _, node in owners]
+    tokens = [token for token, _ in owners]
+    if _replica_datacenters(replication) is None:
+        racks = None
+        members = len({node.host_id for node in ring})
+    else:
+        # Other datacenters have their own replicas, independent of these.
+        local = {node.host_id: node.rack for node in ring if node.datacenter == here.datacenter}
+        racks = len(set(local.values()))
+        members = len(local)
+    found: list[TokenRange] = []
+    for index, (after, to) in enumerate(pairwise([tokens[-1], *tokens])):
+        walk = (ring[(index + step) % len(ring)] for step in range(len(ring)))
+        if racks is not None:
+            walk = (node for node in walk if node.datacenter == here.datacenter)
+        if host_id in _held(walk, min(replicas, members), replicas, racks):
+            found += _unwrapped(after, to)
+    return tuple(_joined(sorted(found)))
+
+
+def _replicas(replication: Mapping[str, str], node: RingNode) -> int:
+    """The replicas of a range in the node's datacenter, or in the whole ring."""
+    holds = _replica_datacenters(replication)
+    if holds is None:
+        # EverywhereStrategy has no factor.
+        text = replication.get("replication_factor", str(MAX_TOKEN))
+    else:
+        text = replication.get(node.datacenter, "0")
+    return int(text.partition("/")[0])
+
+
+def _held(
+    walk: Iterable[RingNode], wanted: int, replicas: int, racks: int | None
+) -> frozenset[str]:
+    """The first nodes of the walk that are replicas. With a number of racks, a rack is used again
+    only as often as the replicas need it."""
+    repeats = replicas - (racks or 0)
+    held: set[str] = set()
+    used: set[str] = set()
+    for node in walk:
+        if len(held) == wanted:
+            break
+        if node.host_id in held:
+            continue
+        if racks is not None and node.rack in used:
+            if repeats <= 0:
+                continue
+            repeats -= 1
+        used.add(node.rack)
+        held.add(node.host_id)
+    return frozenset(held)
+
+
 def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | None:
     """The datacenters with replicas; None means all."""
     strategy = replication.get("class", "").rpartition(".")[2]
@@ -94,8 +163,8 @@ def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | Non
             )
     raise ConfigError(
         f"The replication strategy {strategy or '(none)'} is unknown, so the agent cannot compute "
-        "its primary ranges. Set snapshot.ranges=all on one node and snapshot.mode=never on the "
-        "others."
+        "the ranges of this node. Set snapshot.ranges=all on one node and snapshot.mode=never on "
+        "the others."
     )
 
 

@@ -19,7 +19,7 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
     return {
         "mode": settings.mode,
         "consistency": settings.consistency,
-        "ranges": "all" if settings.copies_whole_ring else "primary",
+        "ranges": settings.ranges,
         "is_running": any(table.state is State.COPYING for table in tables),
         "waiting": snapshot.error,
         "counter_tables": snapshot.counter_tables,

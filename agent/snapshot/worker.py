@@ -17,7 +17,7 @@ from agent.snapshot.plan import NodeTable, SnapshotSettings, plan
 from agent.snapshot.postponed_tables import PostponedTables
 from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
 from agent.snapshot.rejected_statements import RejectedStatements
-from agent.snapshot.ring import TokenRange, primary_ranges, whole_ring
+from agent.snapshot.ring import TokenRange, primary_ranges, replica_ranges, whole_ring
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from agent.snapshot.state import NextRead, SnapshotState
 from commitlog import MalformedValueError, SchemaError
@@ -95,12 +95,7 @@ class SnapshotWorker:
         self._state.wake()
 
     def begin(self, table: NodeTable) -> None:
-        if self._settings.copies_whole_ring:
-            ranges = whole_ring()
-        else:
-            ring = self._node.ring()
-            replication = self._node.replication(table.keyspace)
-            ranges = primary_ranges(ring.nodes, ring.host_id, replication)
+        ranges = self._ranges(table.keyspace)
         started_us = time.time_ns() // 1000
         snapshot = new_table_snapshot(table.table_id, table.full_name, ranges, started_us)
         self._rejected.clear(snapshot.table_id)
@@ -112,6 +107,13 @@ class SnapshotWorker:
             ),
         )
         self._on_ready()
+
+    def _ranges(self, keyspace: str) -> tuple[TokenRange, ...]:
+        if self._settings.ranges == "all":
+            return whole_ring()
+        ring = self._node.ring()
+        of_node = primary_ranges if self._settings.ranges == "primary" else replica_ranges
+        return of_node(ring.nodes, ring.host_id, self._node.replication(keyspace))
 
     def _run(self) -> None:
         pause_s = _FIRST_PAUSE_S

@@ -105,7 +105,7 @@ def running(
             consistency="ALL",
             scan_interval_ms=scan_interval_ms,
             rows_per_second=None,
-            copies_whole_ring=False,
+            ranges="primary",
             page_bytes=1000,
         ),
         node,

@@ -27,7 +27,10 @@ ROWS = 400
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    settings = NodeSettings(commitlog_sync_period_ms=200)
+    settings = NodeSettings(
+        commitlog_sync_period_ms=200,
+        jvm_options=["-Dcassandra.enable_nodelocal_queries=true"],
+    )
     with CassandraNode(tmp_path_factory.mktemp("snapshot") / "node", settings=settings) as node:
         node.execute(
             "CREATE KEYSPACE shop WITH replication = "

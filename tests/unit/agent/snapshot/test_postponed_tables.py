@@ -76,7 +76,7 @@ def snapshot_of(registry: Registry) -> Snapshot:
             consistency="ALL",
             scan_interval_ms=50,
             rows_per_second=None,
-            copies_whole_ring=False,
+            ranges="primary",
             page_bytes=1000,
         ),
         FakeNode(known=tables),

@@ -12,6 +12,7 @@ from agent.snapshot.ring import (
     RingNode,
     TokenRange,
     primary_ranges,
+    replica_ranges,
     whole_ring,
 )
 from sidecar.errors import ConfigError
@@ -91,3 +92,76 @@ def test_a_datacenter_without_replicas_copies_nothing() -> None:
 def test_unknown_replication_strategy_is_reported() -> None:
     with pytest.raises(ConfigError, match=r"snapshot\.ranges=all"):
         primary_ranges([RingNode("a", "dc", (0,))], "a", {"class": "com.example.Mine"})
+
+
+@st.composite
+def racked_rings(draw: st.DrawFn) -> list[RingNode]:
+    nodes = draw(rings())
+    return [
+        RingNode(node.host_id, node.datacenter, node.tokens, f"rack{draw(st.integers(0, 2))}")
+        for node in nodes
+    ]
+
+
+def natural_replicas(ring: list[RingNode], token: int, replication: dict[str, str]) -> set[str]:
+    """Cassandra's walk of one token, as `NetworkTopologyStrategy` writes it down."""
+    owners = sorted((t, node.host_id, node) for node in ring for t in node.tokens)
+    walk = [n for t, _, n in owners if t >= token] + [n for t, _, n in owners if t < token]
+    if replication is SIMPLE:
+        return set(list(dict.fromkeys(node.host_id for node in walk))[:3])
+    replicas: set[str] = set()
+    for datacenter in ("dc0", "dc1"):
+        members = [node for node in walk if node.datacenter == datacenter]
+        factor = int(replication.get(datacenter, "0"))
+        left = min(factor, len({node.host_id for node in members}))
+        acceptable_repeats = factor - len({node.rack for node in members})
+        seen: set[str] = set()
+        for node in members:
+            if left == 0 or node.host_id in replicas:
+                continue
+            if node.rack in seen:
+                if acceptable_repeats <= 0:
+                    continue
+                acceptable_repeats -= 1
+            seen.add(node.rack)
+            replicas.add(node.host_id)
+            left -= 1
+    return replicas
+
+
+@given(
+    racked_rings(),
+    st.sampled_from(
+        (
+            SIMPLE,
+            *({"class": TOPOLOGY, "dc0": str(a), "dc1": str(b)} for a in range(4) for b in (0, 2)),
+        )
+    ),
+    st.data(),
+)
+def test_a_node_reads_what_it_is_a_replica_of(
+    ring: list[RingNode], replication: dict[str, str], data: st.DataObject
+) -> None:
+    token = data.draw(st.integers(MIN_TOKEN + 1, MAX_TOKEN))
+    found = {
+        node.host_id
+        for node in ring
+        for each in replica_ranges(ring, node.host_id, replication)
+        if each.after < token <= each.to
+    }
+    assert found == natural_replicas(ring, token, replication)
+    for node in ring:
+        ranges = replica_ranges(ring, node.host_id, replication)
+        assert all(left.to < right.after for left, right in pairwise(ranges))
+        primary = primary_ranges(ring, node.host_id, replication)
+        assert sum(each.size for each in primary) <= sum(each.size for each in ranges)
+
+
+def test_every_node_reads_everything_where_all_are_replicas() -> None:
+    ring = [RingNode("a", "dc", (0,)), RingNode("b", "dc", (100,))]
+    for name in ("org.apache.cassandra.locator.EverywhereStrategy", SIMPLE["class"]):
+        replication = {"class": name, "replication_factor": "2"}
+        assert replica_ranges(ring, "b", replication) == whole_ring()
+    assert replica_ranges(ring, "c", SIMPLE) == ()
+    with pytest.raises(ConfigError, match=r"com\.example|Mine"):
+        replica_ranges(ring, "a", {"class": "com.example.Mine"})

@@ -32,7 +32,10 @@ def test_modes_are_taken_as_the_manual_writes_them(tmp_path: Path, mode: str) ->
         assert load(tmp_path, f"snapshot.mode={text}").properties.snapshot_mode == mode
 
 
-LEVELS = ("ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE")
+LEVELS = (
+    *("ONE", "TWO", "THREE", "QUORUM", "ALL"),
+    *("LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE", "NODE_LOCAL"),
+)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -47,14 +50,14 @@ def test_every_level_that_reads_is_taken(tmp_path: Path, level: str) -> None:
     [
         ("snapshot.mode=sometimes", ("'initial', 'always' or 'never'", "sometimes")),
         ("snapshot.mode=", ("'initial', 'always' or 'never'",)),
-        ("snapshot.consistency=ANY", ("'LOCAL_ONE'", "ANY")),
-        ("snapshot.consistency=SERIAL", ("'LOCAL_ONE'", "SERIAL")),
+        ("snapshot.consistency=ANY", ("'NODE_LOCAL'", "ANY")),
+        ("snapshot.consistency=SERIAL", ("'NODE_LOCAL'", "SERIAL")),
         ("snapshot.scan.interval.ms=0", ("more than 0", "0")),
         ("snapshot.scan.interval.ms=-5", ("whole number", "-5")),
         ("snapshot.scan.interval.ms=ten", ("number", "ten")),
         ("snapshot.rows.per.second=-1", ("at least 0", "-1")),
         ("snapshot.rows.per.second=1.5", ("number", "1.5")),
-        ("snapshot.ranges=some", ("'primary' or 'all'", "some")),
+        ("snapshot.ranges=some", ("'primary', 'replica' or 'all'", "some")),
     ],
 )
 def test_disallowed_value_has_one_message(
@@ -74,3 +77,11 @@ def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> Non
         said = [warning for warning in warnings if "has no effect with `schema.file`" in warning]
         assert bool(said) == is_said
     assert not [warning for warning in load(tmp_path, *with_file).warnings if "copies" in warning]
+
+
+@pytest.mark.parametrize("ranges", ["primary", "replica", "all"])
+def test_a_local_read_is_complete_only_with_all_replicas(tmp_path: Path, ranges: str) -> None:
+    lines = ("snapshot.consistency=NODE_LOCAL", f"snapshot.ranges={ranges}")
+    warnings = load(tmp_path, *lines).warnings
+    assert len(warnings) == (0 if ranges == "replica" else 1)
+    assert all("`snapshot.ranges=replica`" in each for each in warnings)

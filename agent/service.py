@@ -13,6 +13,7 @@ from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
 from agent.config.loader import OFFSET_FILE, AgentConfig
+from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
 from agent.node.connect import node_connection
@@ -33,7 +34,7 @@ from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
-from agent.status.view import SERVICE_NAME, AgentStatus
+from agent.status.view import AgentStatus
 from agent.transfer.base import Transfer
 from agent.transfer.registry import create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
@@ -104,12 +105,14 @@ class AgentService:
             pages=[snapshot_pages(lambda: self._status.snapshot)],
             hide=hiding(config.loaded),
         )
+        self._note_identity(holder.identity)
 
     def run(self, stop: Stop) -> None:
         """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
         with self._shell.running(*directories), self._quota_watch(), self._checks:
             self._holder.when_changed(self._status.wake)
+            self._holder.when_identified(self._note_identity)
             self._holder.start()
             try:
                 identity = self._identity(stop)
@@ -117,6 +120,17 @@ class AgentService:
                     self._deliver(identity, stop)
             finally:
                 self._holder.close()
+
+    def _note_identity(self, identity: NodeIdentity | None) -> None:
+        """Notes what is known of the node. With `schema.file` that is the configuration alone: the
+        defaults of events name no node."""
+        config = self._config
+        if identity is None or config.properties.schema_file is not None:
+            self._shell.note_place(config.cluster_name, config.properties.node_id)
+            return
+        self._shell.note_place(
+            identity.cluster_name, identity.node_id, identity.datacenter, identity.rack
+        )
 
     def _quota_watch(self) -> AbstractContextManager[object]:
         """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` has it."""

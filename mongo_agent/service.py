@@ -18,6 +18,7 @@ from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.check.server_features import check_features
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
@@ -40,7 +41,7 @@ from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
-from mongo_agent.status.view import SERVICE_NAME, MongoStatus
+from mongo_agent.status.view import MongoStatus
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
@@ -197,6 +198,12 @@ class MongoService:
 
     def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
         config, properties = self._config, self._config.properties
+        self._shell.note_place(
+            deployment.cluster if deployment.is_sharded else deployment.name,
+            deployment.member,
+            deployment.datacenter,
+            deployment.rack,
+        )
         sink, store = self._sink_and_store(deployment)
         stored = self._waited(store.load, stop)
         if stored is None:

@@ -2,6 +2,7 @@
 
 A line has a constant message and fields:
 `log.info("segment finished", extra=fields(segment=name))`.
+JSON lines also have the constant fields of the process.
 A traceback is printed only when the level is DEBUG.
 """
 
@@ -10,9 +11,10 @@ import logging
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import IO, Any, Literal, Self
 
 LogFormat = Literal["text", "json"]
@@ -21,6 +23,16 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 _FIELDS = "sidecar_fields"
 _FIRST_PAUSE_S = 10.0
 _LONGEST_PAUSE_S = 600.0
+
+
+_constant_fields: Mapping[str, object] = MappingProxyType({})
+
+
+def set_constant_fields(values: Mapping[str, object]) -> None:
+    """Replace the fields that every JSON line of the process has. Fields of a line win over them.
+    Any thread may call it."""
+    global _constant_fields
+    _constant_fields = MappingProxyType(dict(values))
 
 
 def fields(**values: object) -> dict[str, Any]:
@@ -72,7 +84,10 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`; the first four win over fields."""
+    """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`.
+
+    The first four win over fields, and fields win over the constant fields.
+    """
 
     def __init__(self, hide: Callable[[str], str] = str) -> None:
         super().__init__()
@@ -88,7 +103,8 @@ class JsonFormatter(logging.Formatter):
         trace = _traceback(self, record)
         if trace:
             line["traceback"] = trace
-        return self._hide(json.dumps(_fields(record) | line, default=str, ensure_ascii=False))
+        whole = {**_constant_fields, **_fields(record), **line}
+        return self._hide(json.dumps(whole, default=str, ensure_ascii=False))
 
 
 class RecentWarnings(logging.Handler):

@@ -14,6 +14,7 @@ from agent.cli.start_problems import start_problems
 from agent.cli.verify import verify
 from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, load_config
+from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError, __version__
 from sidecar.cli.config import config_group
 from sidecar.cli.deprecated import deprecated_command
@@ -21,6 +22,7 @@ from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
+from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
 if TYPE_CHECKING:
@@ -46,6 +48,9 @@ def _checks() -> "tuple[Sequence[Check[AgentProbe]], ProbeOf[AgentProbe]]":
 run = run_command(
     _create_service,
     lambda config: {"cdc_raw": config.cdc_raw_directory},
+    instance=lambda config: Instance(
+        SERVICE_NAME, __version__, topic_prefix=config.properties.topic_prefix
+    ),
     quiet=("cassandra", "opentelemetry"),
 )
 check = check_command("Check the node, the broker and the directories.", _checks)

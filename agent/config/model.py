@@ -12,6 +12,8 @@ from sidecar.config import kafka_connect
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties.model import Properties
 
+SERVICE_NAME = "cdc-sidecar-cassandra"
+
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Events", EventProperties),
     ("Encoding of keys and values", EncodingProperties),

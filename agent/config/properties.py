@@ -164,6 +164,7 @@ class NodeProperties(Properties):
     cassandra_hosts: Annotated[CommaList, AfterValidator(_hosts)] = prop(
         "cassandra.hosts",
         default=(),
+        is_per_node=True,
         doc="CQL address of the node. Empty: the address in `cassandra.config`, else `localhost`. "
         "With several addresses the agent identifies itself by the one of this machine.",
     )
@@ -240,6 +241,7 @@ class NodeProperties(Properties):
         "node.id",
         aliases=["cassandra.node.id"],
         default=None,
+        is_per_node=True,
         min_length=1,
         doc="Node id in the `cdc.source` header. Not set: the node's host id, or with "
         "`schema.file` the name of this machine.",

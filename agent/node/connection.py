@@ -41,6 +41,7 @@ _RECONNECT_S = 1.0
 _LONGEST_RECONNECT_S = 30.0
 # PasswordAuthenticator cannot decide yet, for instance while the node joins.
 _UNDECIDED = "Unable to perform authentication"
+_FACTS = "SELECT host_id, cluster_name, release_version, data_center, rack FROM system.local"
 _TLS = TlsServer(
     name="the node",
     address="cassandra.hosts",
@@ -81,6 +82,8 @@ class NodeFacts:
     host_id: str
     cluster_name: str
     release_version: str
+    datacenter: str | None = None
+    rack: str | None = None
 
 
 class NodeConnection:
@@ -108,11 +111,13 @@ class NodeConnection:
 
     def facts(self) -> NodeFacts:
         """Raises `ConfigError` when not exactly one of several hosts is this machine."""
-        (row,) = self.rows("SELECT host_id, cluster_name, release_version FROM system.local")
+        (row,) = self.rows(_FACTS)
         return NodeFacts(
             host_id=str(row["host_id"]),
             cluster_name=str(row["cluster_name"]),
             release_version=str(row["release_version"]),
+            datacenter=row["data_center"],
+            rack=row["rack"],
         )
 
     def close(self) -> None:

@@ -70,6 +70,8 @@ class SchemaHolder:
         self._merging = threading.Lock()
         self._fetched: Schema | None = None
         self._listener: Callable[[], None] = lambda: None
+        self._identity_listener: Callable[[NodeIdentity], None] = lambda identity: None
+        self._reported: tuple[str | None, ...] = ()
         self._has_answered = False
         self._fetches = 0
         self._is_fetching = False
@@ -84,6 +86,10 @@ class SchemaHolder:
     def when_changed(self, listener: Callable[[], None]) -> None:
         """Calls `listener` on the fetching thread after each change."""
         self._listener = listener
+
+    def when_identified(self, listener: Callable[[NodeIdentity], None]) -> None:
+        """Calls `listener` on the fetching thread when the node reports a new identity or place."""
+        self._identity_listener = listener
 
     def start(self) -> None:
         self._thread.start()
@@ -238,12 +244,20 @@ class SchemaHolder:
                 self._is_fetching = False
                 self._last_fetch_s = time.monotonic()
                 self._changed.notify_all()
+        if fetched is not None:
+            self._report(fetched.identity)
         if has_changed and merged is not None:
             logger.info(
                 "the schema has changed",
                 extra=fields(tables=len(merged), source=self._feeder.description),
             )
             self._listener()
+
+    def _report(self, identity: NodeIdentity) -> None:
+        now = (identity.node_id, identity.cluster_name, identity.datacenter, identity.rack)
+        if now != self._reported:
+            self._reported = now
+            self._identity_listener(identity)
 
     def _require_same_node(self, identity: NodeIdentity) -> None:
         """Raises `ReplacedNodeError`. Events and offsets already have the claimed identity."""

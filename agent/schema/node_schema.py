@@ -50,7 +50,10 @@ class NodeSchema:
         """Raises as `NodeConnection`."""
         facts = self._connection.facts()
         identity = NodeIdentity(
-            self._node_id or facts.host_id, self._cluster_name or facts.cluster_name
+            self._node_id or facts.host_id,
+            self._cluster_name or facts.cluster_name,
+            facts.datacenter,
+            facts.rack,
         )
         seen_at_us = time.time_ns() // 1000
         rows = schema_rows(self._connection)

@@ -1,6 +1,6 @@
 """The protocol of a schema feeder, and the identity of a node."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from commitlog import Schema
@@ -8,10 +8,16 @@ from commitlog import Schema
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Host id and cluster name of a node, as events contain them."""
+    """Host id and cluster name of a node, as events contain them, and its place.
+
+    Two identities with the same id and cluster are equal, wherever the node is.
+    """
 
     node_id: str
     cluster_name: str
+    datacenter: str | None = field(default=None, compare=False)
+    """None: not known, as without a connection to the node."""
+    rack: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.cdc_raw.disk_forecast import time_to_full_s
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
+from agent.config.model import SERVICE_NAME
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.view import View
@@ -24,8 +25,6 @@ from sidecar.health.condition import Status
 from sidecar.health.health import Component
 from sidecar.page.summary import duration_text
 from sidecar.status.reporter import StatusReporter
-
-SERVICE_NAME = "cdc-sidecar-cassandra"
 
 
 class AgentStatus(StatusReporter[View]):

@@ -13,11 +13,13 @@ from mongo_agent.cli.snapshot import snapshot
 from mongo_agent.cli.start_problems import start_problems
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
+from mongo_agent.config.model import SERVICE_NAME
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
+from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
 if TYPE_CHECKING:
@@ -41,7 +43,12 @@ def _checks() -> "tuple[Sequence[Check[MongoProbe]], ProbeOf[MongoProbe]]":
 
 
 run = run_command(
-    _create_service, lambda config: {"mongodb": config.client.address}, quiet=("pymongo",)
+    _create_service,
+    lambda config: {"mongodb": config.client.address},
+    instance=lambda config: Instance(
+        SERVICE_NAME, __version__, topic_prefix=config.properties.topic_prefix
+    ),
+    quiet=("pymongo",),
 )
 check = check_command("Check MongoDB, the broker and the directories.", _checks)
 config = config_group(configuration_document, "docs/reference/mongodb-configuration.md")

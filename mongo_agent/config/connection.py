@@ -17,6 +17,7 @@ class ConnectionProperties(Properties):
     hosts: str | None = prop(
         "mongodb.hosts",
         default=None,
+        is_per_node=True,
         min_length=1,
         doc="Seed members of the replica set, or mongos of a sharded cluster: "
         "`host:port,host:port`, or `rs0/host:port,…` with the name of the replica set. The driver "

@@ -15,6 +15,8 @@ from mongo_agent.config.snapshot import SnapshotProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties.model import Properties
 
+SERVICE_NAME = "cdc-sidecar-mongo"
+
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),
     ("Capture", CaptureProperties),

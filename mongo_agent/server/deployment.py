@@ -46,7 +46,8 @@ class Deployment:
     `cluster` identifies the deployment: its name, and its id if the user may read it. `is_shard`
     marks a shard's replica set. `holds_configuration` marks the replica set of the config servers,
     which has no user data; `mongos` lists the routers that it knows. `state` is the state of the
-    member on a direct connection.
+    member on a direct connection; `member` is its address, and `datacenter` and `rack` are its
+    tags `dc` and `rack`.
     """
 
     name: str
@@ -57,6 +58,9 @@ class Deployment:
     holds_configuration: bool = False
     mongos: tuple[str, ...] = ()
     state: str = "primary"
+    member: str | None = None
+    datacenter: str | None = None
+    rack: str | None = None
 
 
 def discover(client: Client) -> Deployment:
@@ -81,6 +85,8 @@ def discover(client: Client) -> Deployment:
         name = str(hello["setName"])
         is_of_config = bool(hello.get("configsvr"))
         is_shard = _has_data_of_config(client) if is_of_config else _is_shard(client)
+        is_direct = client.topology_description.topology_type_name == "Single"
+        tags = hello.get("tags", {}) if is_direct else {}
         return Deployment(
             name,
             _identified(name, _replica_set_id(client)),
@@ -89,6 +95,9 @@ def discover(client: Client) -> Deployment:
             holds_configuration=is_of_config and not is_shard,
             mongos=_mongos(client) if is_of_config else (),
             state=_state(hello),
+            member=hello.get("me") if is_direct else None,
+            datacenter=tags.get("dc"),
+            rack=tags.get("rack"),
         )
     except PyMongoError as error:
         raise server_error(error) from error

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.view import StreamView, View
@@ -14,8 +15,6 @@ from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 from sidecar.page.summary import duration_text
 from sidecar.status.reporter import StatusReporter
-
-SERVICE_NAME = "cdc-sidecar-mongo"
 
 
 class MongoStatus(StatusReporter[View]):

@@ -9,6 +9,7 @@ import click
 
 from sidecar import logs
 from sidecar.cli.invocation import Config, Invocation, configuration_options
+from sidecar.instance import Instance
 from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
@@ -22,10 +23,11 @@ def run_command(
     create: Callable[[Config], lifecycle.Service],
     about: Callable[[Config], Mapping[str, object]],
     *,
+    instance: Callable[[Config], Instance],
     quiet: Iterable[str],
 ) -> click.Command:
     """The command `run`. `create` and `quiet` are as for `run_service`, `about` returns fields of
-    the first log line."""
+    the first log line, `instance` what is known of the agent before it starts."""
 
     @click.command("run", short_help="Run the agent (default command).")
     @configuration_options
@@ -34,7 +36,16 @@ def run_command(
         """Publish changes until SIGTERM or SIGINT."""
         config = invocation.usable_config()
         debug = invocation.is_debugging
-        sys.exit(run_service(config, create, is_debugging=debug, quiet=quiet, **about(config)))
+        sys.exit(
+            run_service(
+                config,
+                create,
+                instance=instance(config),
+                is_debugging=debug,
+                quiet=quiet,
+                **about(config),
+            )
+        )
 
     return run
 
@@ -43,16 +54,18 @@ def run_service(
     config: Config,
     create: Callable[[Config], lifecycle.Service],
     *,
+    instance: Instance,
     is_debugging: bool,
     quiet: Iterable[str],
     **about: object,
 ) -> int:
     """Run a service and return the exit code of the process.
 
-    The loggers `quiet` are off: they repeat the agent's own messages. `about` are fields of
-    the first log line.
+    JSON log lines have the known values of `instance`. The loggers `quiet` are off: they repeat the
+    agent's own messages. `about` are fields of the first log line.
     """
     properties = config.properties
+    logs.set_constant_fields(instance.log_fields())
     level: LogLevel = "debug" if is_debugging else properties.log_level
     logs.configure(properties.log_format, level, hide=hiding(config.loaded))
     for name in quiet:

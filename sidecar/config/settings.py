@@ -12,6 +12,7 @@ from sidecar.http.hosts import allowed_host_problems
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.secrets import shown_text
 from sidecar.properties.types import ByteSize, CommaList, LogLevelName, LowerCase, Milliseconds
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security
@@ -100,6 +101,7 @@ class SidecarProperties(Properties):
     )
     http_host: Annotated[str, AfterValidator(bare_host)] = prop(
         "http.host",
+        is_per_node=True,
         default="127.0.0.1",
         min_length=1,
         doc="Address on which the agent serves health, metrics and offsets; `0.0.0.0` for probes "
@@ -113,6 +115,7 @@ class SidecarProperties(Properties):
     )
     http_allowed_hosts: Annotated[CommaList, AfterValidator(_host_names)] = prop(
         "http.allowed.hosts",
+        is_per_node=True,
         default=(),
         doc="Host names in HTTP requests that the agent accepts, besides IP addresses and names "
         "of this machine; `.example.com` matches every name below it, `*` any. This protects "
@@ -120,6 +123,7 @@ class SidecarProperties(Properties):
     )
     http_port: int = prop(
         "http.port",
+        is_per_node=True,
         default=8000,
         ge=0,
         le=65535,
@@ -156,6 +160,18 @@ class SidecarProperties(Properties):
     def waits_when_denied(self) -> bool:
         """Whether the agent retries after access was denied (`access.denied.action`)."""
         return self.access_denied_action == "wait"
+
+    @property
+    def destination(self) -> str:
+        """The sink and its address without secrets, such as `kafka broker1:9092,broker2:9092`."""
+        match self.sink:
+            case "kafka":
+                address = self.kafka_producer.get("bootstrap.servers", "")
+            case "file":
+                address = "" if self.file_path is None else str(self.file_path)
+            case _:
+                address = ""
+        return f"{self.sink} {shown_text(address)}".strip()
 
     @property
     def metric_tags(self) -> Mapping[str, str]:

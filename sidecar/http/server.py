@@ -1,10 +1,11 @@
 """The HTTP server of an agent: a Flask application, served by waitress on a separate thread.
 
 /ping       pong                        the process answers
-/buildinfo  {"version", "service_name"}
+/buildinfo  {"version", "service_name", "host", "topic_prefix", "cluster", "node_id", …}
 /live       200 or 503 and a message    the main loop makes progress; otherwise restart it
 /ready      200 or 503 and a message    the agent delivers
-/health     200 when ok, 503 when degraded or failing: status, message, conditions, components
+/health     200 when ok, 503 when degraded or failing: status, message, instance, uptime_s,
+            destination, configuration_fingerprint, conditions, components
 /offsets    stored and current positions
 /metrics    Prometheus text
 
@@ -33,17 +34,12 @@ from sidecar.http.connections import THREADS, bounded_server
 from sidecar.http.guard import guard_requests
 from sidecar.http.hosts import KnownHosts
 from sidecar.http.token import read_token, require_token
+from sidecar.instance import Instance
 
 _CHANGES_AT_ONCE = THREADS - 2
 """Requests that change something may wait for the pipeline; probes need free threads."""
 _JOIN_S = 10.0
 _PAGES = "GET / is the status page; GET /health, /metrics and /offsets are for programs."
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    service_name: str
-    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,10 @@ class ProbeResult:
 class StatusSource(Protocol):
     """The state of the agent. Called on the server's threads; must not block."""
 
-    def build(self) -> Build: ...
+    def instance(self) -> Instance: ...
+    def about(self) -> Mapping[str, object]:
+        """The members of `/health` that describe the agent, for JSON."""
+
     def live(self) -> ProbeResult: ...
     def ready(self) -> ProbeResult: ...
     def health(self) -> Health: ...
@@ -100,8 +99,8 @@ def create_app(
 
     @app.get("/buildinfo")
     def buildinfo() -> Response:
-        build = status.build()
-        return json_answer({"version": build.version, "service_name": build.service_name})
+        document: dict[str, object] = {**status.instance().document()}
+        return json_answer({"service_name": document.pop("service"), **document})
 
     @app.get("/live")
     def live() -> Response:
@@ -114,7 +113,11 @@ def create_app(
     @app.get("/health")
     def health() -> Response:
         health = status.health()
-        return json_answer(health.to_document(), 200 if health.state is State.OK else 503)
+        document = health.to_document()
+        summary = {name: document.pop(name) for name in ("status", "message")}
+        return json_answer(
+            {**summary, **status.about(), **document}, 200 if health.state is State.OK else 503
+        )
 
     @app.get("/offsets")
     def offsets() -> Response:

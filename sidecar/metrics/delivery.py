@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info, generate_
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from sidecar.instance import Instance
 from sidecar.metrics.deprecated import DeprecatedNames
 from sidecar.metrics.status import StatusMetrics
 
@@ -23,9 +24,12 @@ class DeliveryMetrics:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-        Info("cdc_build", "Name and version of the running agent.", registry=registry).info(
-            {"service_name": service_name, "version": version}
+        self._build = Info(
+            "cdc_build",
+            "Identity of the running agent and of its node; unknown values have no label.",
+            registry=registry,
         )
+        self._build.info({"service_name": service_name, "version": version})
         self.events_sent = counter(
             "cdc_events_sent_total", "Events handed to the sink; repeats count again."
         )
@@ -67,6 +71,10 @@ class DeliveryMetrics:
             "cdc_offset_saved_timestamp_seconds",
             "Time of the last saved offsets in seconds since 1970.",
         )
+
+    def set_instance(self, instance: Instance) -> None:
+        """Replaces the labels of `cdc_build_info`; there is always one series."""
+        self._build.info(instance.labels())
 
     def render(self) -> bytes:
         """The body of `/metrics`, with deprecated names."""

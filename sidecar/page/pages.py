@@ -18,7 +18,8 @@ import orjson
 from flask import Blueprint, Response
 
 from sidecar.health.health import Health, condition_document
-from sidecar.http.server import Build, StatusSource
+from sidecar.http.server import StatusSource
+from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 
@@ -45,19 +46,22 @@ def status_pages(
     @pages.get("/page.json")
     def shown() -> Response:
         health = status.health()
-        values = page_values(status.build(), health, summary(health), recent)
+        values = {
+            **page_values(status.instance(), health, summary(health), recent),
+            **status.about(),
+        }
         return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
 
     return pages
 
 
 def page_values(
-    build: Build, health: Health, summary: Summary, recent: RecentWarnings
+    instance: Instance, health: Health, summary: Summary, recent: RecentWarnings
 ) -> Mapping[str, object]:
     """The values of the page; those that JSON cannot express, such as infinity, are null."""
     return {
-        "service_name": build.service_name,
-        "version": build.version,
+        "service_name": instance.service,
+        "version": instance.version,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         **asdict(summary),
         "status": health.state.value,

@@ -36,6 +36,8 @@ class Declaration:
     is_prefix: bool = False
     has_placeholders: bool = False
     """Whether the property interprets `${…}` itself when it is not a reference."""
+    is_per_node: bool = False
+    """Whether the value belongs to one node, so that it differs between equal configurations."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,6 +60,7 @@ def prop(
     le: float | None = None,
     min_length: int | None = None,
     has_placeholders: bool = False,
+    is_per_node: bool = False,
 ) -> Any:
     """Declare a field: its dotted name, description and constraints.
 
@@ -65,7 +68,8 @@ def prop(
     and values of an earlier release are accepted with a warning that names the new one. A `secret`
     field has the type `SecretStr` and is never shown. `rejected_values` maps values of
     unsupported features, as `config show` writes them, to the reason. A number with a minimum also
-    fits 64 bits. With `has_placeholders` unknown `${…}` stay in the value.
+    fits 64 bits. With `has_placeholders` unknown `${…}` stay in the value. `is_per_node` keeps the
+    property out of the fingerprint of a configuration.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
@@ -78,6 +82,7 @@ def prop(
             MappingProxyType(dict(deprecated_values or {})),
             secret,
             has_placeholders=has_placeholders,
+            is_per_node=is_per_node,
         ),
         default,
         ge=ge,

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -12,11 +13,13 @@ from prometheus_client import Counter
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
+from sidecar.instance import Instance
 from sidecar.jolokia.pages import jmx_pages
-from sidecar.logs import RecentWarnings
+from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
 from sidecar.page.pages import status_pages
+from sidecar.properties.fingerprint import configuration_fingerprint
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
 from sidecar.status.reporter import StatusReporter
@@ -45,11 +48,14 @@ class ServiceShell(Generic[ViewOf]):
     ) -> None:
         """`connector` and `attributes` are Debezium's, for Jolokia; `pages` are the agent's own;
         `hide` takes secrets out of text. Raises ConfigError for a transform that is not there."""
+        instance = replace(status.instance(), topic_prefix=topic_prefix)
+        status.note_configuration(properties.destination, configuration_fingerprint(properties))
         name = properties.event_transform
         self.transform: Transform | None = transform_named(name) if name is not None else None
         """The user's function over every event."""
         self._status = status
         self._warnings = RecentWarnings(hide=hide)
+        self._note_instance(instance)
         page = AgentSummary(
             lambda: status.view,
             summary,
@@ -67,7 +73,7 @@ class ServiceShell(Generic[ViewOf]):
                 jmx_pages(
                     connector,
                     topic_prefix,
-                    status.build().version,
+                    instance.version,
                     attributes,
                     properties.metric_tags,
                 ),
@@ -92,6 +98,20 @@ class ServiceShell(Generic[ViewOf]):
             StatusWatch(self._status.status),
         ):
             yield
+
+    def note_place(
+        self,
+        cluster: str | None,
+        node_id: str | None,
+        datacenter: str | None = None,
+        rack: str | None = None,
+    ) -> None:
+        """Adds the place of the node to status, metrics and log lines. Any thread may call it."""
+        self._note_instance(self._status.instance().located(cluster, node_id, datacenter, rack))
+
+    def _note_instance(self, instance: Instance) -> None:
+        self._status.note_instance(instance)
+        set_constant_fields(instance.log_fields())
 
     def note_recovery(self, stored: StoredOffsets) -> None:
         """Reports offsets that were read from their previous copy."""

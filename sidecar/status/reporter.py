@@ -8,7 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, Health, component_of, health_of
-from sidecar.http.server import Build, ProbeResult
+from sidecar.http.server import ProbeResult
+from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
@@ -41,7 +42,10 @@ class StatusReporter(ABC, Generic[ViewOf]):
         clock: Callable[[], float],
     ) -> None:
         """`clock` gives seconds and is the pipeline's."""
-        self._build = Build(service_name, version)
+        self._instance = Instance(service_name, version)
+        self._destination = ""
+        self._fingerprint = ""
+        self._started_s = clock()
         self._delivery_metrics = metrics
         self._clock = clock
         self._rendering = threading.Lock()
@@ -112,8 +116,26 @@ class StatusReporter(ABC, Generic[ViewOf]):
             "findings": tuple(self.findings()),
         }
 
-    def build(self) -> Build:
-        return self._build
+    def note_instance(self, instance: Instance) -> None:
+        """Replaces the identity of the agent; from now on its metrics have it. Any thread may call
+        it."""
+        self._instance = instance
+        self._delivery_metrics.set_instance(instance)
+
+    def note_configuration(self, destination: str, fingerprint: str) -> None:
+        """What `/health` reports of the configuration."""
+        self._destination, self._fingerprint = destination, fingerprint
+
+    def instance(self) -> Instance:
+        return self._instance
+
+    def about(self) -> Mapping[str, object]:
+        return {
+            "instance": self._instance.document(),
+            "uptime_s": round(self._clock() - self._started_s, 1),
+            "destination": self._destination,
+            "configuration_fingerprint": self._fingerprint,
+        }
 
     def live(self) -> ProbeResult:
         if self._pipeline is None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from sidecar.health.condition import Condition, status_of
 from sidecar.health.health import Health, component_of, health_of
-from sidecar.http.server import Build, ProbeResult
+from sidecar.http.server import ProbeResult
+from sidecar.instance import Instance
 
 HOST = "127.0.0.1"
 
@@ -18,8 +19,11 @@ class FakeStatus:
     is_live: bool = True
     is_ready: bool = True
 
-    def build(self) -> Build:
-        return Build("agent", "1.2.3")
+    def instance(self) -> Instance:
+        return Instance("agent", "1.2.3", "host-1", "shop", "lab", "node-1", "dc1", "r1")
+
+    def about(self) -> Mapping[str, object]:
+        return {"instance": self.instance().document(), "uptime_s": 5.0}
 
     def live(self) -> ProbeResult:
         return ProbeResult(self.is_live, "The loop turns.")

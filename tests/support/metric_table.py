@@ -7,6 +7,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
+from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
 
@@ -40,7 +41,7 @@ def metrics_of(registry: CollectorRegistry) -> list[Metric]:
         if family.name.startswith("cdc_"):
             labels = tuple(collector._labelnames)
             if family.type == "info":
-                labels = ("service_name", "version")
+                labels = tuple(Instance("", "", "", "", "", "", "", "").labels())
             shown = "gauge" if family.type == "info" else family.type
             found.add(Metric(family.name + suffix, shown, labels, family.documentation))
     return sorted(found)

@@ -10,7 +10,8 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import SnapshotView, view_of
 from sidecar.health.condition import status_of
 from sidecar.health.health import Health, health_of
-from sidecar.http.server import Build, ProbeResult
+from sidecar.http.server import ProbeResult
+from sidecar.instance import Instance
 
 
 class Agent:
@@ -30,8 +31,11 @@ class Agent:
     def copies(self) -> Mapping[str, SnapshotView]:
         return {"": view_of(self.progress)}
 
-    def build(self) -> Build:
-        return Build("mongo-agent", "1")
+    def instance(self) -> Instance:
+        return Instance("mongo-agent", "1")
+
+    def about(self) -> Mapping[str, object]:
+        return {}
 
     def live(self) -> ProbeResult:
         return ProbeResult(True, "It lives.")

@@ -219,6 +219,45 @@ def test_quota_is_read_from_the_node_without_cassandra_config(
         assert process.stop() == 0
 
 
+def test_a_running_agent_names_its_node_everywhere(
+    node: CassandraNode, agent_dir: AgentDir
+) -> None:
+    link = connection(node)
+    facts = eventually(link.facts, AccessDeniedError, UnavailableError)
+    link.close()
+    path = configuration(node, agent_dir)
+    log = agent_dir.folder / "agent.log"
+    place = {
+        "cluster": "lab",
+        "node_id": facts.host_id,
+        "datacenter": "datacenter1",
+        "rack": "rack1",
+    }
+    arguments = ["--config", str(path), "--set", "log.format=json"]
+    with AgentProcess(arguments, log, 0) as process:
+
+        def answer(page: str) -> str:
+            with urllib.request.urlopen(f"{process.url}/{page}") as reply:
+                return str(reply.read().decode())
+
+        def is_known() -> bool:
+            health = process.document("/health") or {}
+            return bool(place.items() <= health.get("instance", {}).items())
+
+        process.wait_until("the identity of the node", is_known, DEADLINE_S)
+        assert place.items() <= json.loads(answer("buildinfo")).items()
+        (series,) = (
+            line for line in answer("metrics").splitlines() if line.startswith("cdc_build_info{")
+        )
+        for name, value in place.items():
+            assert f'{name}="{value}"' in series
+        assert process.stop() == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    assert all(line["host"] and line["topic_prefix"] for line in lines)
+    (delivering,) = (line for line in lines if line["message"] == "delivering")
+    assert place.items() <= delivering.items()
+
+
 def test_the_grant_that_health_prints_resolves_the_condition(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.logs import LogFormat, LogLevel, RateLimitedLog, RecentWarnings, configure, fields
+from sidecar.logs import (
+    LogFormat,
+    LogLevel,
+    RateLimitedLog,
+    RecentWarnings,
+    configure,
+    fields,
+    set_constant_fields,
+)
 
 logger = logging.getLogger("sidecar.test")
 
@@ -16,7 +24,9 @@ logger = logging.getLogger("sidecar.test")
 def restored_root() -> Iterator[None]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    set_constant_fields({})
     yield
+    set_constant_fields({})
     root.handlers[:] = handlers
     root.setLevel(level)
 
@@ -50,6 +60,24 @@ def test_json() -> None:
         "segment": "ä",
         "events": 3,
     }
+
+
+def test_json_has_the_constant_fields() -> None:
+    target = stream("json")
+    set_constant_fields({"host": "host-1", "cluster": "lab", "level": "mine"})
+    logger.info("segment finished", extra=fields(cluster="own"))
+    set_constant_fields({"host": "host-2"})
+    logger.info("segment finished")
+    first, second = map(json.loads, target.getvalue().splitlines())
+    assert (first["host"], first["cluster"], first["level"]) == ("host-1", "own", "info")
+    assert (second["host"], "cluster" in second) == ("host-2", False)
+
+
+def test_text_has_no_constant_fields() -> None:
+    target = stream("text")
+    set_constant_fields({"host": "host-1"})
+    logger.info("segment finished")
+    assert "host-1" not in target.getvalue()
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])

@@ -1,5 +1,6 @@
 """The holder in front of a feeder that the test steers."""
 
+import queue
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -226,6 +227,24 @@ def test_only_a_changed_schema_notifies_the_listener(tmp_path: Path) -> None:
         feeder.answer = schema_of("b")
         assert told.acquire(timeout=DEADLINE_S)
         assert not told.acquire(blocking=False)
+    finally:
+        holder.close()
+
+
+def test_the_place_of_the_node_is_reported_once_and_again_after_a_change(tmp_path: Path) -> None:
+    reported: queue.SimpleQueue[NodeIdentity] = queue.SimpleQueue()
+    feeder = SteeredFeeder(schema_of("a"))
+    feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r1")
+    holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)
+    holder.when_identified(reported.put)
+    holder.start()
+    try:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.wait_for_fetches(feeder.fetched + 3)
+        feeder.identity = NodeIdentity("node-1", "lab", "dc1", "r2")
+        racks = [reported.get(timeout=DEADLINE_S).rack for _ in range(2)]
+        feeder.wait_for_fetches(feeder.fetched + 2)
+        assert (racks, reported.empty(), holder.fatal) == (["r1", "r2"], True, None)
     finally:
         holder.close()
 

@@ -38,7 +38,16 @@ def test_ping(client: FlaskClient) -> None:
 
 
 def test_buildinfo(client: FlaskClient) -> None:
-    assert client.get("/buildinfo").json == {"version": "1.2.3", "service_name": "agent"}
+    assert client.get("/buildinfo").json == {
+        "service_name": "agent",
+        "version": "1.2.3",
+        "host": "host-1",
+        "topic_prefix": "shop",
+        "cluster": "lab",
+        "node_id": "node-1",
+        "datacenter": "dc1",
+        "rack": "r1",
+    }
 
 
 @pytest.mark.parametrize("ok", [True, False])
@@ -58,6 +67,7 @@ def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
     assert answer.json == {
         "status": "ok",
         "message": "All is delivered.",
+        **FakeStatus().about(),
         "conditions": [],
         "components": {
             "sink": {
@@ -79,6 +89,7 @@ def test_health_names_every_condition_with_its_remedy(
     assert answer.json == {
         "status": "failing",
         "message": "No broker answers. 1 more condition.",
+        **FakeStatus().about(),
         "conditions": [
             {
                 "code": "sink_away",

@@ -2,6 +2,7 @@
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 
 NAMES = {
@@ -34,6 +35,27 @@ def test_every_name_is_served_with_its_unit() -> None:
     assert samples["cdc_events_sent_total"].value == 5
     assert samples["cdc_build_info"].labels == {"service_name": "agent", "version": "1.2.3"}
     assert "process_resident_memory_bytes" in samples
+
+
+def test_the_identity_replaces_the_labels_of_one_series() -> None:
+    collected = DeliveryMetrics("agent", "1.2.3")
+    known = Instance("agent", "1.2.3", "host-1", "shop")
+    for instance in (known, known.located("lab", "node-1", "dc1", "r1")):
+        collected.set_instance(instance)
+        lines = collected.render().decode().splitlines()
+        assert len([line for line in lines if line.startswith("cdc_build_info{")]) == 1
+    families = text_string_to_metric_families("\n".join(lines) + "\n")
+    (sample,) = (each for family in families for each in family.samples if "build" in each.name)
+    assert sample.labels == {
+        "service_name": "agent",
+        "version": "1.2.3",
+        "host": "host-1",
+        "topic_prefix": "shop",
+        "cluster": "lab",
+        "node_id": "node-1",
+        "datacenter": "dc1",
+        "rack": "r1",
+    }
 
 
 def test_two_registries_do_not_meet() -> None:

@@ -95,7 +95,7 @@ class AgentService:
         self._shell = ServiceShell(
             properties,
             self._status,
-            SegmentSummaryParts(self._status, properties.event_op_style),
+            SegmentSummaryParts(self._status, properties.event_op_style, config.loaded.files),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=self._attributes,

@@ -93,7 +93,9 @@ class MongoService:
         self._shell = ServiceShell(
             properties,
             self.status,
-            MongoSummaryParts(),
+            MongoSummaryParts(
+                str(properties.offset_directory / QUARANTINE_DIRECTORY), config.loaded.files
+            ),
             connector=CONNECTOR,
             topic_prefix=properties.topic_prefix,
             attributes=lambda: attributes_of(self.status.view, self._metrics),

@@ -7,7 +7,8 @@ from pathlib import Path
 from agent.cdc_raw.observation import Observation
 from agent.config.loader import AgentConfig, directory_warnings
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
-from sidecar.check.finding import Finding, fault, first_names, ok, size_text, warning
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
+from sidecar.quantities import size_text
 
 _FULL_WARNING = 0.5
 _FULL_FAULT = 0.9

@@ -20,10 +20,10 @@ from agent.quarantine.files import DIRECTORY
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import parse_remote_directory
-from sidecar.check.finding import size_text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.quantities import size_text
 
 _REQUEST_TIMEOUT_S = 10.0
 

@@ -8,9 +8,30 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
 from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import QuarantineReason
 from sidecar.files.line_count import LineCount
 
 _SHOWN = 3
+_LISTED = 20
+_CAUSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedFiles:
+    """One segment or snapshot in the quarantine."""
+
+    name: str
+    """`CommitLog-7-1699.log`, or `snapshot-KEYSPACE.TABLE`."""
+    is_available: bool
+    """Whether the agent can read the segment again."""
+    ranges: int = 0
+    """Lost ranges."""
+    dead_letters: int = 0
+    causes: tuple[str, ...] = ()
+    """Causes of the lost ranges; distinct, the first few."""
+    noted_at: str | None = None
+    """Time of the first loss, ISO 8601."""
+    is_retry_requested: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +53,8 @@ class QuarantineUsage:
     missing_names: tuple[str, ...] = ()
     dead_letter_names: tuple[str, ...] = ()
     """Segments and snapshots with dead letters."""
+    oldest: tuple[QuarantinedFiles, ...] = ()
+    """The oldest segments, then snapshots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +72,46 @@ class QuarantineScanner:
         self._quarantine = quarantine
         self._cdc_raw = cdc_raw
         self._directory = quarantine.directory
-        self._ranges: dict[str, tuple[_File, int]] = {}
+        self._reasons: dict[str, tuple[_File, _Reason]] = {}
         self._events: dict[str, LineCount] = {}
 
     def scan(self) -> QuarantineUsage:
         """The current usage; zero without the directory. Raises OSError."""
         files = self._files()
-        self._ranges = {name: each for name, each in self._ranges.items() if name in files}
+        self._reasons = {name: each for name, each in self._reasons.items() if name in files}
         with_ranges = sorted({*_segments(files, REASON), *_without_reason(files)})
         available = [name for name in with_ranges if self._is_available(name, files)]
         missing = [name for name in with_ranges if name not in set(available)]
         with_events = sorted(
             (name.removesuffix(EVENTS) for name in files if name.endswith(EVENTS)), key=_age
         )
-        ranges = [self._count_ranges(name, files) for name in with_ranges]
+        reasons = {name.log: self._reason(name, files) for name in with_ranges}
         self._events = {name: self._events[name] for name in with_events if name in self._events}
-        events = [self._count_events(name) for name in with_events]
+        events = {name: self._count_events(name) for name in with_events}
+        names = sorted({*reasons, *events}, key=_age)
+        readable = {name.log for name in available}
         return QuarantineUsage(
             size_bytes=sum(each.size_bytes for each in files.values()),
-            segments=len({name.log for name in with_ranges} | set(with_events)),
+            segments=len(names),
             available=len(available),
             missing=len(missing),
-            ranges=sum(ranges),
-            dead_letters=sum(events),
+            ranges=sum(each.ranges for each in reasons.values()),
+            dead_letters=sum(events.values()),
             available_names=tuple(name.log for name in available[:_SHOWN]),
             missing_names=tuple(name.log for name in missing[:_SHOWN]),
             dead_letter_names=tuple(with_events[:_SHOWN]),
+            oldest=tuple(
+                QuarantinedFiles(
+                    name,
+                    name in readable,
+                    reasons.get(name, _NO_REASON).ranges,
+                    events.get(name, 0),
+                    reasons.get(name, _NO_REASON).causes,
+                    reasons.get(name, _NO_REASON).noted_at,
+                    f"{name}{RETRY}" in files,
+                )
+                for name in names[:_LISTED]
+            ),
         )
 
     def _files(self) -> dict[str, _File]:
@@ -98,20 +135,37 @@ class QuarantineScanner:
             return True
         return (self._cdc_raw / name.log).exists()
 
-    def _count_ranges(self, name: SegmentName, files: Mapping[str, _File]) -> int:
+    def _reason(self, name: SegmentName, files: Mapping[str, _File]) -> "_Reason":
         file = f"{name.log}{REASON}"
         if file not in files:
-            return 1
-        known = self._ranges.get(file)
+            return _Reason(1, (f"{file} is missing",))
+        known = self._reasons.get(file)
         if known is None or known[0] != files[file]:
             reason = self._quarantine.reason(name)
-            known = (files[file], 0 if reason is None else reason.count)
-            self._ranges[file] = known
+            known = (files[file], _NO_REASON if reason is None else _summary(reason))
+            self._reasons[file] = known
         return known[1]
 
     def _count_events(self, name: str) -> int:
         lines = self._events.setdefault(name, LineCount(self._directory / f"{name}{EVENTS}"))
         return lines.count()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """The part of a reason that the agent holds in memory."""
+
+    ranges: int = 0
+    causes: tuple[str, ...] = ()
+    noted_at: str | None = None
+
+
+_NO_REASON = _Reason()
+
+
+def _summary(reason: QuarantineReason) -> _Reason:
+    causes = tuple(dict.fromkeys(lost.cause for lost in reason.ranges))
+    return _Reason(reason.count, causes[:_CAUSES], reason.noted_at)
 
 
 def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:

@@ -10,6 +10,7 @@ from agent.status.facts import Facts
 from agent.transfer.base import Backlog
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
+from sidecar.quantities import size_text
 
 
 def own_components(
@@ -51,8 +52,8 @@ def _transfer(status: Status, backlog: Backlog) -> Component:
     message = f"finished segments are in {backlog.destination}"
     if backlog.segments:
         message = (
-            f"{backlog.segments} finished segments ({backlog.size_bytes} of {backlog.max_bytes} "
-            f"bytes) wait for {backlog.destination}"
+            f"{backlog.segments} finished segments ({size_text(backlog.size_bytes)} of "
+            f"{size_text(backlog.max_bytes)}) wait for {backlog.destination}"
         )
     details = {
         "segments": backlog.segments,

@@ -10,6 +10,7 @@ from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
 from sidecar.check.finding import Level
 from sidecar.health.condition import Condition, State, Status, status_of
+from sidecar.quantities import duration_text, size_text
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,
@@ -169,7 +170,7 @@ def _blocked(blocked: BlockedView, schema_error: str) -> Condition:
         "segment_blocked",
         State.FAILING,
         "schema_registry" if blocked.cause == "registry" else "cdc_raw",
-        f"{blocked.segment} has been blocked for {blocked.for_s:.0f} s: {reason}",
+        f"{blocked.segment} has been blocked for {duration_text(blocked.for_s)}: {reason}",
         _BLOCKED_REMEDIES[blocked.cause],
     )
 
@@ -191,7 +192,8 @@ def _room(facts: Facts) -> Iterator[Condition]:
             "cdc_raw_nearly_full",
             State.DEGRADED,
             "cdc_raw",
-            f"{facts.cdc_raw_directory} has {facts.raw_bytes} of {quota.limit_bytes} bytes. "
+            f"{facts.cdc_raw_directory} has {size_text(facts.raw_bytes)} of "
+            f"{size_text(quota.limit_bytes)}. "
             "When it is full, the node rejects writes or drops segments unread.",
             "Restore delivery, or raise cdc_total_space.",
         )
@@ -234,9 +236,9 @@ def _beside(facts: Facts) -> Iterator[Condition]:
             "transfer_unavailable",
             State.DEGRADED,
             "transfer",
-            f"{backlog.error} {backlog.segments} finished segments ({backlog.size_bytes} of "
-            f"{backlog.max_bytes} bytes) wait for {backlog.destination}; those that have no room "
-            "stay in cdc_raw.",
+            f"{backlog.error} {backlog.segments} finished segments "
+            f"({size_text(backlog.size_bytes)} of {size_text(backlog.max_bytes)}) wait for "
+            f"{backlog.destination}; those that have no room stay in cdc_raw.",
             "Correct the store's address, key or rights; `agent check` verifies them.",
         )
     if facts.blocked is None or facts.blocked.cause != "registry":

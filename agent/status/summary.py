@@ -1,16 +1,18 @@
 """The Cassandra agent's part of the status page."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from agent.pipeline.view import View
-from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.state import Segment
 from agent.snapshot.offsets import State, TableSnapshot
+from agent.status.quarantine_page import QuarantineCommands
 from agent.status.view import AgentStatus
-from sidecar.page.agent_summary import MOST_BARS
-from sidecar.page.summary import ProgressBar, Stat, duration_text
+from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
+from sidecar.page.summary import ProgressBar, Stat
+from sidecar.quantities import duration_text
 
 OpStyle = Literal["native", "envelope"]
 
@@ -34,8 +36,12 @@ class SegmentSummaryParts:
     count_labels = ("table", "op")
     unnamed = ""
 
-    def __init__(self, status: AgentStatus, op_style: OpStyle = "native") -> None:
+    def __init__(
+        self, status: AgentStatus, op_style: OpStyle = "native", files: Sequence[Path] = ()
+    ) -> None:
+        """`files` are the agent's properties files, for the command lines on the page."""
         self._status = status
+        self._commands = QuarantineCommands("".join(config_option(file) for file in files))
         self.kind_names = _KIND_NAMES[op_style]
 
     def stats(self, view: View) -> Iterator[Stat]:
@@ -51,8 +57,8 @@ class SegmentSummaryParts:
         yield from map(_bar, view.segments[-MOST_BARS:])
         yield from map(_snapshot_bar, self._snapshots())
 
-    def quarantine(self, view: View) -> tuple[str, int]:
-        return _quarantine_text(view.quarantine), view.quarantine.size_bytes
+    def quarantine(self, view: View) -> Quarantined:
+        return self._commands.content(view.quarantine)
 
     def notes(self, view: View) -> Iterator[str]:
         return _notes(view)
@@ -61,14 +67,6 @@ class SegmentSummaryParts:
         snapshot = self._status.snapshot
         known = () if snapshot is None else snapshot.offsets.tables.values()
         return [each for each in known if each.state is State.COPYING][:MOST_BARS]
-
-
-def _quarantine_text(usage: QuarantineUsage) -> str:
-    if not usage.segments:
-        return "the quarantine is empty"
-    return (
-        f"segments: {usage.segments}, ranges: {usage.ranges}, rejected events: {usage.dead_letters}"
-    )
 
 
 def _full_note(time_to_full_s: float) -> str:
@@ -92,12 +90,13 @@ def _bar(segment: Segment) -> ProgressBar:
         done=done,
         read=max(done, segment.read_position),
         there=max(done, segment.read_position, there),
-        note="complete" if segment.idx.completed else "",
+        note="the node has finished it" if segment.idx.completed else "",
+        unit="bytes",
     )
 
 
 def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
-    note = f"{copy.rows} rows"
+    note = f"{copy.rows:,} rows"
     return ProgressBar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
 
 

@@ -20,10 +20,9 @@ from agent.status.components import own_components
 from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema
-from sidecar.check.finding import size_text
 from sidecar.health.condition import Status
 from sidecar.health.health import Component
-from sidecar.page.summary import duration_text
+from sidecar.quantities import duration_text, size_text
 from sidecar.status.reporter import StatusReporter
 
 

@@ -20,8 +20,8 @@ from sidecar.files.line_count import LineCount
 
 DIRECTORY = "quarantine"
 """In `offset.backing.store.dir`."""
-_DEAD_LETTERS = "refused.ndjson"
-_GAPS = "gaps.ndjson"
+DEAD_LETTERS = "refused.ndjson"
+GAPS = "gaps.ndjson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Quarantine:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
-        self._dead_letters = LineCount(directory / _DEAD_LETTERS)
-        self._gaps = LineCount(directory / _GAPS)
+        self._dead_letters = LineCount(directory / DEAD_LETTERS)
+        self._gaps = LineCount(directory / GAPS)
 
     def usage(self) -> Usage:
         """The present usage; the directory may be missing."""
@@ -70,18 +70,18 @@ class Quarantine:
         """Size of its files; the directory may be missing."""
         return sum(
             path.stat().st_size
-            for name in (_DEAD_LETTERS, _GAPS)
+            for name in (DEAD_LETTERS, GAPS)
             if (path := self.directory / name).exists()
         )
 
     def keep(self, event: DeadLetter) -> bool:
         """Keeps a message that the sink rejects; False without room."""
-        return self._append(_DEAD_LETTERS, event_line(event, self._agent_version))
+        return self._append(DEAD_LETTERS, event_line(event, self._agent_version))
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
         """Keeps bytes that give no message; False without room."""
         return self._note(
-            _DEAD_LETTERS,
+            DEAD_LETTERS,
             raw_base64=base64.b64encode(unreadable.raw).decode(),
             place=unreadable.place,
             reason=unreadable.reason,
@@ -89,7 +89,7 @@ class Quarantine:
 
     def note_gap(self, gap: LostTimeRange) -> bool:
         """Records missed changes; False without room."""
-        return self._note(_GAPS, since=dict(gap.since), reason=gap.reason)
+        return self._note(GAPS, since=dict(gap.since), reason=gap.reason)
 
     def _note(self, file_name: str, **facts: object) -> bool:
         noted = {"noted_at": datetime.now(UTC).isoformat(), "agent_version": self._agent_version}

@@ -18,6 +18,7 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
 from sidecar.logs import RateLimitedLog
 from sidecar.process.worker import Worker
+from sidecar.quantities import duration_text
 
 logger = logging.getLogger(__name__)
 
@@ -98,8 +99,8 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
         return StreamWarning(
             "stream_stalled",
-            f"the stream has not advanced for {findings.stalled_s:.0f} s, as after the loss of the "
-            "majority of members",
+            f"the stream has not advanced for {duration_text(findings.stalled_s)}, as after "
+            "the loss of the majority of members",
             "check `rs.status()` and the sink",
         )
     # The oldest entry of a new oplog is recent, too, and does not move.
@@ -113,7 +114,7 @@ def stream_warning(findings: StreamLag, warnings: WarningThresholds) -> StreamWa
     if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
         return StreamWarning(
             "stream_lagging",
-            f"the stream is {behind_s:.0f} s behind and catches up",
+            f"the stream is {duration_text(behind_s)} behind and catches up",
             "if the lag persists, the sink or this machine is too slow",
         )
     return None

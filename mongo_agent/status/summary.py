@@ -1,13 +1,16 @@
 """The MongoDB agent's part of the status page."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.snapshot.view import CollectionView
-from sidecar.page.agent_summary import MOST_BARS
-from sidecar.page.summary import ProgressBar, Stat, duration_text
+from mongo_agent.status.quarantine_page import QuarantineFiles
+from sidecar.page.agent_summary import MOST_BARS, Quarantined, config_option
+from sidecar.page.summary import ProgressBar, Stat
+from sidecar.quantities import duration_text
 
 
 class MongoSummaryParts:
@@ -15,11 +18,30 @@ class MongoSummaryParts:
 
     counts_title = "Messages by collection, since the start"
     count_labels = ("collection", "kind")
-    kind_names: Mapping[str, str] = MappingProxyType({})
+    kind_names: Mapping[str, str] = MappingProxyType(
+        {
+            "insert": "inserts",
+            "update": "updates",
+            "replace": "replacements",
+            "delete": "deletes",
+            "read": "snapshot reads",
+            "tombstone": "tombstones",
+            "transaction": "transactions",
+            "schema": "schema changes",
+        }
+    )
     unnamed = "(no collection)"
 
-    def __init__(self, *, wall_clock: Callable[[], float] = time.time) -> None:
-        """`wall_clock` gives seconds since 1970."""
+    def __init__(
+        self,
+        directory: str = "quarantine",
+        files: Sequence[Path] = (),
+        *,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`directory` is the quarantine, `files` are the agent's properties files, for command
+        lines on the page. `wall_clock` gives seconds since 1970."""
+        self._quarantine = QuarantineFiles(directory, "".join(map(config_option, files)))
         self._wall_clock = wall_clock
 
     def stats(self, view: View) -> Iterator[Stat]:
@@ -37,12 +59,8 @@ class MongoSummaryParts:
             yield _stream_bar(stream, now_s)
             yield from map(_snapshot_bar, stream.snapshot.collections[-MOST_BARS:])
 
-    def quarantine(self, view: View) -> tuple[str, int]:
-        usage = view.quarantine
-        if not usage.dead_letters and not usage.gaps:
-            return "the quarantine is empty", usage.size_bytes
-        words = f"rejected events: {usage.dead_letters}, missed ranges of time: {usage.gaps}"
-        return words, usage.size_bytes
+    def quarantine(self, view: View) -> Quarantined:
+        return self._quarantine.content(view.quarantine)
 
     def notes(self, view: View) -> Iterator[str]:
         for stream in view.streams:
@@ -66,5 +84,5 @@ def _snapshot_bar(snapshot: CollectionView) -> ProgressBar:
     size = float(snapshot.estimated or 0) if is_open else float(snapshot.documents)
     done = min(float(snapshot.documents), size) if size else 0.0
     whole = max(size, 1.0)
-    note = f"{snapshot.documents} documents, {snapshot.reason}"
+    note = f"{snapshot.documents:,} documents, {snapshot.reason}"
     return ProgressBar(snapshot.collection, snapshot.state, whole, done, done, whole, note)

@@ -13,7 +13,7 @@ from mongo_agent.status.conditions import snapshot_component, status_from, strea
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
-from sidecar.page.summary import duration_text
+from sidecar.quantities import duration_text
 from sidecar.status.reporter import StatusReporter
 
 
@@ -140,7 +140,7 @@ def _snapshot(status: Status, stream: StreamView) -> Component:
     if snapshot.is_running:
         message = f"{snapshot.remaining_collections} collections wait for their snapshot"
         if snapshot.remaining_s is not None:
-            message += f", for about {snapshot.remaining_s:.0f} s more"
+            message += f", for about {duration_text(snapshot.remaining_s)} more"
     if snapshot.is_paused:
         message = "snapshots are paused; the signal `resume-snapshot` resumes them"
     details = {"is_running": snapshot.is_running, "is_paused": snapshot.is_paused}

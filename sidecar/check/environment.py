@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from sidecar.check.finding import Finding, fault, ok, size_text, warning
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.http.token import read_token
+from sidecar.quantities import size_text
 from sidecar.sinks.registry import sink_problems
 from sidecar.tracing import create_tracing
 from sidecar.transform import transform_named

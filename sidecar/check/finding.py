@@ -49,16 +49,6 @@ def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
     return Finding(Level.FAULT, subject, message, remedy, code)
 
 
-def size_text(size_bytes: float) -> str:
-    """A size with its unit: `1536` as `1.5 KiB`."""
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
-
-
 def listed(names: list[str]) -> str:
     """Names as a list: `a`, `a and b`, `a, b and c`."""
     *first, last = names

@@ -39,6 +39,8 @@ class Condition:
     """What happened and where, for the operator."""
     remedy: str
     """What to do, as a command or an instruction."""
+    detail: str = ""
+    """The words of a client library or a server about the cause; empty without any."""
 
 
 @dataclass(frozen=True, slots=True)

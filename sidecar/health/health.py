@@ -58,13 +58,15 @@ class Health:
 
 
 def condition_document(condition: Condition) -> dict[str, str]:
-    return {
+    """The JSON form; `detail` is present only where the condition has one."""
+    document = {
         "code": condition.code,
         "status": condition.state.value,
         "component": condition.component,
         "message": condition.message,
         "remedy": condition.remedy,
     }
+    return {**document, "detail": condition.detail} if condition.detail else document
 
 
 def component_of(

@@ -1,6 +1,9 @@
 """The values of the status page, made from an agent's view and its counters."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from prometheus_client import Counter
@@ -10,20 +13,33 @@ from sidecar.page.summary import (
     LATE_S,
     Counts,
     DeadLetters,
+    NextCommand,
     ProgressBar,
+    QuarantinedItem,
     Stat,
     Summary,
     counts_of,
-    duration_text,
     samples_of,
     state_of,
 )
+from sidecar.quantities import duration_text
 from sidecar.status.publisher import StatusView, ViewOf
 
 MOST_BARS = 64
 """Lines of each kind in the timeline."""
 
 ViewOf_contra = TypeVar("ViewOf_contra", bound=StatusView, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """The content of a quarantine: in words, in bytes, and item by item."""
+
+    message: str
+    size_bytes: int
+    items: Sequence[QuarantinedItem] = ()
+    hidden: int = 0
+    commands: Sequence[NextCommand] = ()
 
 
 class SummaryParts(Protocol[ViewOf_contra]):
@@ -44,10 +60,15 @@ class SummaryParts(Protocol[ViewOf_contra]):
 
     def progress_title(self, view: ViewOf_contra) -> str: ...
     def progress(self, view: ViewOf_contra) -> Iterator[ProgressBar]: ...
-    def quarantine(self, view: ViewOf_contra) -> tuple[str, int]:
-        """What it holds, in words, and its size in bytes."""
+    def quarantine(self, view: ViewOf_contra) -> Quarantined:
+        """The content of the quarantine."""
 
     def notes(self, view: ViewOf_contra) -> Iterator[str]: ...
+
+
+def config_option(file: Path) -> str:
+    """` --config FILE` with an absolute path, quoted for a shell."""
+    return f" --config {shlex.quote(str(file.absolute()))}"
 
 
 class AgentSummary(Generic[ViewOf]):
@@ -75,7 +96,7 @@ class AgentSummary(Generic[ViewOf]):
         state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
         if view is None:
             return Summary(state)
-        message, size_bytes = parts.quarantine(view)
+        held = parts.quarantine(view)
         reasons = {labels["reason"]: n for labels, n in samples_of(self._quarantined) if n}
         return Summary(
             state,
@@ -84,7 +105,15 @@ class AgentSummary(Generic[ViewOf]):
             progress=tuple(parts.progress(view)),
             counts_title=parts.counts_title,
             counts=self._counts(),
-            dead_letters=DeadLetters(message, size_bytes, self._quarantine_max_bytes, reasons),
+            dead_letters=DeadLetters(
+                held.message,
+                held.size_bytes,
+                self._quarantine_max_bytes,
+                reasons,
+                held.items,
+                held.hidden,
+                held.commands,
+            ),
             notes=tuple(parts.notes(view)),
         )
 

@@ -1,8 +1,8 @@
 """`GET /` returns the status page, `GET /page.json` its values. Both only read.
 
-The texts of conditions come from `agent.status` and `mongo_agent.status`. The page contains
-everything that it needs. Its Content-Security-Policy names its script and its
-style by their hashes and admits requests to this address alone, so nothing else runs in it.
+The texts of conditions come from `agent.status` and `mongo_agent.status`. `page.html` with
+`page.css` and the scripts is sent as one document. Its Content-Security-Policy names its script
+and its style by their hashes and admits requests to this address alone, so nothing else runs in it.
 """
 
 import base64
@@ -24,6 +24,8 @@ from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 
 _PAGE = "page.html"
+_PARTS = re.compile(r"/\* ([\w. ]+) \*/")
+"""Files that the page contains: `/* words.js page.js */`."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -60,6 +62,7 @@ def page_values(
 ) -> Mapping[str, object]:
     """The values of the page; those that JSON cannot express, such as infinity, are null."""
     return {
+        "has_history": False,
         "service_name": instance.service,
         "version": instance.version,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -79,7 +82,12 @@ def page_values(
 
 @cache
 def page_text() -> str:
-    return resources.files(__package__).joinpath(_PAGE).read_text(encoding="utf-8")
+    """The page with its style and its script."""
+    return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read(_PAGE))
+
+
+def _read(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

@@ -14,8 +14,6 @@ State = Literal["ok", "late", "degraded", "failing", "starting"]
 LATE_S = 60.0
 """Lag in seconds from which the page shows an agent as late."""
 
-_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
-
 Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
 
 
@@ -44,6 +42,8 @@ class ProgressBar:
     read: float
     there: float
     note: str = ""
+    unit: Unit | None = None
+    """Of `size` and the others; None for shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,43 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class NextCommand:
+    """A command line for the operator, ready to be copied."""
+
+    purpose: str
+    """Its effect, such as `Read the segment again`."""
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedItem:
+    """One quarantined segment, snapshot or file."""
+
+    name: str
+    causes: Sequence[str] = ()
+    """Distinct; the first few."""
+    content: str = ""
+    """Undelivered changes, in words."""
+    noted_at: str | None = None
+    """Time of the first loss, ISO 8601."""
+    commands: Sequence[NextCommand] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """What the quarantine holds."""
+    """Content of the quarantine."""
 
     message: str
     size_bytes: int
     limit_bytes: int
     by_reason: Mapping[str, int]
     """Since the start."""
+    items: Sequence[QuarantinedItem] = ()
+    """The oldest few."""
+    hidden: int = 0
+    """Number of further items."""
+    commands: Sequence[NextCommand] = ()
+    """Commands for all items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +115,6 @@ def state_of(health: Health, *, is_late: bool) -> State:
     if health.status.conditions[0].code in EXPECTED:
         return "starting"
     return "failing" if health.state is Status.FAILING else "degraded"
-
-
-def duration_text(seconds: float) -> str:
-    """`3.2 s`, `4 min`, `2.5 h`, `3 days`."""
-    if seconds < _MINUTE_S:
-        return f"{seconds:.1f} s"
-    if seconds < _HOUR_S:
-        return f"{seconds / _MINUTE_S:.0f} min"
-    if seconds < 2 * _DAY_S:
-        return f"{seconds / _HOUR_S:.1f} h"
-    return f"{seconds / _DAY_S:.0f} days"
 
 
 def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Counts, ...]:

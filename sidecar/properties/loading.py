@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
@@ -28,6 +28,8 @@ class LoadedProperties(Generic[Seen]):
     properties: Seen
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    """The properties files, in the order of the command line."""
 
     def located(self, message: str) -> str:
         """The message with the origin of the first setting that it names in backticks."""
@@ -47,12 +49,13 @@ def load(
     `environment` resolves `${env:…}`; default: that of the process. Raises ConfigError with one
     message for each mistake.
     """
-    layers = [list(beneath), *(read_properties(path) for path in files)]
+    paths = tuple(files)
+    layers = [list(beneath), *(read_properties(path) for path in paths)]
     layers.append(list(overrides))
     reading = _Reading(model, os.environ if environment is None else environment)
     for layer in layers:
         reading.add(layer)
-    return reading.result()
+    return replace(reading.result(), files=paths)
 
 
 class _Reading(Generic[Model]):

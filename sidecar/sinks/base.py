@@ -51,6 +51,13 @@ class SinkState:
     `topic_unavailable`."""
     remedy: str = ""
     """What the operator can do; empty where the sink recovers by itself."""
+    detail: str = ""
+    """The client's own words about the cause; empty without any."""
+
+    @property
+    def explanation(self) -> str:
+        """The message with its detail."""
+        return f"{self.message}: {self.detail}" if self.detail else self.message
 
 
 class Sink(Protocol):

@@ -10,6 +10,7 @@ from typing import Any
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
 from sidecar.events import NumberedBatch
 from sidecar.files.regular import open_regular
+from sidecar.quantities import size_text
 from sidecar.sinks.base import DeliveryResult, SinkState
 
 _BLOCK_BYTES = 1 << 16
@@ -87,7 +88,7 @@ class FileSink:
     def state(self) -> SinkState:
         if self._problem is not None:
             return SinkState(False, f"{self._problem}; the agent retries")
-        return SinkState(True, f"{self._path} has {self._size_bytes} bytes")
+        return SinkState(True, f"{self._path} has {size_text(self._size_bytes)}")
 
     def dead_letter(self, number: int) -> None:
         """Nothing depends on it."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Condition, State
+from sidecar.quantities import duration_text
 from sidecar.sinks.base import SinkState
 
 UNAVAILABLE = frozenset(("sink_unavailable", "sink_access_denied"))
@@ -45,7 +46,7 @@ def stalled(facts: ServiceFacts) -> Iterator[Condition]:
             "pipeline_stalled",
             State.FAILING,
             "pipeline",
-            f"The pipeline made no progress for {facts.stalled_s:.0f} s.",
+            f"The pipeline made no progress for {duration_text(facts.stalled_s)}.",
             "Look for a disk or a broker client that hangs, then restart the agent.",
         )
 
@@ -64,6 +65,7 @@ def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Co
             "sink",
             f"Events are not delivered: {sink.message}",
             sink.remedy or f"Start the broker or correct what it rejects; `{check}` verifies both.",
+            sink.detail,
         )
     elif sink.topics:
         yield Condition(

@@ -15,7 +15,8 @@ logger = logging.getLogger(__name__)
 
 _INTERVAL_S = 1.0
 _REPEAT_S = 60.0
-_COUNTER = re.compile(r"(?<![\w.:/-])\d+(?:[.,]\d+)*(?![\w:/-]|\.\d)")
+_UNIT = r"(?: (?:s|min|h|days|B|[KMGT]iB)\b)?"
+_COUNTER = re.compile(rf"(?<![\w.:/-])\d+(?:[.,]\d+)*{_UNIT}(?![\w:/-]|\.\d)")
 
 _Key = tuple[str, str]
 
@@ -123,6 +124,7 @@ def _warn(event: str, condition: Condition) -> None:
             code=condition.code,
             status=condition.state.value,
             remedy=condition.remedy,
+            **({"detail": condition.detail} if condition.detail else {}),
         ),
     )
 

@@ -11,6 +11,7 @@ from sidecar.health.health import Component, Health, component_of, health_of
 from sidecar.http.server import ProbeResult
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
+from sidecar.quantities import duration_text
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import ViewOf
@@ -142,7 +143,9 @@ class StatusReporter(ABC, Generic[ViewOf]):
             return ProbeResult(True, self.start_message())
         stalled_s = self.stalled_s
         if stalled_s:
-            return ProbeResult(False, f"the pipeline made no progress for {stalled_s:.0f} s")
+            return ProbeResult(
+                False, f"the pipeline made no progress for {duration_text(stalled_s)}"
+            )
         return ProbeResult(True, "the pipeline runs")
 
     def ready(self) -> ProbeResult:
@@ -152,7 +155,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
             return ProbeResult(False, "the agent is stopping")
         sink = view.delivery.sink
         if not sink.healthy:
-            return ProbeResult(False, sink.message)
+            return ProbeResult(False, sink.explanation)
         error = self.not_ready_message(view)
         return ProbeResult(not error, error or sink.message)
 

@@ -23,7 +23,11 @@ class FakeStatus:
         return Instance("agent", "1.2.3", "host-1", "shop", "lab", "node-1", "dc1", "r1")
 
     def about(self) -> Mapping[str, object]:
-        return {"instance": self.instance().document(), "uptime_s": 5.0}
+        return {
+            "instance": self.instance().document(),
+            "uptime_s": 5.0,
+            "destination": "kafka a:9092",
+        }
 
     def live(self) -> ProbeResult:
         return ProbeResult(self.is_live, "The loop turns.")

@@ -132,7 +132,10 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("__main__",),
     ),
     "sidecar": (
-        ("errors", "events", "health", "healthcheck", "instance", "logs", "regular_expressions"),
+        (
+            *("errors", "events", "health", "healthcheck", "instance", "logs", "quantities"),
+            "regular_expressions",
+        ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "transform"),
         ("jolokia", "sinks"),

@@ -7,6 +7,8 @@ brokers, at most once a second.
 
 from collections.abc import Callable
 
+from sidecar.quantities import duration_text
+
 _SUSPICIOUS_SILENCE_S = 2.0
 _LONG_SILENCE_S = 15.0
 _PROBE_PAUSE_S = 1.0
@@ -64,17 +66,19 @@ class BrokerLiveness:
     def error(self) -> str | None:
         """Why nothing is delivered; None while the broker answers."""
         if self._unavailable_since_s is not None:
-            away_s = self._clock() - self._unavailable_since_s
-            return (
-                f"no Kafka broker of {self._servers} has answered for {away_s:.0f} s: "
-                f"{self._reason}"
-            )
+            away = duration_text(self._clock() - self._unavailable_since_s)
+            return f"no Kafka broker of {self._servers} has answered for {away}"
         if self._silence_s() > _LONG_SILENCE_S:
             return (
-                f"Kafka at {self._servers} has acknowledged nothing for {self._silence_s():.0f} s; "
-                "are enough replicas in sync?"
+                f"Kafka at {self._servers} has acknowledged nothing for "
+                f"{duration_text(self._silence_s())}; are enough replicas in sync?"
             )
         return None
+
+    @property
+    def reason(self) -> str:
+        """The client's words about the last failed connection."""
+        return self._reason
 
     def _answered(self) -> None:
         self._unavailable_since_s = None

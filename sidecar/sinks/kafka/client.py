@@ -160,7 +160,7 @@ class KafkaClient:
         error = self.liveness.error()
         if self.liveness.is_unavailable() and error is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
-            return SinkState(False, error, remedy=remedy)
+            return SinkState(False, error, remedy=remedy, detail=self.liveness.reason)
         waiting = {**self.missing, **rejected} if self._producer is not None else {}
         if waiting:
             return _waiting_state(waiting)

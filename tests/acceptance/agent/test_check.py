@@ -22,9 +22,10 @@ from agent.cli.segment_files import find_segments
 from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.environment import check_directories
-from sidecar.check.finding import Finding, Level, size_text
+from sidecar.check.finding import Finding, Level
 from sidecar.check.running import run_checks
 from sidecar.offsets.properties_store import PropertiesStore
+from sidecar.quantities import size_text
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
 

@@ -75,8 +75,8 @@ def see_it_work(browser: Browser, agent: AgentProcess) -> None:
         browser.wait_until("document.getElementById('sentence').className === 'ok'")
         browser.wait_until("document.querySelectorAll('#counts tbody tr').length > 1")
         browser.wait_until("document.getElementById('components').innerText.includes('sink')")
-    before = browser.value("document.getElementById('seen').textContent")
-    browser.wait_until(f"document.getElementById('seen').textContent !== {before!r}")
+    before = browser.value("document.getElementById('updated').textContent")
+    browser.wait_until(f"document.getElementById('updated').textContent !== {before!r}")
 
 
 def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Path) -> None:
@@ -93,6 +93,10 @@ def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Pat
     browser.wait_until("document.getElementById('sentence').innerText.includes('undelivered')")
     browser.wait_until(
         f"document.querySelector('#conditions code + code').innerText.includes('{path.name}')"
+    )
+    command = f"retry {path.name} --config"
+    browser.wait_until(
+        f"document.querySelector('#kept .item code').innerText.includes('{command}')"
     )
     for scheme in ("light", "dark"):
         browser.look(1100, 760, scheme)

@@ -62,7 +62,7 @@ def load_positions(
         client.poll(_WAIT_S)
         if clock() >= until_s:
             missing = topics.missing.get(topic)
-            why = client.state().message if missing is None else missing.message
+            why = client.state().explanation if missing is None else missing.message
             raise UnavailableError(f"The position cannot be read: {why} (position.topic).")
     positions = PositionTopic(topic, client.connection(), client.admin, clock=clock)
     positions.check(max(0.0, until_s - clock()))

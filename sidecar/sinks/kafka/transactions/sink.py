@@ -30,6 +30,7 @@ from sidecar.offsets.position_store import (
     position_bytes,
 )
 from sidecar.offsets.properties_store import StoredOffsets
+from sidecar.quantities import duration_text
 from sidecar.sinks.base import DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
@@ -152,7 +153,7 @@ class TransactionalKafkaSink:
             self.client.probe_if_due()
             if self._clock() >= until_s:
                 raise UnavailableError(
-                    f"The position cannot be read: {self.client.state().message}."
+                    f"The position cannot be read: {self.client.state().explanation}."
                 )
         self._positions.stored = load_positions(
             self.client, self._records, self._creation, until_s, self._clock
@@ -167,7 +168,7 @@ class TransactionalKafkaSink:
         until_s = self._clock() + _LOAD_S
         while not begun.keys() <= self._positions.stored.keys():
             if self._clock() >= until_s:
-                raise UnavailableError(f"The position is not stored: {self.state().message}.")
+                raise UnavailableError(f"The position is not stored: {self.state().explanation}.")
             if self._transactional.phase is Phase.READY:
                 self._transactional.begin()
                 self._store_position({**begun, **self._positions.stored})
@@ -223,8 +224,8 @@ class TransactionalKafkaSink:
             return SinkState(
                 False,
                 f"Kafka at {self.client.servers} has not accepted the transactional id "
-                f"{self._records.transactional_id} for {waits_s:.0f} s. Check that enough replicas "
-                "of __transaction_state are in sync.",
+                f"{self._records.transactional_id} for {duration_text(waits_s)}. Check that enough "
+                "replicas of __transaction_state are in sync.",
             )
         if self._failures.awaiting_dead_letter:
             return SinkState(

@@ -33,7 +33,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "pipeline_stalled",
         State.FAILING,
         "pipeline",
-        "121 s",
+        "for 2 min.",
     ),
     "schema is old": (
         {"schema": SchemaFacts(3, "Cassandra does not answer.")},
@@ -89,7 +89,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "cdc_raw_nearly_full",
         State.DEGRADED,
         "cdc_raw",
-        "900 of 1000 bytes",
+        "900 B of 1000 B",
     ),
     "sink": (
         {"sink": SinkState(False, "no broker answers")},
@@ -138,7 +138,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "transfer_unavailable",
         State.DEGRADED,
         "transfer",
-        "3 finished segments (100 of 1000 bytes) wait for gs://b",
+        "3 finished segments (100 B of 1000 B) wait for gs://b",
     ),
     "registry": (
         {"registry_error": "the schema registry does not answer."},

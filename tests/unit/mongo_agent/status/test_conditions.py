@@ -24,7 +24,7 @@ from sidecar.sinks.base import SinkState
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
 CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
-    "stalled": ({"stalled_s": 121.0}, "pipeline_stalled", State.FAILING, "pipeline", "121 s"),
+    "stalled": ({"stalled_s": 121.0}, "pipeline_stalled", State.FAILING, "pipeline", "for 2 min."),
     "sink": (
         {"sink": SinkState(False, "no broker answers")},
         "sink_unavailable",

@@ -120,7 +120,7 @@ def test_streams_copies_and_counts() -> None:
         ("shop.a", "copying", 0.25),
     ]
     assert all(bar.done <= bar.read <= bar.there <= bar.size for bar in told.progress)
-    assert told.counts[0].by_kind == {"insert": 3, "read": 25}
+    assert told.counts[0].by_kind == {"inserts": 3, "snapshot reads": 25}
 
 
 def test_debeziums_attributes_have_nothing_to_say_before_the_start() -> None:

@@ -16,18 +16,19 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.check.finding import size_text
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
 from sidecar.page.pages import page_text, status_pages
 from sidecar.page.summary import (
     Counts,
     DeadLetters,
+    NextCommand,
     ProgressBar,
+    QuarantinedItem,
     Stat,
     Summary,
-    duration_text,
 )
+from sidecar.quantities import duration_text, size_text
 from tests.support.fake_status import FakeStatus
 
 SUMMARY = Summary(
@@ -44,7 +45,23 @@ SUMMARY = Summary(
     ),
     counts_title="Events",
     counts=(Counts("ks.t", {"i": 4, "d": 1}), Counts("ks.u", {"u": 2})),
-    dead_letters=DeadLetters("nothing is kept", 5, 10, {"damage": 2}),
+    dead_letters=DeadLetters(
+        "1 item.",
+        5,
+        10,
+        {"damaged_bytes": 2},
+        items=(
+            QuarantinedItem(
+                "CommitLog-7-9.log",
+                ("checksum",),
+                "1 undelivered range",
+                "2026-01-31T12:00:00+00:00",
+                (NextCommand("Read it again", "agent quarantine retry CommitLog-7-9.log"),),
+            ),
+        ),
+        hidden=1,
+        commands=(NextCommand("List all causes", "agent quarantine list"),),
+    ),
     notes=("A note.",),
 )
 DOM = """
@@ -55,6 +72,7 @@ const anything = new Proxy(function () {}, {
 });
 var document = { createElement: () => anything, createTextNode: () => anything,
   createElementNS: () => anything, hidden: true,
+  querySelectorAll: () => [], querySelector: () => anything,
   getElementById: () => anything, addEventListener() {} };
 var setTimeout = () => 0;
 """
@@ -95,7 +113,7 @@ def test_it_loads_nothing_from_elsewhere() -> None:
     assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
     assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(", text)
     assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {
-        "data:,",
+        *("data:,", "#main"),
         *("health", "offsets", "metrics", "metrics.json"),
     }
 
@@ -131,6 +149,14 @@ def test_its_script_shows_it(summary: Summary) -> None:
     trouble = RecentWarnings()
     told = application(summary, trouble).test_client().get("/page.json").text
     javascript(DOM).eval(f"show({told}); show({told});")
+
+
+def test_its_script_shows_a_history_with_gaps() -> None:
+    samples = [
+        [1_700_000_000 + 60 * at, at % 7, 5.5, None] for at in range(90) if at not in (9, 10)
+    ]
+    history = {"interval_s": 60, "columns": ["at_s", "lag_s", "events_per_s", "raw_bytes"]}
+    javascript(DOM).eval(f"showHistory({json.dumps({**history, 'samples': samples})});")
 
 
 def test_page_lists_the_last_warnings_and_errors() -> None:

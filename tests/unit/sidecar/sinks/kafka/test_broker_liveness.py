@@ -55,9 +55,8 @@ def test_a_broker_that_does_not_answer_is_away_until_it_does(
         clock.now_s += 1
         assert liveness.is_probe_due()
         liveness.probed(False)
-    assert (
-        liveness.error() == "no Kafka broker of a:1 has answered for 9 s: a:1: connection refused"
-    )
+    assert liveness.error() == "no Kafka broker of a:1 has answered for 9 s"
+    assert liveness.reason == "a:1: connection refused"
     liveness.probed(True)
     assert (liveness.is_unavailable(), liveness.error()) == (False, None)
 
@@ -119,4 +118,5 @@ def test_broker_that_answered_once_is_not_reported_unconnected(
     liveness.connection_failed("a:1: connection refused")
     liveness.probed(True)
     liveness.probed(False)
-    assert liveness.error() == "no Kafka broker of a:1 has answered for 0 s: it does not answer"
+    assert liveness.error() == "no Kafka broker of a:1 has answered for 0 s"
+    assert liveness.reason == "it does not answer"

@@ -1,0 +1,207 @@
+// Charts of the last 24 hours as inline SVG. A sample is [seconds since 1970, value, …].
+
+const DAY_S = 86400;
+const CHART = { width: 720, height: 150, left: 62, right: 10, top: 10, bottom: 24 };
+const SVG = "http://www.w3.org/2000/svg";
+// Title, unit and the names of the column that may have the values.
+const SERIES = [
+  { title: "Lag", unit: "seconds", columns: ["lag_s"] },
+  { title: "Events read", unit: "per_second", columns: ["events_per_s", "rate_per_s", "rate"] },
+  { title: "cdc_raw", unit: "bytes", columns: ["raw_bytes", "cdc_raw_bytes"], limits: ["raw_limit_bytes", "cdc_raw_limit_bytes"] },
+];
+
+// Points [seconds, value or null] of one series, or null when the history has no such column.
+function pointsOf(history, columns) {
+  const at = columns.map((name) => history.columns.indexOf(name)).find((index) => index > 0);
+  if (at === undefined) return null;
+  return history.samples.map((sample) => [sample[0], sample[at] === undefined ? null : sample[at]]);
+}
+
+// Runs of points without a gap: neither a missing value nor a time without samples.
+function runsOf(points, interval_s) {
+  const runs = [];
+  let run = [];
+  for (const point of points) {
+    const last = run[run.length - 1];
+    if (last && (point[1] === null || point[0] - last[0] > 2.5 * interval_s)) { runs.push(run); run = []; }
+    if (point[1] !== null) run.push(point);
+  }
+  if (run.length) runs.push(run);
+  return runs;
+}
+
+// Ticks from 0 to at least `most`: three to six steps of a length that people expect.
+function ticksOf(most, unit) {
+  const bases = unit === "bytes" ? [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] : [1, 2, 5, 10, 20, 50, 100, 200, 500];
+  let factor = 1;
+  if (unit === "bytes") while (most > 1024 * factor) factor *= 1024;
+  else if (unit === "seconds") factor = most > 7200 ? 3600 : most > 120 ? 60 : 1;
+  while (unit !== "bytes" && most > 2500 * factor) factor *= 1000;
+  const step = factor * (bases.find((base) => base * factor * 5 >= most) || 1024);
+  const ticks = [];
+  for (let value = 0; value < Math.max(most, step) + step; value += step) {
+    ticks.push(value);
+    if (value >= most) break;
+  }
+  return ticks;
+}
+
+function tickText(value, unit) {
+  if (unit === "bytes") return sizeText(value).replace(".0 ", " ");
+  if (unit === "seconds") {
+    if (value >= 7200) return Math.round(value / 3600) + " h";
+    return value >= 120 ? Math.round(value / 60) + " min" : value + " s";
+  }
+  return numberText(value);
+}
+
+// Largest value and its time, the last value, and how long the agent was not recorded.
+function summaryOf(points, unit, runs, interval_s) {
+  const known = points.filter((point) => point[1] !== null);
+  if (!known.length) return "no values yet";
+  const top = known.reduce((best, point) => (point[1] > best[1] ? point : best));
+  const last = known[known.length - 1];
+  let missing_s = 0;
+  for (let at = 1; at < runs.length; at += 1) missing_s += runs[at][0][0] - runs[at - 1][runs[at - 1].length - 1][0] - interval_s;
+  const gap = missing_s > 0 ? "; without values for " + secondsText(missing_s) : "";
+  return "now " + valueText(last[1], unit) + ", highest " + valueText(top[1], unit) + " at " + clockText(top[0] * 1000) + gap;
+}
+
+// One row for each hour with samples: start, highest lag, mean rate, highest size …
+function hoursOf(points, unit) {
+  const hours = new Map();
+  for (const [at_s, value] of points) {
+    if (value === null) continue;
+    const hour = Math.floor(at_s / 3600) * 3600;
+    const found = hours.get(hour) || { sum: 0, count: 0, most: -Infinity };
+    hours.set(hour, { sum: found.sum + value, count: found.count + 1, most: Math.max(found.most, value) });
+  }
+  const worth = (hour) => (unit === "per_second" ? hour.sum / hour.count : hour.most);
+  return new Map(Array.from(hours, ([hour, found]) => [hour, worth(found)]));
+}
+
+function drawn(tag, attributes, text) {
+  const made = document.createElementNS(SVG, tag);
+  for (const name of Object.keys(attributes)) made.setAttribute(name, attributes[name]);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function scaleOf(now_s, top) {
+  const { width, height, left, right, top: above, bottom } = CHART;
+  return {
+    x: (at_s) => left + (width - left - right) * (1 - (now_s - at_s) / DAY_S),
+    y: (value) => height - bottom - (height - above - bottom) * (value / top),
+  };
+}
+
+function axes(scale, ticks, unit, now_s) {
+  const group = drawn("g", { class: "axis" });
+  for (const value of ticks) {
+    const y = scale.y(value).toFixed(1);
+    group.append(drawn("line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y, y2: y }),
+      drawn("text", { x: CHART.left - 6, y: Number(y) + 4, "text-anchor": "end" }, tickText(value, unit)));
+  }
+  const zone_s = new Date(now_s * 1000).getTimezoneOffset() * 60;
+  for (let at_s = Math.ceil((now_s - DAY_S - zone_s) / 14400) * 14400 + zone_s; at_s <= now_s; at_s += 14400) {
+    const x = scale.x(at_s).toFixed(1);
+    group.append(drawn("line", { x1: x, x2: x, y1: CHART.height - CHART.bottom, y2: CHART.height - CHART.bottom + 4 }),
+      drawn("text", { x, y: CHART.height - 6, "text-anchor": "middle" }, clockText(at_s * 1000)));
+  }
+  return group;
+}
+
+function path(run, scale) {
+  const points = run.map((point) => scale.x(point[0]).toFixed(1) + " " + scale.y(point[1]).toFixed(1));
+  // One sample alone is a dot.
+  return "M" + points.join("L") + (points.length === 1 ? "h0.1" : "");
+}
+
+// A figure with one chart. The frame is a slider, so keys read single samples aloud.
+function chart(series, history, limit, now_s) {
+  const points = pointsOf(history, series.columns).filter((point) => point[0] > now_s - DAY_S);
+  const runs = runsOf(points, history.interval_s);
+  const known = points.filter((point) => point[1] !== null);
+  const most = Math.max(limit || 0, 0, ...known.map((point) => point[1]));
+  const ticks = ticksOf(most, series.unit);
+  const scale = scaleOf(now_s, ticks[ticks.length - 1] || 1);
+  const svg = drawn("svg", { viewBox: "0 0 " + CHART.width + " " + CHART.height, "aria-hidden": "true", focusable: "false" });
+  svg.append(axes(scale, ticks, series.unit, now_s));
+  if (limit) svg.append(drawn("line", { class: "limit", x1: CHART.left, x2: CHART.width - CHART.right, y1: scale.y(limit), y2: scale.y(limit) }));
+  for (const run of runs) svg.append(drawn("path", { class: "line", d: path(run, scale) }));
+  const cursor = drawn("line", { class: "cursor", y1: CHART.top, y2: CHART.height - CHART.bottom, x1: 0, x2: 0, visibility: "hidden" });
+  const dot = drawn("circle", { class: "dot", r: 4, cx: 0, cy: 0, visibility: "hidden" });
+  svg.append(cursor, dot);
+  const summary = summaryOf(points, series.unit, runs, history.interval_s) + (limit ? "; limit " + valueText(limit, series.unit) : "");
+  const caption = element("figcaption");
+  const shown = element("span", "note", summary);
+  caption.append(element("h3", "", series.title), shown);
+  const frame = element("div", "frame");
+  const attributes = { role: "slider", tabindex: "0", "aria-label": series.title + " in the last 24 hours: " + summary + ". Arrow keys show single values.",
+    "aria-valuemin": "0", "aria-valuemax": String(Math.max(0, known.length - 1)) };
+  for (const name of Object.keys(attributes)) frame.setAttribute(name, attributes[name]);
+  let at = known.length - 1;
+  const describe = () => {
+    frame.setAttribute("aria-valuenow", String(Math.max(0, at)));
+    frame.setAttribute("aria-valuetext", known.length ? clockText(known[at][0] * 1000) + ": " + valueText(known[at][1], series.unit) : "no values yet");
+  };
+  const look = (index) => {
+    if (!known.length) return;
+    at = Math.max(0, Math.min(known.length - 1, index));
+    const [at_s, value] = known[at];
+    for (const name of ["x1", "x2"]) cursor.setAttribute(name, scale.x(at_s));
+    dot.setAttribute("cx", scale.x(at_s));
+    dot.setAttribute("cy", scale.y(value));
+    for (const mark of [cursor, dot]) mark.setAttribute("visibility", "visible");
+    shown.textContent = clockText(at_s * 1000) + ": " + valueText(value, series.unit);
+    describe();
+  };
+  const leave = () => {
+    for (const mark of [cursor, dot]) mark.setAttribute("visibility", "hidden");
+    shown.textContent = summary;
+  };
+  frame.addEventListener("pointermove", (event) => {
+    const box = svg.getBoundingClientRect();
+    const at_s = now_s - DAY_S * (1 - ((event.clientX - box.left) / box.width * CHART.width - CHART.left) / (CHART.width - CHART.left - CHART.right));
+    let nearest = 0;
+    for (let index = 1; index < known.length; index += 1) {
+      if (Math.abs(known[index][0] - at_s) < Math.abs(known[nearest][0] - at_s)) nearest = index;
+    }
+    look(nearest);
+  });
+  frame.addEventListener("pointerleave", leave);
+  frame.addEventListener("blur", leave);
+  frame.addEventListener("keydown", (event) => {
+    const hour = Math.round(3600 / history.interval_s);
+    const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -hour, PageUp: hour, Home: -known.length, End: known.length };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    look(at + steps[event.key]);
+  });
+  describe();
+  frame.append(svg);
+  return filled(element("figure", "chart"), [caption, frame]);
+}
+
+function limitOf(history, series) {
+  const points = series.limits ? pointsOf(history, series.limits) : null;
+  const known = (points || []).filter((point) => point[1]);
+  return known.length ? known[known.length - 1][1] : null;
+}
+
+function historyTable(parts, now_s) {
+  const columns = parts.map(([series, points]) => hoursOf(points.filter((point) => point[0] > now_s - DAY_S), series.unit));
+  const hours = Array.from(new Set(columns.flatMap((column) => Array.from(column.keys())))).sort((a, b) => b - a);
+  const head = filled(element("tr"), ["Hour", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : ", highest"))].map((text) => headCell(text)));
+  const rows = hours.map((hour) => filled(element("tr"), [headCell(clockText(hour * 1000), "row"), ...columns.map((column, index) =>
+    element("td", "", column.has(hour) ? valueText(column.get(hour), parts[index][0].unit) : "–"))]));
+  return [filled(element("thead"), [head]), filled(element("tbody"), rows)];
+}
+
+function showHistory(history) {
+  const now_s = Date.now() / 1000;
+  const parts = SERIES.map((series) => [series, pointsOf(history, series.columns)]).filter((part) => part[1] && part[1].some((point) => point[1] !== null));
+  const found = section("history", "", parts.length > 0);
+  filled(found.querySelector(".charts"), parts.map(([series]) => chart(series, history, limitOf(history, series), now_s)));
+  filled(found.querySelector("table"), historyTable(parts, now_s));
+}

@@ -1,0 +1,112 @@
+"use strict";
+// Values as words. Messages of the agent use the same forms (sidecar/quantities.py).
+
+const STATE_WORDS = { ok: "Healthy", late: "Behind", degraded: "Needs attention",
+  failing: "Not delivering", starting: "Starting" };
+
+// Short word and explanation for the states of segments, streams and snapshots.
+const PROGRESS_WORDS = {
+  waiting: ["waiting", "nothing is readable yet"],
+  reading: ["reading", "the agent reads it"],
+  idle: ["up to date", "everything synced is read; more will follow"],
+  blocked: ["blocked", "the next record cannot be read now"],
+  final: ["finishing", "the node has finished it; the agent has not delivered all of it"],
+  drained: ["delivered", "every event is acknowledged"],
+  vanished: ["vanished", "the file disappeared before it was read"],
+  copying: ["copying", "the snapshot is running"],
+  completed: ["copied", "the snapshot is complete"],
+  stopped: ["stopped", "stopped by an operator"],
+  refused: ["rejected", "the node rejects the table"],
+};
+
+function sizeText(bytes) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let size = bytes, unit = 0;
+  while (size >= 1024 && unit < units.length - 1) { size /= 1024; unit += 1; }
+  return (unit && (size < 100 || unit === 4) ? size.toFixed(1) : String(Math.round(size))) + " " + units[unit];
+}
+
+function secondsText(seconds) {
+  if (seconds < 120) return (seconds >= 10 || Number.isInteger(seconds) ? seconds.toFixed(0) : seconds.toFixed(1)) + " s";
+  if (seconds < 3600) return Math.round(seconds / 60) + " min";
+  if (seconds < 172800) return (seconds / 3600).toFixed(1) + " h";
+  return Math.round(seconds / 86400) + " days";
+}
+
+function numberText(value) {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+}
+
+function rateText(perSecond) {
+  if (perSecond > 0 && perSecond < 10) return perSecond.toFixed(1) + "/s";
+  return numberText(perSecond) + "/s";
+}
+
+function valueText(value, unit) {
+  if (value === null || value === undefined) return "not known";
+  if (unit === "bytes") return sizeText(value);
+  if (unit === "seconds") return secondsText(value);
+  if (unit === "per_second") return rateText(value);
+  return numberText(value);
+}
+
+// The same value with all digits, for a title.
+function exactText(value, unit) {
+  if (value === null || value === undefined) return "not known";
+  const names = { bytes: " bytes", seconds: " seconds", per_second: " events a second", events: " events" };
+  return String(value) + (names[unit] || "");
+}
+
+function agoText(seconds) {
+  if (seconds < 5) return "just now";
+  return secondsText(Math.round(seconds)) + " ago";
+}
+
+function clockText(ms) {
+  const at = new Date(ms);
+  return String(at.getHours()).padStart(2, "0") + ":" + String(at.getMinutes()).padStart(2, "0");
+}
+
+function share(part, whole) {
+  return whole > 0 ? Math.max(0, Math.min(100, 100 * part / whole)) : 0;
+}
+
+function totalOf(counts) {
+  let total = 0;
+  for (const each of counts) for (const kind of Object.keys(each.by_kind)) total += each.by_kind[kind];
+  return total;
+}
+
+function rateBetween(before, after) {
+  if (!before || after.ms <= before.ms || after.total < before.total) return null;
+  return (after.total - before.total) / ((after.ms - before.ms) / 1000);
+}
+
+function kindsOf(counts) {
+  const kinds = new Set();
+  for (const each of counts) for (const kind of Object.keys(each.by_kind)) kinds.add(kind);
+  return Array.from(kinds).sort();
+}
+
+// Name and value of each known part of the identity.
+function identityRows(values) {
+  const who = values.instance || {};
+  const place = [who.datacenter, who.rack].filter(Boolean).join(" / ");
+  const rows = [["Cluster", who.cluster], ["Node", who.node_id], ["Host", who.host],
+    ["Datacentre / rack", place], ["Topic prefix", who.topic_prefix],
+    ["Destination", values.destination], ["Version", values.version]];
+  return rows.filter((row) => row[1]);
+}
+
+function titleOf(values) {
+  const who = values.instance || {};
+  const names = [who.cluster, who.host || who.node_id].filter(Boolean).join(" · ");
+  return (STATE_WORDS[values.state] || values.state) + " – " + (names || values.service_name);
+}
+
+// What a screen reader hears: a change of the state or of the causes, never of a number.
+function announcementOf(values) {
+  const codes = values.conditions.map((each) => each.code.replace(/_/g, " "));
+  const causes = codes.length ? ". Causes: " + codes.join(", ") : "";
+  return "State: " + (STATE_WORDS[values.state] || values.state) + causes + ".";
+}

@@ -1,5 +1,6 @@
 """One real Apache Kafka broker (broker and controller in one process) as a context manager."""
 
+import os
 import subprocess
 import time
 import uuid
@@ -19,7 +20,8 @@ from tests.support.servers.java import java
 from tests.support.servers.maven import Dependency, class_path
 from tests.support.servers.processes import ServerProcess, free_port, wait_until
 
-VERSION = "4.4.0"
+# Another release is given by the environment, as `make test-kafka` does.
+VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
 _START_DEADLINE_S = 300
 _READ_DEADLINE_S = 120
 _LOG4J2 = """Configuration:

@@ -17,6 +17,8 @@ LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version
 DOCKER ?= docker
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
+# The release of `make test-kafka`
+KAFKA ?= 3.9.2
 # Two processes, each test file in one of them: most tests wait for their servers.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
@@ -25,7 +27,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -57,6 +59,9 @@ test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 
 test-cluster: prerequisites-test setup ## Run the large golden test: a cluster with faults, agents, Kafka, Spark
 	@$(PY) -m tests.integration.spark.golden $(ARGS)
+
+test-kafka: prerequisites-test setup ## Run the tests of the Kafka sink on another release: make test-kafka KAFKA=3.9.2
+	@CDC_TEST_KAFKA=$(KAFKA) $(PY) -m pytest tests/integration/kafka $(ARGS)
 
 test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)

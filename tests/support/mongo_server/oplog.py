@@ -84,6 +84,10 @@ class Clock:
         self._last = Timestamp(0, 0)
         self.ahead_s = 0
 
+    def count_from(self, time_s: int) -> None:
+        """Later times are counted from this one, which is in the future, and not by the wall."""
+        self._last = Timestamp(time_s, 0)
+
     def tick(self) -> Timestamp:
         now_s = int(datetime.now(UTC).timestamp()) + self.ahead_s
         self._last = next_time(self._last, now_s)

@@ -221,6 +221,12 @@ class MongoReplicaSet:
         with self._deployment.changed:
             self._deployment.clock.ahead_s += seconds
 
+    def count_time_from(self, time_s: int) -> None:
+        """Cluster times are counted from this one on, which is later than now: each run has the
+        same."""
+        with self._deployment.changed:
+            self._deployment.clock.count_from(time_s)
+
     def truncate_oplog(self) -> None:
         """Forget all of the oplog but its last entry."""
         with self._deployment.changed:

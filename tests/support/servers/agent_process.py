@@ -24,7 +24,8 @@ class AgentProcess:
         properties: Mapping[str, object],
         arguments: Sequence[str] = ("run",),
     ) -> None:
-        """`program` is the command beside Python. Properties of HTTP are added."""
+        """`program` is the command beside Python, or its absolute path. Properties of HTTP are
+        added."""
         directory.mkdir(parents=True, exist_ok=True)
         self._port = free_port()
         self._configuration = directory / "agent.properties"
@@ -32,7 +33,7 @@ class AgentProcess:
         # A backslash of a value is written twice in such a file.
         texts = {name: str(value).replace("\\", "\\\\") for name, value in lines.items()}
         self._configuration.write_text("".join(f"{k}={v}\n" for k, v in texts.items()))
-        self._program = Path(sys.executable).with_name(program)
+        self._program = Path(sys.executable).parent / program
         self._arguments = arguments
         self._process = ServerProcess(program, ["unset"], directory / "agent.log")
 

@@ -1,0 +1,154 @@
+"""The agent resumes from the state files of every release: nothing is lost, repeats are bounded."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.agent_command import agent
+from tests.support.agent_directory import AgentDir
+from tests.support.released_state import ReleasedState, events_of, released_versions
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.processes import free_port
+
+DEADLINE_S = 300.0
+
+
+@pytest.fixture(params=released_versions())
+def state(request: pytest.FixtureRequest) -> ReleasedState:
+    return ReleasedState.of(request.param, "cassandra")
+
+
+def properties(agent_dir: AgentDir) -> dict[str, str]:
+    """The node is down: its schema is in the stored history alone."""
+    settings = agent_dir.settings()
+    for name in ("schema.file", "node.id", "cluster.name", "http.port"):
+        del settings[name]
+    return {
+        **settings,
+        "topic.prefix": "shop",
+        "table.include.list": "shop.orders",
+        "cassandra.hosts": "127.0.0.1",
+        "cassandra.port": str(free_port()),
+        "offset.flush.interval.ms": "0",
+        "snapshot.mode": "initial",
+    }
+
+
+def delivered(agent_dir: AgentDir) -> list[dict[str, Any]]:
+    return events_of(agent_dir.events.read_bytes()) if agent_dir.events.exists() else []
+
+
+def ids(events: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(each["headers"]["cdc.id"] for each in events)
+
+
+def in_segment(source: str, name: str) -> int | None:
+    """The position of an event of this segment."""
+    number = re.search(r"(\d+)\.log$", name)
+    assert number is not None
+    _, segment, position, _ = source.rsplit("/", 3)
+    return int(position) if segment == number[1] else None
+
+
+def run_until_read(agent_dir: AgentDir) -> dict[str, Any]:
+    """Runs until `cdc_raw` is empty; returns `/health` then."""
+    process = AgentProcess("agent", agent_dir.folder, properties(agent_dir))
+    process.launch()
+    try:
+        process.wait_until(lambda: has_read(agent_dir, process), "all segments", DEADLINE_S)
+        health = process.ask("/health")
+        assert health is not None
+        process.stop()
+        return health
+    finally:
+        process.end()
+
+
+def has_read(agent_dir: AgentDir, process: AgentProcess) -> bool:
+    """Whether there are events, no segment waits, and the snapshot has asked the node."""
+    health = process.ask("/health") or {"conditions": []}
+    codes = {condition["code"] for condition in health["conditions"]}
+    waiting = list(agent_dir.cdc_raw.glob("*.log"))
+    return "snapshot_blocked" in codes and not waiting and bool(delivered(agent_dir))
+
+
+def all_events(state: ReleasedState, folder: Path) -> set[str]:
+    """Ids of the events of all segments, by an agent without state."""
+    folder.mkdir()
+    fresh = AgentDir(folder)
+    state.restore("offsets", fresh.offsets)
+    for path in fresh.offsets.glob("*.properties*"):
+        path.unlink()
+    for name in state.recorded["segments"]:
+        state.put_segment(name, fresh.cdc_raw)
+    run_until_read(fresh)
+    return set(ids(delivered(fresh)))
+
+
+def test_it_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_path: Path) -> None:
+    recorded, published = state.recorded, state.published()
+    *finished, last = recorded["segments"]
+    state.restore("offsets", agent_dir.offsets)
+    state.restore("error", agent_dir.relocation / "error")
+    state.put_segment(last, agent_dir.cdc_raw)
+    health = run_until_read(agent_dir)
+    codes = {condition["code"] for condition in health["conditions"]}
+    assert codes == {
+        "event_rejected",
+        "schema_not_refreshed",
+        "segment_quarantined",
+        "snapshot_blocked",
+    }
+
+    events = delivered(agent_dir)
+    before = {each["id"] for each in published if not each["snapshot"]}
+    repeated = before & set(ids(events))
+    unsaved = {
+        each["id"]
+        for each in published
+        if recorded["saved_at"] < (in_segment(each["source"], last) or 0)
+    }
+    assert unsaved
+    assert repeated == unsaved, "exactly the events after the stored offset"
+    assert max(ids(events).values()) == 1
+    assert {in_segment(each["headers"]["cdc.source"], last) for each in events}.isdisjoint({None})
+
+    expected = all_events(state, tmp_path / "fresh")
+    missing = expected - before - set(ids(events))
+    listed = agent(
+        "quarantine", "list", "--json", "--config", agent_dir.folder / "agent.properties"
+    )
+    assert listed.exit_code == 0, listed.errors
+    quarantined = json.loads(listed.output)
+    assert {each["segment"] for each in quarantined} == set(finished)
+    assert len(missing) == 2, "the dead letter, and the row of the damage"
+
+
+def test_its_quarantine_is_retried(state: ReleasedState, agent_dir: AgentDir) -> None:
+    """The segment is whole again, as after a restore."""
+    damaged = state.recorded["segments"][1]
+    state.restore("offsets", agent_dir.offsets)
+    state.restore("error", agent_dir.relocation / "error")
+    state.put_segment(damaged, agent_dir.relocation / "error")
+    path = agent_dir.configuration(properties(agent_dir))
+    done = agent("quarantine", "retry", damaged, "--config", path)
+    assert done.exit_code == 0, done.errors
+    run_until_read(agent_dir)
+    assert not list((agent_dir.relocation / "error").glob(f"{damaged}*"))
+    found = {in_segment(each["headers"]["cdc.source"], damaged) for each in delivered(agent_dir)}
+    assert found
+    assert None not in found
+
+
+def test_its_offsets_are_shown(state: ReleasedState, agent_dir: AgentDir) -> None:
+    state.restore("offsets", agent_dir.offsets)
+    path = agent_dir.configuration(properties(agent_dir))
+    shown = agent("offsets", "show", "--json", "--config", path)
+    assert shown.exit_code == 0, shown.errors
+    document = json.dumps(json.loads(shown.output))
+    assert str(state.recorded["saved_at"]) in document
+    assert state.recorded["node_id"] in document

@@ -1,0 +1,54 @@
+"""The agent resumes from the position and the snapshot progress of every release."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.record.state.mongodb import (
+    STORED,
+    STREAMED,
+    WRITTEN,
+    customers,
+    insert,
+    properties,
+    published,
+)
+from tests.support.released_state import ReleasedState, released_versions
+from tests.support.servers.agent_process import AgentProcess
+
+DEADLINE_S = 300.0
+
+
+@pytest.mark.parametrize("version", released_versions())
+def test_it_resumes_without_loss(version: str, tmp_path: Path) -> None:
+    state = ReleasedState.of(version, "mongodb")
+    state.restore("offsets", tmp_path / "offsets")
+    before = state.published()
+    with customers() as (replica_set, client):
+        for number in range(STORED, WRITTEN + STREAMED):
+            insert(client, number)
+        agent = AgentProcess("mongo-agent", tmp_path, properties(replica_set, tmp_path))
+        agent.launch()
+        try:
+
+            def is_complete() -> bool:
+                after = published(tmp_path / "events.ndjson")
+                copied = {each["number"] for each in [*before, *after] if each["operation"] == "r"}
+                streamed = {each["number"] for each in after if each["operation"] == "c"}
+                return copied >= set(range(STORED)) and WRITTEN + STREAMED - 1 in streamed
+
+            agent.wait_until(is_complete, "all documents", DEADLINE_S)
+            agent.stop()
+        finally:
+            agent.end()
+    after = published(tmp_path / "events.ndjson")
+    streamed = {
+        each["id"]: each["number"] for each in [*before, *after] if each["operation"] == "c"
+    }
+    assert sorted(streamed.values()) == list(range(STORED, WRITTEN + STREAMED))
+    repeated = {each["id"] for each in before} & {each["id"] for each in after}
+    numbers = {each["number"] for each in after if each["id"] in repeated}
+    assert repeated
+    assert numbers <= set(range(STORED)) | set(range(WRITTEN - 2 * STREAMED, WRITTEN))
+    copied_again = [each for each in after if each["id"] in repeated and each["operation"] == "r"]
+    assert len(copied_again) <= 2, "at most the chunks that were being read"

@@ -123,4 +123,5 @@ def record_mongodb(program: Path, target: Path, scratch: Path) -> None:
 
 
 def _has(events: Path, number: int) -> bool:
-    return number in {each["number"] for each in published(events)}
+    numbers: set[int] = {each["number"] for each in published(events)}
+    return number in numbers

@@ -34,7 +34,7 @@ from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
-from agent.status.view import AgentStatus
+from agent.status.view import HISTORY, AgentStatus
 from agent.transfer.base import Transfer
 from agent.transfer.registry import create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
@@ -104,6 +104,7 @@ class AgentService:
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[snapshot_pages(lambda: self._status.snapshot)],
             hide=hiding(config.loaded),
+            history_columns=HISTORY,
         )
         self._note_identity(holder.identity)
 

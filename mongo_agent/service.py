@@ -41,7 +41,7 @@ from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status.debezium import CONNECTOR, attributes_of
 from mongo_agent.status.summary import MongoSummaryParts
-from mongo_agent.status.view import MongoStatus
+from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
@@ -104,6 +104,7 @@ class MongoService:
             quarantine_max_bytes=properties.quarantine_max_bytes,
             pages=[signal_pages(self._send, self._snapshots)],
             hide=hiding(config.loaded),
+            history_columns=HISTORY,
         )
         self._elections = ElectionCounter()
         self._schemas = create_schemas(

@@ -22,8 +22,16 @@ from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema
 from sidecar.health.condition import Status
 from sidecar.health.health import Component
+from sidecar.history.recorder import Column
 from sidecar.quantities import duration_text, size_text
-from sidecar.status.reporter import StatusReporter
+from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
+
+HISTORY = (
+    *HISTORY_COLUMNS,
+    Column("undelivered_bytes"),
+    Column("cdc_raw_bytes"),
+    Column("cdc_raw_limit_bytes", "last"),
+)
 
 
 class AgentStatus(StatusReporter[View]):
@@ -133,6 +141,15 @@ class AgentStatus(StatusReporter[View]):
             "refused_events": usage.dead_letters,
             "oldest": [*usage.available_names, *usage.missing_names],
             "max_bytes": self._quarantine_max_bytes,
+        }
+
+    def own_sample(self, view: View) -> Mapping[str, float]:
+        limit_bytes = self.raw_limit_bytes
+        return {
+            "quarantined": view.quarantine.segments,
+            "undelivered_bytes": view.lag_bytes,
+            "cdc_raw_bytes": view.raw_bytes,
+            "cdc_raw_limit_bytes": math.nan if limit_bytes is None else limit_bytes,
         }
 
     def start_message(self) -> str:

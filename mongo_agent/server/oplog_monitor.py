@@ -190,6 +190,12 @@ class OplogMonitor(Worker):
             **elections,
         }
 
+    def least_headroom_s(self) -> float:
+        """Seconds between the oldest entry of the oplog and the stored offset, of the stream with
+        the least; NaN while it is not known."""
+        known = (each.headroom_s for each in self._findings.values())
+        return min((float(each) for each in known if each is not None), default=math.nan)
+
     def set_gauges(self, metrics: MongoMetrics) -> None:
         metrics.count_up_to(metrics.elections, self._elections.count)
         for stream, findings in self._findings.items():

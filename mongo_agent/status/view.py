@@ -13,8 +13,11 @@ from mongo_agent.status.conditions import snapshot_component, status_from, strea
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
+from sidecar.history.recorder import Column
 from sidecar.quantities import duration_text
-from sidecar.status.reporter import StatusReporter
+from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
+
+HISTORY = (*HISTORY_COLUMNS, Column("oplog_headroom_s", "min"))
 
 
 class MongoStatus(StatusReporter[View]):
@@ -82,6 +85,12 @@ class MongoStatus(StatusReporter[View]):
             "gaps": view.quarantine.gaps,
             "max_bytes": self._quarantine_max_bytes,
         }
+
+    def own_sample(self, view: View) -> Mapping[str, float]:
+        found = {"quarantined": float(view.quarantine.dead_letters + view.quarantine.gaps)}
+        if self._oplog is not None:
+            found["oplog_headroom_s"] = self._oplog.least_headroom_s()
+        return found
 
     def start_message(self) -> str:
         return self._start_error or "starting"

@@ -12,6 +12,8 @@ from prometheus_client import Counter
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
+from sidecar.history.pages import history_pages
+from sidecar.history.recorder import Column, HistoryRecorder
 from sidecar.http.server import HttpServer
 from sidecar.instance import Instance
 from sidecar.jolokia.pages import jmx_pages
@@ -22,7 +24,7 @@ from sidecar.page.pages import status_pages
 from sidecar.properties.fingerprint import configuration_fingerprint
 from sidecar.status.log import StatusWatch
 from sidecar.status.publisher import ViewOf
-from sidecar.status.reporter import StatusReporter
+from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
 from sidecar.transform import Transform, transform_named
 
 logger = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class ServiceShell(Generic[ViewOf]):
         quarantine_max_bytes: int,
         pages: Sequence[Blueprint],
         hide: Callable[[str], str],
+        history_columns: Sequence[Column] = HISTORY_COLUMNS,
     ) -> None:
         """`connector` and `attributes` are Debezium's, for Jolokia; `pages` are the agent's own;
         `hide` takes secrets out of text. Raises ConfigError for a transform that is not there."""
@@ -63,6 +66,7 @@ class ServiceShell(Generic[ViewOf]):
             quarantined=quarantined,
             quarantine_max_bytes=quarantine_max_bytes,
         )
+        self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
         self._server = HttpServer(
             status,
             properties.http_host,
@@ -70,6 +74,7 @@ class ServiceShell(Generic[ViewOf]):
             [
                 *pages,
                 status_pages(status, page, self._warnings),
+                history_pages(self._history.document),
                 jmx_pages(
                     connector,
                     topic_prefix,
@@ -95,6 +100,7 @@ class ServiceShell(Generic[ViewOf]):
             self._warnings,
             DirectoryLock(*directories),
             self._server,
+            self._history,
             StatusWatch(self._status.status),
         ):
             yield

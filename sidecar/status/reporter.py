@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, Health, component_of, health_of
+from sidecar.history.recorder import Column
 from sidecar.http.server import ProbeResult
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
@@ -18,6 +19,17 @@ from sidecar.status.publisher import ViewOf
 
 _STALLED_S = 120.0
 """No tick takes this long unless the disk or the sink's client hangs."""
+
+_ACKNOWLEDGED = "cdc_events_acknowledged_total"
+
+HISTORY_COLUMNS = (
+    Column("status"),
+    Column("lag_s"),
+    Column("events_per_s", "rate"),
+    Column("unacknowledged_events"),
+    Column("quarantined"),
+)
+"""Columns of the history that both agents have."""
 
 ViewOf_co = TypeVar("ViewOf_co", covariant=True)
 
@@ -88,6 +100,25 @@ class StatusReporter(ABC, Generic[ViewOf]):
     @abstractmethod
     def offsets(self) -> Mapping[str, object]:
         """Stored and acknowledged positions, for JSON."""
+
+    def own_sample(self, view: ViewOf) -> Mapping[str, float]:
+        """The values of the agent's own columns in the history; missing or NaN: not known."""
+        return {}
+
+    def sample(self) -> Mapping[str, float]:
+        """The values of the history now."""
+        view = self.view
+        found = {"status": float(self.status().state.severity)}
+        if view is None:
+            return found
+        acknowledged = self._delivery_metrics.registry.get_sample_value(_ACKNOWLEDGED)
+        return {
+            **found,
+            "lag_s": view.lag_s,
+            "events_per_s": acknowledged or 0.0,
+            "unacknowledged_events": view.delivery.unacknowledged_events,
+            **self.own_sample(view),
+        }
 
     def note_offsets(self, message: str) -> None:
         """What an operator should know about the progress that was found at the start."""

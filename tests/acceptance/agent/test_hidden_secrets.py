@@ -27,6 +27,7 @@ PAGES = (
     "/jolokia/read/debezium.cassandra:*",
     "/page.json",
     "/buildinfo",
+    "/history",
     "/no-such-page",
 )
 

@@ -1,0 +1,140 @@
+"""The history on disk: it survives restarts, and no fault of the disk reaches the caller."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from sidecar.history.ring_file import FILE_NAME, RingFile
+from sidecar.history.ring_format import Layout, Values, encode_file
+
+LAYOUT = Layout(("lag_s",), interval_s=60, slots=10)
+NOW_S = 60_000
+
+
+def ring(directory: Path, layout: Layout = LAYOUT) -> RingFile:
+    made = RingFile(directory / FILE_NAME, layout)
+    made.load()
+    return made
+
+
+def rows(found: RingFile, now_s: float = NOW_S) -> dict[int, Values]:
+    return dict(found.rows(now_s))
+
+
+def test_samples_survive_a_restart(tmp_path: Path) -> None:
+    first = ring(tmp_path)
+    for ago in (3, 2, 1):
+        first.put(NOW_S - 60 * ago, (float(ago),))
+    assert rows(ring(tmp_path)) == rows(first) == {59820: (3.0,), 59880: (2.0,), 59940: (1.0,)}
+
+
+def test_the_file_has_a_fixed_size(tmp_path: Path) -> None:
+    filled = ring(tmp_path)
+    for number in range(35):
+        filled.put(NOW_S + 60 * number, (1.0,))
+        assert filled.path.stat().st_size == LAYOUT.file_bytes
+    assert len(rows(ring(tmp_path), NOW_S + 60 * 34)) == 10
+    assert [each.name for each in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_samples_from_before_the_window_and_from_the_future_are_left_out(tmp_path: Path) -> None:
+    found = ring(tmp_path)
+    for time_s in (NOW_S - 540, NOW_S - 480, NOW_S, NOW_S + 120):
+        found.put(time_s, (1.0,))
+    assert list(rows(found)) == [NOW_S - 540, NOW_S]
+    assert list(rows(found, NOW_S + 60)) == [NOW_S]
+    assert list(rows(found, NOW_S + 120)) == [NOW_S, NOW_S + 120]
+
+
+@pytest.mark.parametrize("content", [b"", b"damage", b"\0" * 5000, bytes(range(256)) * 40])
+def test_a_damaged_file_is_replaced(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    found = ring(tmp_path)
+    assert rows(found) == {}
+    assert "the stored history is ignored" in caplog.text
+    found.put(NOW_S, (1.0,))
+    assert rows(ring(tmp_path)) == {NOW_S: (1.0,)}
+
+
+def test_a_file_that_is_too_large_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"x" * (2 << 20))
+    found = ring(tmp_path)
+    found.put(NOW_S, (1.0,))
+    assert found.path.stat().st_size == LAYOUT.file_bytes
+
+
+def test_a_cut_file_keeps_its_samples_and_grows_again(tmp_path: Path) -> None:
+    whole = encode_file(LAYOUT, {NOW_S: (5.0,)})
+    end = LAYOUT.offset_of(NOW_S) + LAYOUT.slot_bytes
+    (tmp_path / FILE_NAME).write_bytes(whole[:end])
+    found = ring(tmp_path)
+    found.put(NOW_S - 60, (6.0,))
+    assert rows(ring(tmp_path)) == {NOW_S - 60: (6.0,), NOW_S: (5.0,)}
+    assert found.path.stat().st_size == LAYOUT.file_bytes
+
+
+def test_columns_of_another_release_are_dropped(tmp_path: Path) -> None:
+    ring(tmp_path, Layout(("old", "lag_s"), interval_s=60, slots=10)).put(NOW_S, (1.0, 2.0))
+    found = ring(tmp_path)
+    found.put(NOW_S - 60, (3.0,))
+    assert rows(ring(tmp_path)) == {NOW_S - 60: (3.0,), NOW_S: (2.0,)}
+
+
+def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
+    target = tmp_path / "other"
+    target.write_text("precious")
+    (tmp_path / FILE_NAME).symlink_to(target)
+    found = ring(tmp_path)
+    found.put(NOW_S, (1.0,))
+    assert target.read_text() == "precious"
+    assert not found.path.is_symlink()
+
+
+def test_a_full_disk_does_not_reach_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ring(tmp_path)
+    found.put(NOW_S - 120, (1.0,))
+
+    def full(*arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        found.put(NOW_S - 60, (2.0,))
+        patch.setattr("sidecar.history.ring_file.write_synced", full)
+        found.put(NOW_S, (3.0,))
+        assert len(rows(found)) == 3
+    assert len(rows(ring(tmp_path))) == 1
+    found.put(NOW_S, (4.0,))
+    assert rows(ring(tmp_path)) == {59880: (1.0,), 59940: (2.0,), 60000: (4.0,)}
+
+
+def test_a_directory_that_is_gone_does_not_reach_the_caller(tmp_path: Path) -> None:
+    found = ring(tmp_path / "gone")
+    found.put(NOW_S, (1.0,))
+    assert rows(found) == {NOW_S: (1.0,)}
+    (tmp_path / "gone").mkdir()
+    found.put(NOW_S, (2.0,))
+    assert rows(ring(tmp_path / "gone")) == {NOW_S: (2.0,)}
+
+
+def test_a_deleted_file_is_written_again_whole(tmp_path: Path) -> None:
+    found = ring(tmp_path)
+    found.put(NOW_S - 60, (1.0,))
+    found.path.unlink()
+    found.put(NOW_S, (2.0,))
+    assert len(rows(ring(tmp_path))) == 2
+
+
+def test_a_file_whose_size_another_program_changes_is_written_again(tmp_path: Path) -> None:
+    found = ring(tmp_path)
+    found.put(NOW_S - 120, (1.0,))
+    found.path.write_bytes(b"")
+    found.put(NOW_S - 60, (2.0,))
+    found.put(NOW_S, (3.0,))
+    assert len(rows(ring(tmp_path))) == 3

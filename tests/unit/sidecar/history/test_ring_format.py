@@ -1,0 +1,100 @@
+"""The bytes of a history file."""
+
+import math
+import struct
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.history.ring_format import (
+    HEADER_BYTES,
+    DamagedHistoryError,
+    Layout,
+    Values,
+    decode_file,
+    encode_file,
+    encode_header,
+    rearranged,
+)
+
+LAYOUT = Layout(("lag_s", "bytes"), interval_s=60, slots=8)
+SAMPLES: dict[int, Values] = {600: (1.5, 2.0), 660: (0.0, 1e12)}
+
+
+def test_samples_survive() -> None:
+    content = encode_file(LAYOUT, SAMPLES)
+    assert len(content) == LAYOUT.file_bytes
+    assert decode_file(content) == (LAYOUT, SAMPLES)
+
+
+def test_a_day_of_nine_columns_has_120_kilobytes() -> None:
+    assert Layout(tuple("abcdefghi")).file_bytes == 121_472
+
+
+def test_a_sample_replaces_the_one_of_a_round_before() -> None:
+    _, found = decode_file(encode_file(LAYOUT, {600: (1.0, 1.0), 600 + 8 * 60: (2.0, 2.0)}))
+    assert found == {1080: (2.0, 2.0)}
+
+
+def test_every_flipped_byte_costs_at_most_one_sample() -> None:
+    content = encode_file(LAYOUT, SAMPLES)
+    for place in range(HEADER_BYTES, len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x55
+        _, found = decode_file(bytes(damaged))
+        assert found.items() <= SAMPLES.items()
+        assert len(found) >= 1
+
+
+def test_every_flipped_byte_of_the_header_is_found() -> None:
+    content = encode_file(LAYOUT, SAMPLES)
+    for place in range(HEADER_BYTES):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x55
+        with pytest.raises(DamagedHistoryError):
+            decode_file(bytes(damaged))
+
+
+@pytest.mark.parametrize("length", [0, 7, HEADER_BYTES - 1])
+def test_a_cut_header_is_damage(length: int) -> None:
+    with pytest.raises(DamagedHistoryError):
+        decode_file(encode_file(LAYOUT, SAMPLES)[:length])
+
+
+def test_a_cut_file_keeps_its_whole_slots() -> None:
+    content = encode_file(LAYOUT, SAMPLES)
+    end = LAYOUT.offset_of(600) + LAYOUT.slot_bytes
+    assert decode_file(content[:end])[1].keys() <= {600, 660}
+    assert decode_file(content[:HEADER_BYTES])[1] == {}
+
+
+def test_another_version_is_named() -> None:
+    content = bytearray(encode_file(LAYOUT, SAMPLES))
+    struct.pack_into("<H", content, 8, 2)
+    struct.pack_into("<I", content, HEADER_BYTES - 4, zlib.crc32(content[: HEADER_BYTES - 4]))
+    with pytest.raises(DamagedHistoryError, match="format version is 2"):
+        decode_file(bytes(content))
+
+
+def test_another_release_may_have_other_columns() -> None:
+    other = Layout(("bytes", "new"), interval_s=60, slots=8)
+    found = rearranged(other, *decode_file(encode_file(LAYOUT, SAMPLES)))
+    assert {time_s: values[0] for time_s, values in found.items()} == {600: 2.0, 660: 1e12}
+    assert all(math.isnan(values[1]) for values in found.values())
+
+
+def test_samples_of_another_interval_are_not_used() -> None:
+    assert rearranged(Layout(LAYOUT.columns, interval_s=10), LAYOUT, SAMPLES) == {}
+
+
+def test_too_many_columns_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        encode_header(Layout(tuple(f"column_{number}" for number in range(60))))
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_are_damage_or_empty(content: bytes) -> None:
+    with pytest.raises(DamagedHistoryError):
+        decode_file(content)

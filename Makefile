@@ -28,7 +28,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files monitoring monitoring-check docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -167,6 +167,12 @@ docs: setup ## Generate the pages of docs/reference that come from the code, and
 	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
 	mv $(VENV)/metrics.md docs/reference/metrics.md
 	@$(MAKE) --no-print-directory site
+
+monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector … --output DIR" for your own copies)
+	@$(PY) -m tests.support.monitoring $(ARGS)
+
+monitoring-check: setup ## Test alarms, scrape configurations and metrics with promtool; needs Go
+	@$(PY) -m tests.integration.monitoring
 
 site: $(SITE) ## Build the site into build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet

@@ -158,8 +158,8 @@ class AgentMetrics:
         self.snapshot_waiting = gauge(
             "cdc_snapshot_waiting", "1 while the snapshot cannot read rows, else 0."
         )
-        self.snapshot_counter_tables = gauge(
-            "cdc_snapshot_counter_tables",
+        self.snapshot_unsupported_tables = gauge(
+            "cdc_snapshot_unsupported_tables",
             "Published tables without a snapshot because they hold counters.",
         )
         for reason in REASONS:

@@ -98,7 +98,7 @@ def set_gauges(snapshot: Snapshot, metrics: AgentMetrics) -> None:
     for table in tables:
         metrics.snapshot_progress.labels(table.table).set(table.ratio)
     metrics.snapshot_waiting.set(bool(snapshot.error))
-    metrics.snapshot_counter_tables.set(snapshot.counter_tables)
+    metrics.snapshot_unsupported_tables.set(snapshot.counter_tables)
 
 
 def _table(snapshot: TableSnapshot) -> dict[str, object]:

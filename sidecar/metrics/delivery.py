@@ -5,13 +5,23 @@ An agent adds its own metrics to `registry` with the same prefix `cdc_`.
 
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Info, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Info,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from sidecar.instance import Instance
 from sidecar.metrics.deprecated import DeprecatedNames
 from sidecar.metrics.status import StatusMetrics
+
+# No query needs the second series of each counter.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

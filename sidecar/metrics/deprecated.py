@@ -16,6 +16,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "cdc_copy_running": "cdc_snapshot_running",
         "cdc_copy_paused": "cdc_snapshot_paused",
         "cdc_copy_remaining_collections": "cdc_snapshot_remaining_collections",
+        "cdc_snapshot_counter_tables": "cdc_snapshot_unsupported_tables",
         "cdc_elections": "cdc_elections_total",
         "cdc_stream_reopenings": "cdc_stream_reopenings_total",
     }

@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sidecar.logs import fields
+from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.dedupe import query
 from spark_jobs.dedupe.options import DedupeJobOptions
@@ -53,10 +54,8 @@ def run(
         "dedupe started",
         extra=fields(topics=owner.topics, identity=options.identity, new=checkpoint.is_new),
     )
-    try:
+    with metrics_files.final_report(lambda failed: progress.save(has_failed=failed)):
         follow(started, progress.add, tick=progress.tick, stop=stop)
-    finally:
-        progress.save()
     return progress.stats
 
 
@@ -81,10 +80,10 @@ class _RunProgress:
         if now_ms - self._saved_ms >= _SAVE_INTERVAL_MS:
             self.save()
 
-    def save(self) -> None:
+    def save(self, *, has_failed: bool = False) -> None:
         """Report the run, and store the replicas in the checkpoint."""
         self._saved_ms = _now_ms()
-        self._reporter.report_run(self.stats, self._saved_ms)
+        self._reporter.report_run(self.stats, self._saved_ms, has_failed=has_failed)
         self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
 
     def _load(self) -> dict[str, int]:

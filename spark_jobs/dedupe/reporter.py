@@ -38,7 +38,7 @@ class Reporter:
             ),
         )
 
-    def report_run(self, stats: RunStats, now_ms: int) -> None:
+    def report_run(self, stats: RunStats, now_ms: int, *, has_failed: bool = False) -> None:
         """Log idle replicas, and write all statistics to the files."""
         for node, idle_ms in stats.idle_ms(now_ms).items():
             key = f"idle {node}"
@@ -46,7 +46,13 @@ class Reporter:
                 self._idle.log(key, "replica is idle", node=node, idle_ms=idle_ms)
             else:
                 self._idle.resolved(key, "replica sends records again", node=node)
-        metrics_files.write(self._options, stats.as_json(now_ms), registry_of(stats, now_ms))
+        metrics_files.write(
+            self._options,
+            stats.as_json(now_ms),
+            registry_of(stats, now_ms),
+            job="dedupe",
+            has_failed=has_failed,
+        )
 
 
 def registry_of(stats: RunStats, now_ms: int) -> CollectorRegistry:

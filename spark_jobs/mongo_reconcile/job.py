@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from prometheus_client import CollectorRegistry
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -25,6 +26,7 @@ from spark_jobs.source.kafka import read_stream
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"
+_HELP_TEXTS = {"records": "Records read."}
 _PURGE_INTERVAL_MS = 3_600_000
 
 
@@ -55,7 +57,8 @@ def run(
         extra=fields(topics=owner.topics, order=options.order_by, new=checkpoint.is_new),
     )
     counter = _RecordCounter(options)
-    follow(query, counter.count, stop=stop)
+    with metrics_files.final_report(lambda failed: counter.write(has_failed=failed)):
+        follow(query, counter.count, stop=stop)
     return counter.records
 
 
@@ -107,10 +110,24 @@ class _RecordCounter:
 
     def count(self, progress: Mapping[str, Any]) -> None:
         self.records += int(progress["numInputRows"])
-        sums = {"records": self.records}
-        registry = metrics_files.counters(_PREFIX, sums, {"records": "Records read."})
-        metrics_files.write(self._options, sums, registry)
+        self.write()
         logger.info(
             "micro-batch done",
             extra=fields(batch=progress["batchId"], records=progress["numInputRows"]),
         )
+
+    def write(self, *, has_failed: bool = False) -> None:
+        """Write the statistics to the configured files."""
+        sums = {"records": self.records}
+        metrics_files.write(
+            self._options,
+            sums,
+            registry_of(self.records),
+            job="mongo-reconcile",
+            has_failed=has_failed,
+        )
+
+
+def registry_of(records: int) -> CollectorRegistry:
+    """The statistics of a run as metrics of Prometheus."""
+    return metrics_files.counters(_PREFIX, {"records": records}, _HELP_TEXTS)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.logs import fields
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
+from spark_jobs.metrics_files import final_report
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.reconcile.layout.append import AppendLayout
@@ -108,7 +109,8 @@ class StreamingReconcile:
             self._stats = self._stats.plus(progress)
             write(self._stats, options)
 
-        follow(query, on_progress, stop=stop)
+        with final_report(lambda failed: write(self._stats, options, has_failed=failed)):
+            follow(query, on_progress, stop=stop)
         return self._stats
 
     def _write(self, frame: DataFrame, number: int) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+
 from spark_jobs import metrics_files
 from spark_jobs.options.stream import StreamOptions
 
@@ -37,7 +39,12 @@ class RunStats:
         )
 
 
-def write(stats: RunStats, options: StreamOptions) -> None:
+def write(stats: RunStats, options: StreamOptions, *, has_failed: bool = False) -> None:
     """Write the statistics to the configured files."""
     sums = asdict(stats)
-    metrics_files.write(options, sums, metrics_files.counters(_PREFIX, sums, _HELP_TEXTS))
+    metrics_files.write(options, sums, registry_of(stats), job="reconcile", has_failed=has_failed)
+
+
+def registry_of(stats: RunStats) -> CollectorRegistry:
+    """The statistics as metrics of Prometheus."""
+    return metrics_files.counters(_PREFIX, asdict(stats), _HELP_TEXTS)

@@ -10,13 +10,19 @@ from mongo_agent.metrics import MongoMetrics
 from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
+from spark_jobs import metrics_files
+from spark_jobs.dedupe import reporter as dedupe
+from spark_jobs.dedupe.stats import BatchStats, RunStats
+from spark_jobs.mongo_reconcile import job as mongo_reconcile
+from spark_jobs.reconcile import stats as reconcile
 
 HEAD = """# Metrics
 
-This page lists every metric of `/metrics`, except those of the process (`process_*`,
-`python_info`). `make docs` writes it from the agents. A test fails when a listed metric loses its
-name, type or labels. [Monitoring](../how-to/monitoring.md) lists the alarms.
+This page lists every metric of `/metrics` and of the Spark jobs' files, except those of the process
+(`process_*`, `python_info`). `make docs` writes it from the code. A test fails when a listed metric
+loses its name, type or labels. [Alarms](../how-to/alarms.md) is the runbook.
 """
+_DEPRECATED = "Deprecated: use "
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,6 +57,20 @@ def delivery() -> DeliveryMetrics:
     return DeliveryMetrics("agent", "1")
 
 
+def spark() -> list[Metric]:
+    """The metrics in the files of the jobs, without deprecated ones."""
+    batch = BatchStats(1, 1, 3, 0, 1, frozenset("a"), 1, 1, 1, 0, 1)
+    found = set()
+    for job, registry in {
+        "dedupe": dedupe.registry_of(RunStats().plus(batch), 1),
+        "reconcile": reconcile.registry_of(reconcile.RunStats()),
+        "mongo-reconcile": mongo_reconcile.registry_of(0),
+    }.items():
+        metrics_files.add_run(registry, job, 1, has_failed=False)
+        found.update(metrics_of(registry))
+    return sorted(found)
+
+
 def all_metrics() -> dict[str, list[Metric]]:
     """By the heading of their table."""
     shared = metrics_of(delivery().registry)
@@ -60,6 +80,7 @@ def all_metrics() -> dict[str, list[Metric]]:
         "Both agents: delivery": shared,
         "Cassandra": [each for each in cassandra if each not in shared],
         "MongoDB": [each for each in mongo if each not in shared],
+        "Spark": [each for each in spark() if not each.doc.startswith(_DEPRECATED)],
     }
 
 
@@ -79,12 +100,18 @@ def table() -> str:
     lines += [
         "## Deprecated names",
         "",
-        "The agents export the old names too. The release after 0.2.0 removes them.",
+        "The agents and jobs export the old names too. The release after 0.2.0 removes them.",
         "",
         "| old | new |",
         "| - | - |",
     ]
-    lines += [f"| `{old}` | `{new}` |" for old, new in sorted(RENAMED.items())]
+    of_spark = {
+        each.name: each.doc.removeprefix(_DEPRECATED).rstrip(".")
+        for each in spark()
+        if each.doc.startswith(_DEPRECATED)
+    }
+    renamed = sorted({**RENAMED, **of_spark}.items())
+    lines += [f"| `{old}` | `{new}` |" for old, new in renamed]
     lines += [f"| label `{old}` | label `{new}` |" for old, new in sorted(RENAMED_LABELS.items())]
     return "\n".join([*lines, ""])
 

@@ -22,6 +22,7 @@ from tests.support.manifests import (
     workloads,
 )
 
+PROMETHEUS = (K8S / "monitoring" / "rules", K8S / "monitoring" / "scrape")
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""
 ROUTES = {"/ping", "/live", "/ready", "/metrics"}
@@ -196,6 +197,8 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
         ]
         listed |= {(path.parent / each).resolve() for each in named}
     there = {path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"}
+    # Files of Prometheus.
+    there = {path for path in there if path.parent not in PROMETHEUS}
     # In place of the continuous ones, by choice.
     scheduled = {path for path in there if path.name.endswith("-scheduled.yaml")}
     assert there - listed == scheduled

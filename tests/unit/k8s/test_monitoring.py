@@ -1,8 +1,6 @@
-"""Alarms and dashboard ask for metrics and labels that there are, and are explained."""
+"""Alarms use metrics that exist; each has a unit test and a heading in the runbook."""
 
-import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,129 +9,131 @@ import pytest
 import yaml
 
 from tests.support.metric_table import all_metrics
+from tests.support.monitoring.__main__ import FOLDER, MANUAL, written
+from tests.support.monitoring.rules import PAGE, RULE_FILES, rules_of
+from tests.support.promql import TARGET_LABELS, labels_of, problems, selectors
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-MONITORING = REPOSITORY / "k8s" / "monitoring"
 DOCS = REPOSITORY / "docs"
+RULE_TESTS = REPOSITORY / "tests" / "integration" / "monitoring"
 RULE_KEYS = {"alert", "expr", "for", "labels", "annotations"}
-TARGET_LABELS = {"job", "instance", "namespace", "pod"}
-OF_THE_SCRAPE = {"up", "process_resident_memory_bytes", "process_cpu_seconds_total"}
-LABELS = {
-    metric.name: set(metric.labels) for metrics in all_metrics().values() for metric in metrics
-}
-"""A name that both agents have has the labels of either."""
-for metrics in all_metrics().values():
-    for metric in metrics:
-        LABELS[metric.name] |= set(metric.labels)
+RUNBOOK = (DOCS / "how-to" / "alarms.md").read_text(encoding="utf-8")
+# Alarms of `absent`: the series has no labels of a target.
+WITHOUT_INSTANCE = {"CdcNoAgents", "CdcVersionsDiffer", "CdcAgentVanished"}
 
 
 def rules() -> list[dict[str, Any]]:
-    text = (MONITORING / "prometheus-rule.yaml").read_text(encoding="utf-8")
-    return [rule for group in yaml.safe_load(text)["spec"]["groups"] for rule in group["rules"]]
-
-
-def dashboard() -> dict[str, Any]:
-    return dict(json.loads((MONITORING / "dashboard.json").read_text(encoding="utf-8")))
-
-
-def queries() -> list[str]:
-    """What the panels ask, with Grafana's variables filled in."""
-    found = [
-        target["expr"] for panel in dashboard()["panels"] for target in panel.get("targets", ())
-    ]
     return [
-        expr.replace("$__rate_interval", "5m").replace("$job", ".*").replace("$instance", ".*")
-        for expr in found
+        rule
+        for name in RULE_FILES
+        for rule in rules_of((FOLDER / "rules" / name).read_text(encoding="utf-8"))
     ]
 
 
-def selectors(expression: object) -> Iterator[promql_parser.VectorSelector]:
-    match expression:
-        case promql_parser.VectorSelector():
-            yield expression
-        case promql_parser.BinaryExpr():
-            yield from selectors(expression.lhs)
-            yield from selectors(expression.rhs)
-        case promql_parser.Call():
-            for argument in expression.args:
-                yield from selectors(argument)
-        case promql_parser.MatrixSelector():
-            yield expression.vector_selector
-        case promql_parser.AggregateExpr() | promql_parser.ParenExpr() | promql_parser.UnaryExpr():
-            yield from selectors(expression.expr)
+def rule_tests() -> list[dict[str, Any]]:
+    """The unit tests of all rules, each with its `alert_rule_test`."""
+    return [
+        test
+        for path in sorted(RULE_TESTS.glob("*.yaml"))
+        for test in yaml.safe_load(path.read_text(encoding="utf-8"))["tests"]
+    ]
 
 
-def problems(expr: str) -> list[str]:
-    """What an expression asks for that is not there."""
-    found = []
-    for selector in selectors(promql_parser.parse(expr)):
-        if selector.name not in LABELS.keys() | OF_THE_SCRAPE:
-            found.append(f"{expr}: there is no {selector.name}")
-            continue
-        known = LABELS.get(str(selector.name), set()) | TARGET_LABELS
-        for matcher in selector.matchers.matchers:
-            if matcher.name not in known:
-                found.append(f"{expr}: {selector.name} has no label {matcher.name}")
-    return found
+def named(rule: dict[str, Any]) -> str:
+    return str(rule["alert"])
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
-def test_alarm_uses_existing_metrics_and_is_explained(rule: dict[str, Any]) -> None:
+@pytest.mark.parametrize("rule", rules(), ids=named)
+def test_alarm_uses_existing_metrics(rule: dict[str, Any]) -> None:
     assert rule.keys() <= RULE_KEYS
     assert problems(rule["expr"]) == []
+    assert rule["labels"].keys() == {"severity"}
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
-    assert rule["annotations"].keys() == {"summary", "description"}
-    asked = set().union(
-        *(
-            LABELS.get(str(each.name), set())
-            for each in selectors(promql_parser.parse(rule["expr"]))
-        )
+    assert re.fullmatch(r"\d+[smhd]", rule.get("for", "0s"))
+
+
+@pytest.mark.parametrize("rule", rules(), ids=named)
+def test_alarm_depends_on_no_job_name(rule: dict[str, Any]) -> None:
+    matchers = {
+        matcher.name
+        for selector in selectors(promql_parser.parse(rule["expr"]))
+        for matcher in selector.matchers.matchers
+    }
+    assert matchers & {"job", "instance", "namespace", "pod"} == set()
+
+
+@pytest.mark.parametrize("rule", rules(), ids=named)
+def test_texts_name_the_target_and_existing_labels(rule: dict[str, Any]) -> None:
+    texts = rule["annotations"]
+    assert texts.keys() == {"summary", "description", "runbook_url"}
+    known = set().union(
+        *(labels_of(str(each.name)) for each in selectors(promql_parser.parse(rule["expr"])))
     )
-    used = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
-    assert set(used) <= asked | TARGET_LABELS
-    assert re.fullmatch(r"\d+[smh]", rule.get("for", "0s"))
-    assert f"| `{rule['alert']}` |" in (DOCS / "how-to" / "monitoring.md").read_text(
-        encoding="utf-8"
-    )
+    used = set(re.findall(r"\$labels\.(\w+)", " ".join(texts.values())))
+    assert used <= known | TARGET_LABELS
+    assert "instance" in used or rule["alert"] in WITHOUT_INSTANCE
 
 
-def test_the_documentation_explains_no_alarm_that_is_gone() -> None:
-    text = (DOCS / "how-to" / "monitoring.md").read_text(encoding="utf-8")
-    explained = re.findall(r"^\| `(Cdc\w+)` \|", text, re.MULTILINE)
-    assert sorted(explained) == sorted(rule["alert"] for rule in rules())
+@pytest.mark.parametrize("rule", rules(), ids=named)
+def test_runbook_address_leads_to_the_heading_of_the_alarm(rule: dict[str, Any]) -> None:
+    name = rule["alert"]
+    assert rule["annotations"]["runbook_url"] == f"{MANUAL}/{PAGE}#{name.lower()}"
+    assert (DOCS / PAGE).with_suffix(".md").exists()
+    text = RUNBOOK.split(f"### {name}\n", 1)[1].split("\n#", 1)[0].strip()
+    assert text.startswith(f"*{rule['labels']['severity'].title()}.* ")
+    assert len(text) > 80
 
 
-def test_dashboard_uses_existing_metrics() -> None:
-    assert [problem for expr in queries() for problem in problems(expr)] == []
+def test_the_runbook_describes_no_alarm_that_is_gone() -> None:
+    assert sorted(re.findall(r"^### (\w+)$", RUNBOOK, re.MULTILINE)) == sorted(map(named, rules()))
 
 
-def test_dashboard_shows_the_most_important_panels_first() -> None:
-    named = {each.name for expr in queries() for each in selectors(promql_parser.parse(expr))}
-    assert {
-        "cdc_raw_time_to_full_seconds",
-        "cdc_lag_seconds",
-        "cdc_lag_bytes",
-        "cdc_unacknowledged_events",
-        "cdc_quarantined_total",
-        "cdc_oplog_headroom_seconds",
-    } <= named
+@pytest.mark.parametrize("rule", rules(), ids=named)
+def test_each_alarm_has_unit_tests_that_fire_and_that_do_not(rule: dict[str, Any]) -> None:
+    outcomes = {
+        bool(case["exp_alerts"])
+        for test in rule_tests()
+        for case in test["alert_rule_test"]
+        if case["alertname"] == rule["alert"]
+    }
+    assert outcomes == {True, False}
 
 
-def test_the_dashboard_hangs_together() -> None:
-    panels = dashboard()["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels)
-    places = [panel["gridPos"] for panel in panels]
-    assert all(place["x"] + place["w"] <= 24 for place in places)
-    taken = [
-        (x, y)
-        for place in places
-        for x in range(place["x"], place["x"] + place["w"])
-        for y in range(place["y"], place["y"] + place["h"])
-    ]
-    assert len(set(taken)) == len(taken)
-    variables = {variable["name"] for variable in dashboard()["templating"]["list"]}
-    used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) - {"__rate_interval"}
-    assert used <= variables
+@pytest.mark.parametrize("test", rule_tests(), ids=lambda test: test["name"])
+def test_unit_tests_expect_texts_of_the_rules(test: dict[str, Any]) -> None:
+    """A changed text is seen here too, not only by promtool."""
+    by_name = {rule["alert"]: rule for rule in rules()}
+    for case in test["alert_rule_test"]:
+        texts = by_name[case["alertname"]]["annotations"]
+        for expected in case["exp_alerts"]:
+            for key, text in expected["exp_annotations"].items():
+                pattern = "[^{]+".join(
+                    map(re.escape, re.split(r"\{\{.*\}\}|\{\{.*?\}\}", texts[key]))
+                )
+                assert re.fullmatch(pattern, text), (text, texts[key])
+    for given in test["input_series"]:
+        assert problems(given["series"]) == []
+
+
+@pytest.mark.parametrize("name", written())
+def test_generated_file_is_up_to_date(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == written()[name]
+
+
+def test_the_object_of_the_operator_has_all_rules() -> None:
+    text = (FOLDER / "prometheus-rule.yaml").read_text(encoding="utf-8")
+    groups = yaml.safe_load(text)["spec"]["groups"]
+    assert [rule for group in groups for rule in group["rules"]] == rules()
+
+
+def test_a_selector_reaches_every_series() -> None:
+    texts = written(selector='env="prod"')
+    selected = [rule for name in RULE_FILES for rule in rules_of(texts[f"rules/{name}"])]
+    assert len(selected) == len(rules())
+    for rule in selected:
+        for each in selectors(promql_parser.parse(rule["expr"])):
+            if each.name != "ALERTS":
+                assert ("env", "prod") in {(one.name, one.value) for one in each.matchers.matchers}
 
 
 def test_metrics_that_are_documented_stay() -> None:

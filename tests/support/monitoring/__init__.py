@@ -1,0 +1,1 @@
+"""Writes alarms and dashboards: `python -m tests.support.monitoring`."""

@@ -1,0 +1,54 @@
+"""Files of a run for Prometheus: its outcome, and no series about the files themselves."""
+
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter
+
+from spark_jobs import metrics_files
+from spark_jobs.options.stream import StreamOptions
+
+
+def options_with(folder: Path) -> StreamOptions:
+    return StreamOptions(
+        checkpoint=str(folder / "checkpoint"), metrics_prometheus_file=folder / "job.prom"
+    )
+
+
+def written(folder: Path, *, has_failed: bool = False) -> list[str]:
+    registry = CollectorRegistry()
+    Counter("cdc_dedupe_records", "Records read.", registry=registry).inc(3)
+    metrics_files.write(options_with(folder), {}, registry, job="dedupe", has_failed=has_failed)
+    return (folder / "job.prom").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_file_has_the_time_of_the_report(tmp_path: Path) -> None:
+    before = time.time()
+    (line,) = (
+        line
+        for line in written(tmp_path)
+        if line.startswith('cdc_spark_reported_timestamp_seconds{spark_job="dedupe"}')
+    )
+    assert before <= float(line.split()[-1]) <= time.time()
+
+
+@pytest.mark.parametrize(("has_failed", "value"), [(False, "0.0"), (True, "1.0")])
+def test_the_file_has_the_outcome(tmp_path: Path, has_failed: bool, value: str) -> None:
+    lines = written(tmp_path, has_failed=has_failed)
+    assert f'cdc_spark_run_failed{{spark_job="dedupe"}} {value}' in lines
+
+
+def test_counters_have_one_series(tmp_path: Path) -> None:
+    lines = written(tmp_path)
+    assert "cdc_dedupe_records_total 3.0" in lines
+    assert not any("_created" in line for line in lines)
+
+
+def test_the_end_of_a_run_is_reported() -> None:
+    outcomes: list[bool] = []
+    with metrics_files.final_report(outcomes.append):
+        assert outcomes == []
+    with pytest.raises(KeyError), metrics_files.final_report(outcomes.append):
+        raise KeyError
+    assert outcomes == [False, True]

@@ -22,6 +22,7 @@ from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
+from sidecar.cli.status import status_command
 from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
@@ -72,7 +73,7 @@ def agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, offsets, quarantine, snapshot, dump, verify):
+for command in (run, status_command(), config, check, offsets, quarantine, snapshot, dump, verify):
     agent.add_command(command)
 agent.add_command(deprecated_command(quarantine, "agent segments", "agent quarantine"))
 

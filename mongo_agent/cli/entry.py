@@ -19,6 +19,7 @@ from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
+from sidecar.cli.status import status_command
 from sidecar.instance import Instance
 from sidecar.process.lifecycle import Service
 
@@ -69,7 +70,7 @@ def mongo_agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, plan, offsets, snapshot, compare):
+for command in (run, status_command(), config, check, plan, offsets, snapshot, compare):
     mongo_agent.add_command(command)
 
 

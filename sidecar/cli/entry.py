@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import click
 
 from sidecar.cli.invocation import Invocation, invocation_of
+from sidecar.cli.output import ErrorReport, print_json
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.process import deferred_sigterm
 
@@ -43,15 +44,21 @@ def run_command_line(
 
     `expected` are further exceptions whose messages are complete for the user.
     """
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    # A mistake in the arguments is reported before the command has read its options.
+    invocation.is_json = "--json" in given
     try:
         code = group.main(
-            args=None if arguments is None else list(arguments),
+            args=given,
             prog_name=invocation.command,
             obj=invocation,
             standalone_mode=False,
         )
     except click.ClickException as error:
-        error.show()
+        if invocation.is_json:
+            _print_error([error.format_message()], error.exit_code)
+        else:
+            error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(_INTERRUPTED)
@@ -63,17 +70,26 @@ def run_command_line(
 def _exit_with(
     error: Exception, invocation: Invocation[Any], expected: tuple[type[BaseException], ...]
 ) -> NoReturn:
-    """Print the error on stderr, with a traceback only with `--debug`, and end the process with
-    the exit code of the error (`sidecar.errors`)."""
+    """Print the error on stderr, or as JSON on stdout, and end the process with the exit code of
+    the error (`sidecar.errors`). A traceback is printed only with `--debug`."""
     command, is_debugging = invocation.command, invocation.is_debugging
     is_expected = isinstance(error, (SidecarError, OSError, *expected))
     if is_debugging:
         traceback.print_exception(error)
-    for sentence in _sentences(error, is_expected):
+    code = error.exit_code if isinstance(error, SidecarError) else _FAULT
+    sentences = _sentences(error, is_expected)
+    if invocation.is_json:
+        _print_error(sentences, code)
+        sys.exit(code)
+    for sentence in sentences:
         print(f"{command}: {sentence}", file=sys.stderr)
     if not is_debugging and not is_expected:
         print(f"{command}: run it with --debug for the traceback.", file=sys.stderr)
-    sys.exit(error.exit_code if isinstance(error, SidecarError) else _FAULT)
+    sys.exit(code)
+
+
+def _print_error(sentences: Sequence[str], code: int) -> None:
+    print_json(ErrorReport("\n".join(sentences), code, tuple(sentences)))
 
 
 def _sentences(error: BaseException, is_expected: bool) -> list[str]:

@@ -45,6 +45,8 @@ class Invocation(Generic[Config]):
     files: list[Path] = field(default_factory=list)
     overrides: list[str] = field(default_factory=list)
     is_debugging: bool = False
+    is_json: bool = False
+    """Whether the result, and an error, are printed as JSON."""
 
     def config(self) -> Config:
         """Load the configuration. Raises `ConfigError`."""

@@ -1,0 +1,82 @@
+"""The two forms of a command's result: JSON for programs, text for people.
+
+With `--json` standard output has one JSON document, or one line of JSON for each result where a
+command says so. A failure is a document too: `ErrorReport`. Progress and warnings go to standard
+error. `docs/reference/schemas` has the JSON Schema of each command.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import orjson
+
+from sidecar.cli.invocation import Command, invocation_of
+
+_ATTRIBUTE = "json_form"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonForm:
+    """The JSON of a command: the type of its document, or of each line with `is_lines`."""
+
+    result: Any
+    is_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReport:
+    """The document of a command that failed."""
+
+    error: str
+    """All messages, separated by line breaks."""
+    exit_code: int
+    """Exit code of the process."""
+    problems: tuple[str, ...]
+    """One message for each mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReport:
+    """The document of a command that has done something."""
+
+    message: str
+    """The effect, as the command prints it."""
+
+
+def json_output(
+    result: Any, *, lines: bool = False, text: str = "Print one JSON document."
+) -> Callable[[Command], Command]:
+    """Add `--json` to a command whose document, or line, has the type `result`.
+
+    The invocation has the choice as `is_json`. `text` is the help of the option.
+    """
+
+    def collect(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        invocation_of(context).is_json |= value
+
+    def add(command: Command) -> Command:
+        setattr(command, _ATTRIBUTE, JsonForm(result, lines))
+        option = click.option(
+            "--json", is_flag=True, expose_value=False, callback=collect, help=text
+        )
+        return option(command)
+
+    return add
+
+
+def json_form(command: click.Command) -> JsonForm | None:
+    """The JSON of a command; None for a command without `--json`."""
+    form = getattr(command.callback, _ATTRIBUTE, None)
+    return form if isinstance(form, JsonForm) else None
+
+
+def print_json(document: object) -> None:
+    """Print one document. Values that JSON cannot express, such as NaN, are null."""
+    click.echo(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2))
+
+
+def print_json_line(document: object) -> None:
+    """Print one document on one line, at once."""
+    click.echo(orjson.dumps(document, default=str))

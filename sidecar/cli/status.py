@@ -1,0 +1,281 @@
+"""The command `status`: the health of the agent on this machine, or of another one."""
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from sidecar.cli.agent_client import AgentClient
+from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import json_output, print_json, print_json_line
+from sidecar.cli.tables import plain_columns
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.http.address import local_url
+from sidecar.quantities import duration_text, size_text
+
+EXIT_NOT_HEALTHY = 1
+EXIT_NO_ANSWER = 6
+_HOST, _PORT = "127.0.0.1", 8000
+_TIMEOUT_S = 10.0
+_WORDS = {"ok": "healthy", "degraded": "needs attention", "failing": "not delivering"}
+_STYLE = {"ok": "green", "degraded": "yellow", "failing": "bold red"}
+
+Json = Mapping[str, Any]
+
+
+class NoAnswerError(UnavailableError):
+    """No agent answers at the address."""
+
+    exit_code: ClassVar[int] = EXIT_NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionReport:
+    """One cause of the status."""
+
+    code: str
+    status: Literal["degraded", "failing"]
+    component: str
+    message: str
+    remedy: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """The health of one agent, as `/health` reports it."""
+
+    url: str
+    exit_code: int
+    """0 when the agent is ok, else 1."""
+    status: Literal["ok", "degraded", "failing"]
+    message: str
+    conditions: tuple[ConditionReport, ...]
+    components: Mapping[str, Json]
+    """Status, message and values of each component by its name."""
+    instance: Mapping[str, str | None]
+    """Service, version, host, topic prefix, cluster, node and place of the agent."""
+    lag_s: float | None = None
+    uptime_s: float | None = None
+    destination: str | None = None
+    configuration_fingerprint: str | None = None
+
+
+def status_command() -> click.Command:
+    """The command `status` of an agent."""
+
+    @click.command("status", short_help="Show the status of a running agent.")
+    @configuration_options
+    @click.option("--url", help="URL of the agent. Default: `http.host` and `http.port`.")
+    @click.option("--host", help=f"Host of the agent. Default without --config: {_HOST}.")
+    @click.option("--port", type=int, help=f"Port of the agent. Default without --config: {_PORT}.")
+    @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
+    @click.option(
+        "--interval",
+        "interval_s",
+        default=2.0,
+        show_default=True,
+        type=click.FloatRange(0.1),
+        metavar="SECONDS",
+        help="Pause between two requests of --watch.",
+    )
+    @json_output(StatusReport, text="Print one JSON document; with --watch one line each time.")
+    @click.pass_obj
+    def status(
+        invocation: Invocation[Any],
+        url: str | None,
+        host: str | None,
+        port: int | None,
+        watch: bool,
+        interval_s: float,
+    ) -> None:
+        """Show the state of a running agent, its causes with the next command, and its lag.
+
+        Exit codes: 0 the agent is healthy, 1 it is degraded or failing, 6 no agent answers, 2 the
+        arguments or the configuration are invalid.
+        """
+        client = _client(invocation, url, host, port)
+        if watch:
+            _watch(client, interval_s, as_json=invocation.is_json)
+        report = fetch_status(client)
+        if invocation.is_json:
+            print_json(report)
+        elif sys.stdout.isatty():
+            Console().print(drawn(report))
+        else:
+            print("\n".join(lines(report)))
+        sys.exit(report.exit_code)
+
+    return status
+
+
+def _client(
+    invocation: Invocation[Any], url: str | None, host: str | None, port: int | None
+) -> AgentClient:
+    if url is not None and (host is not None or port is not None):
+        raise ConfigError("Use either --url, or --host and --port.")
+    if url is None and (host is not None or port is not None or not invocation.files):
+        properties = invocation.config().properties if invocation.files else None
+        known = (
+            (_HOST, _PORT) if properties is None else (properties.http_host, properties.http_port)
+        )
+        url = local_url(host or known[0], known[1] if port is None else port)
+    return AgentClient.of(invocation, url, timeout_s=_TIMEOUT_S)
+
+
+def _watch(client: AgentClient, interval_s: float, *, as_json: bool) -> None:
+    is_drawn = sys.stdout.isatty() and not as_json
+    with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
+        while True:
+            try:
+                report = fetch_status(client)
+            except NoAnswerError as error:
+                if live is not None:
+                    live.update(Text(str(error)), refresh=True)
+                elif as_json:
+                    print_json_line({"error": str(error), "exit_code": error.exit_code})
+                else:
+                    print(error, flush=True)
+            else:
+                if live is not None:
+                    live.update(drawn(report), refresh=True)
+                elif as_json:
+                    print_json_line(report)
+                else:
+                    print("\n".join(lines(report)), end="\n\n", flush=True)
+            time.sleep(interval_s)
+
+
+def fetch_status(client: AgentClient) -> StatusReport:
+    """Ask an agent. Raises NoAnswerError when no agent answers."""
+    try:
+        found = client.get("/health")
+        return parse_status(client.url, found)
+    except UnavailableError as error:
+        raise NoAnswerError(str(error)) from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise NoAnswerError(
+            f"The server at {client.url} is not an agent: its /health has no status. Correct the "
+            "address."
+        ) from error
+
+
+def parse_status(url: str, found: Json) -> StatusReport:
+    """The report in a body of `/health`. Raises KeyError, TypeError or AttributeError for another
+    document."""
+    components = found["components"]
+    lags = (part["lag_s"] for part in components.values() if "lag_s" in part)
+    return StatusReport(
+        url,
+        0 if found["status"] == "ok" else EXIT_NOT_HEALTHY,
+        found["status"],
+        found["message"],
+        tuple(
+            ConditionReport(
+                each["code"],
+                each["status"],
+                each["component"],
+                each["message"],
+                each["remedy"],
+                each.get("detail", ""),
+            )
+            for each in found["conditions"]
+        ),
+        components,
+        found.get("instance", {}),
+        next(lags, None),
+        found.get("uptime_s"),
+        found.get("destination"),
+        found.get("configuration_fingerprint"),
+    )
+
+
+def facts(report: StatusReport) -> Iterator[tuple[str, str]]:
+    """Names and values for people, in order of interest."""
+    yield "state", _WORDS.get(report.status, report.status)
+    yield "message", report.message
+    yield from _identity(report.instance)
+    if report.uptime_s is not None:
+        yield "up for", duration_text(report.uptime_s)
+    if report.destination:
+        yield "destination", report.destination
+    if report.lag_s is not None:
+        yield "lag", duration_text(report.lag_s)
+    for name, part in report.components.items():
+        if (text := _component(name, part)) is not None:
+            yield name, text
+
+
+def _identity(instance: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
+    program = " ".join(filter(None, (instance.get("service"), instance.get("version"))))
+    if program:
+        yield "agent", program
+    place = " / ".join(filter(None, (instance.get("datacenter"), instance.get("rack"))))
+    known = {
+        "host": instance.get("host"),
+        "cluster": instance.get("cluster"),
+        "node": instance.get("node_id"),
+        "datacentre / rack": place,
+        "topic prefix": instance.get("topic_prefix"),
+    }
+    yield from ((name, value) for name, value in known.items() if value)
+
+
+def _component(name: str, part: Json) -> str | None:
+    """What a component has besides its message; None for parts without values."""
+    if name == "cdc_raw":
+        limit = part.get("limit_bytes")
+        used = size_text(part["bytes"]) + (f" of {size_text(limit)}" if limit else "")
+        counts = part.get("segments", {})
+        states = [
+            f"{count} {state}" for state, count in counts.items() if count and state != "held"
+        ]
+        return f"{used}; segments: {', '.join(states) or 'none'}"
+    if name == "quarantine":
+        size = f"{size_text(part['bytes'])} of {size_text(part['max_bytes'])}"
+        kinds = ("segments", "ranges", "dead_letters", "gaps")
+        held = [f"{part[kind]} {kind.replace('_', ' ')}" for kind in kinds if part.get(kind)]
+        return f"{', '.join(held)}; {size}" if held else "empty"
+    if name.startswith(("snapshot", "stream", "transfer")):
+        return str(part["message"])
+    if name == "sink":
+        waiting = part.get("unacknowledged_events", 0)
+        return f"{part['message']}; unacknowledged events: {waiting:,}"
+    return None
+
+
+def lines(report: StatusReport) -> Iterator[str]:
+    """Plain columns, then the causes with their remedies."""
+    yield from plain_columns(list(facts(report)))
+    for each in report.conditions:
+        yield ""
+        yield f"{each.status}: {each.code} ({each.component}): {each.message}"
+        if each.detail:
+            yield f"  detail: {each.detail}"
+        yield f"  next: {each.remedy}"
+
+
+def drawn(report: StatusReport) -> Group:
+    """The same for a terminal."""
+    style = _STYLE.get(report.status, "")
+    grid = Table.grid(padding=(0, 2))
+    for name, value in facts(report):
+        shown = f"[{style}]{escape(value)}[/]" if name == "state" and style else escape(value)
+        grid.add_row(f"[dim]{escape(name)}[/]", shown)
+    parts: list[Table | Text] = [grid]
+    for each in report.conditions:
+        parts.append(Text(""))
+        parts.append(Text(f"{each.status}: {each.message}", style=_STYLE[each.status]))
+        if each.detail:
+            parts.append(Text(f"  {each.detail}", style="dim"))
+        parts.append(Text(f"  → {each.remedy}"))
+    return Group(*parts)

@@ -1,0 +1,111 @@
+"""The command `status` against a served status."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.cli.status import EXIT_NO_ANSWER, lines, parse_status
+from sidecar.health.condition import Condition, State
+from sidecar.http.server import HttpServer
+from tests.support.agent_directory import AgentDir
+from tests.support.agent_main import Run, runner
+from tests.support.fake_status import HOST, FakeStatus
+
+AWAY = Condition(
+    "sink_unavailable",
+    State.FAILING,
+    "sink",
+    "Events are not delivered: no broker answers",
+    "Start the broker.",
+    "Connection refused",
+)
+
+
+@pytest.fixture
+def status() -> FakeStatus:
+    return FakeStatus()
+
+
+@pytest.fixture
+def agent(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+@pytest.fixture
+def port(status: FakeStatus) -> Iterator[int]:
+    with HttpServer(status, HOST, 0) as server:
+        yield server.port
+
+
+def test_a_healthy_agent_gives_zero_and_plain_columns(agent: Run, port: int) -> None:
+    shown = agent("status", "--port", port)
+    assert (shown.exit_code, shown.errors) == (0, "")
+    first, second, *_ = shown.output.splitlines()
+    assert first.split() == ["state", "healthy"]
+    assert second.split(maxsplit=1) == ["message", "All is delivered."]
+
+
+def test_causes_have_detail_and_next_command(agent: Run, port: int, status: FakeStatus) -> None:
+    status.conditions = [AWAY]
+    shown = agent("status", "--url", f"http://{HOST}:{port}")
+    assert shown.exit_code == 1
+    assert "failing: sink_unavailable (sink): Events are not delivered" in shown.output
+    assert "  detail: Connection refused\n  next: Start the broker." in shown.output
+
+
+def test_json_has_the_document_of_health(agent: Run, port: int, status: FakeStatus) -> None:
+    status.conditions = [AWAY]
+    shown = agent("status", "--json", "--host", HOST, "--port", port)
+    document = json.loads(shown.output)
+    assert (shown.exit_code, document["exit_code"], document["status"]) == (1, 1, "failing")
+    assert document["conditions"][0]["detail"] == "Connection refused"
+    assert document["components"]["sink"]["unacknowledged_events"] == 3
+    assert document["instance"]["version"] == "1.2.3"
+
+
+def test_the_address_comes_from_the_configuration(
+    agent: Run, agent_dir: AgentDir, port: int
+) -> None:
+    configuration = agent_dir.configuration({"http.host": HOST, "http.port": str(port)})
+    assert agent("status", "--config", configuration).exit_code == 0
+
+
+def test_an_agent_that_does_not_answer_has_an_exit_code_of_its_own(agent: Run, port: int) -> None:
+    away = agent("status", "--port", 1)
+    assert away.exit_code == EXIT_NO_ANSWER
+    assert "No agent answers at http://127.0.0.1:1" in away.errors
+    away = agent("status", "--port", 1, "--json")
+    assert away.errors == ""
+    document = json.loads(away.output)
+    assert document["exit_code"] == away.exit_code == EXIT_NO_ANSWER
+    assert "No agent answers" in document["error"]
+
+
+def test_a_mistake_in_the_arguments_is_json_too(agent: Run, port: int) -> None:
+    shown = agent("status", "--json", "--prot", port)
+    assert shown.exit_code == json.loads(shown.output)["exit_code"] == 2
+    shown = agent("status", "--url", "http://x", "--port", port)
+    assert shown.exit_code == 2
+
+
+def test_sizes_and_times_are_for_people() -> None:
+    raw = {"bytes": 1_059_715, "limit_bytes": 1 << 26, "segments": {"reading": 1, "held": 1}}
+    kept = {"bytes": 2048, "max_bytes": 1 << 30, "segments": 2, "ranges": 3}
+    report = parse_status(
+        "http://a",
+        {
+            "status": "ok",
+            "message": "m",
+            "conditions": [],
+            "components": {
+                "cdc_raw": {**raw, "lag_s": 3725.0},
+                "quarantine": kept,
+            },
+            "uptime_s": 7200.0,
+        },
+    )
+    text = "\n".join(lines(report))
+    assert "1.0 MiB of 64.0 MiB; segments: 1 reading" in text
+    assert "2 segments, 3 ranges; 2.0 KiB of 1.0 GiB" in text
+    assert "2.0 h" in text

@@ -104,8 +104,9 @@ class SidecarProperties(Properties):
         is_per_node=True,
         default="127.0.0.1",
         min_length=1,
-        doc="Address on which the agent serves health, metrics and offsets; `0.0.0.0` for probes "
-        "and scrapers on other machines.",
+        doc="Address on which the agent serves health, metrics and offsets. Probes and scrapers on "
+        "other machines need `*` (all addresses, IPv4 and IPv6), `0.0.0.0` (all IPv4 addresses) "
+        "or one address.",
     )
     http_token_file: Path | None = prop(
         "http.token.file",

@@ -7,7 +7,12 @@ from sidecar.errors import ConfigError
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A bound TCP socket. Raises ConfigError that names the property to change."""
+    """A bound TCP socket. Raises ConfigError that names the property to change.
+
+    `*` and `::` accept IPv4 and IPv6. Without IPv6 in the kernel, `*` is `0.0.0.0`.
+    """
+    if host == ANY:
+        host = "::" if socket.has_dualstack_ipv6() else "0.0.0.0"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -24,6 +29,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
         ) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if host == "::":
+            # The default is a kernel setting (net.ipv6.bindv6only).
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind(address)
     except OSError as error:
         listener.close()
@@ -46,10 +54,12 @@ def address_problem(host: str) -> str | None:
     return None
 
 
+ANY = "*"
+"""The value of `http.host` for all addresses of this machine, IPv4 and IPv6."""
 _LOOPBACK = {"": "127.0.0.1", "*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 _REMEDY = (
-    "Set http.host to 127.0.0.1, to an address of this machine (`ip address` lists them), or to "
-    "0.0.0.0 for all."
+    "Set http.host to 127.0.0.1, to an address of this machine (`ip address` lists them), to "
+    "0.0.0.0 for all IPv4 addresses, or to * for all addresses."
 )
 
 

@@ -1,12 +1,13 @@
 """As much of Kustomize as our kustomizations use, so that their tests need no other program.
 
-Resources, namespace, labels, strategic merge patches, config maps from files with the hash in their
-name. `test_kustomize` holds it against kubectl where that is installed.
+Resources, components, namespace, labels, strategic merge patches by name or by kind, config maps
+from files with the hash in their name. `make kubernetes-check` compares it with kubectl.
 """
 
 import copy
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import yaml
 
 Object = dict[str, Any]
 
-KNOWN = {"apiVersion", "kind", "namespace", "labels", "resources", "patches", "configMapGenerator"}
+KNOWN = {
+    *("apiVersion", "kind", "namespace", "labels", "resources", "components", "patches"),
+    *("configMapGenerator", "configurations"),
+}
 CLUSTER_WIDE = {"Namespace"}
 _MERGE_KEYS = {
     "containers": "name",
@@ -39,10 +43,13 @@ def build(directory: Path) -> list[Object]:
     ]
     for generator in kustomization.get("configMapGenerator", ()):
         objects.append(_config_map(directory, generator))
-    for patch in kustomization.get("patches", ()):
-        for change in _documents(directory / patch["path"]):
-            place = next(at for at, each in enumerate(objects) if _id(each) == _id(change))
-            objects[place] = merged(objects[place], change)
+    for component in kustomization.get("components", ()):
+        folder = (directory / component).resolve()
+        inner = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
+        if inner.keys() - {"apiVersion", "kind", "patches"}:
+            raise ValueError(f"{folder}: a component of patches alone is known here")
+        objects = _patched(objects, folder, inner["patches"])
+    objects = _patched(objects, directory, kustomization.get("patches", ()))
     for labels in kustomization.get("labels", ()):
         for each in objects:
             each["metadata"].setdefault("labels", {}).update(labels["pairs"])
@@ -70,6 +77,27 @@ def finished(objects: list[Object]) -> list[Object]:
     return done
 
 
+def _patched(objects: list[Object], directory: Path, patches: Iterable[Object]) -> list[Object]:
+    objects = list(objects)
+    for patch in patches:
+        target = patch.get("target")
+        if target is not None and target.keys() != {"kind"}:
+            raise ValueError(f"{directory}: a target by kind alone is known here")
+        for change in _documents(directory / patch["path"]):
+            places = [
+                at
+                for at, each in enumerate(objects)
+                if (each["kind"] == target["kind"] if target else _id(each) == _id(change))
+            ]
+            if not places:
+                raise ValueError(f"{directory}: {patch} changes nothing")
+            for at in places:
+                metadata = objects[at]["metadata"]
+                name = {"metadata": {**change["metadata"], "name": metadata["name"]}}
+                objects[at] = merged(objects[at], change | name)
+    return objects
+
+
 def merged(old: Any, new: Any) -> Any:
     """A strategic merge: maps by key, lists of named elements by their name, all else replaced."""
     if not isinstance(old, dict) or not isinstance(new, dict):
@@ -88,7 +116,8 @@ def _merged_lists(name: str, old: list[Object], new: list[Object]) -> list[Objec
     changed = {each[name]: each for each in new}
     known = {each[name] for each in old}
     added = [each for each in new if each[name] not in known]
-    return [*added, *(merged(each, changed.get(each[name], {})) for each in old)]
+    kept = [each for each in old if changed.get(each[name], {}).get("$patch") != "delete"]
+    return [*added, *(merged(each, changed.get(each[name], {})) for each in kept)]
 
 
 def _resources(path: Path) -> list[Object]:

@@ -144,7 +144,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("status",),
         ("page",),
         ("runtime",),
-        ("cli",),
+        ("cli", "supervisor"),
     ),
 }
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}

@@ -15,7 +15,9 @@ from tests.support.kustomize import Object
 from tests.support.manifests import (
     K8S,
     OVERLAYS,
+    OWN_STATEFULSET,
     REPOSITORY,
+    WHOLE,
     objects,
     pod_of,
     properties_text,
@@ -25,7 +27,10 @@ from tests.support.manifests import (
 PROMETHEUS = (K8S / "monitoring" / "rules", K8S / "monitoring" / "scrape")
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""
-ROUTES = {"/ping", "/live", "/ready", "/metrics"}
+POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
+RELEASED = Path(__file__).parent / "released"
+# Of StatefulSets and DaemonSets; the API server rejects a change.
+IMMUTABLE = ("selector", "serviceName", "podManagementPolicy", "volumeClaimTemplates")
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 # Of resources that come with operators there is no schema: what they may have, as far as we use it.
 POD_MONITOR = {"namespaceSelector", "selector", "podMetricsEndpoints"}
@@ -45,15 +50,31 @@ def property_of(directory: Path, name: str) -> str:
     return next(line.partition("=")[2] for line in lines if line.startswith(f"{name}="))
 
 
+def made_directories(workload: Object, agent: Object) -> set[str]:
+    """Directories that the pod makes before the agent runs."""
+    first = [each for item in pod_of(workload).get("initContainers", ()) for each in item["args"]]
+    own = [each.removeprefix("--mkdir=") for each in agent["args"] if each.startswith("--mkdir=")]
+    return {*first, *own}
+
+
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 def test_kubernetes_knows_every_field(directory: Path, release: str) -> None:
     for each in objects(directory):
         kubernetes_validate.validate(each, release, strict=True)
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
-def test_the_configuration_is_one_that_the_agent_takes(directory: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", POLICIES, ids=lambda each: each.stem)
+def test_kubernetes_knows_every_field_of_a_policy(file: Path) -> None:
+    for release in RELEASES:
+        kubernetes_validate.validate(yaml.safe_load(file.read_text()), release, strict=True)
+
+
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
+def test_the_configuration_is_one_that_the_agent_takes(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CASSANDRA_HOST", "fd00::1")
     secret = tmp_path / "secret"
     secret.write_text("x")
     text = properties_text(directory)
@@ -70,33 +91,43 @@ def test_the_configuration_is_one_that_the_agent_takes(directory: Path, tmp_path
         assert not load_cassandra([path]).warnings
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 def test_an_agent_is_asked_where_it_answers(directory: Path) -> None:
     found = list(agents(directory))
     assert found
     for workload, container in found:
         (port,) = container["ports"]
         assert port == {"name": "cdc-http", "containerPort": 8000}
-        assert property_of(directory, "http.port") == str(port["containerPort"])
+        assert property_of(directory, "http.host") == "*"
+        assert "http.port=" not in properties_text(directory) or property_of(
+            directory, "http.port"
+        ) == str(port["containerPort"])
         probes = {name: each["httpGet"] for name, each in container.items() if "Probe" in name}
-        assert {each["port"] for each in probes.values()} == {port["name"]}
-        assert {each["path"] for each in probes.values()} <= ROUTES
-        assert probes["livenessProbe"]["path"] == "/live"
-        # Beside a node it must not take that out of service.
-        is_beside = len(pod_of(workload)["containers"]) > 1
-        assert ("readinessProbe" in probes) != is_beside
-        assert container["args"][:2] == ["run", "--config"]
         assert container["image"].endswith(f":{VERSION}")
+        if len(pod_of(workload)["containers"]) > 1:
+            # A probe, or an agent that ends, would make the node's pod unready.
+            assert not probes
+            assert container["command"][-1] == "sidecar.supervisor"
+            continue
+        assert {each["port"] for each in probes.values()} == {port["name"]}
+        paths = {name: each["path"] for name, each in probes.items()}
+        assert paths == {
+            "startupProbe": "/ping",
+            "livenessProbe": "/live",
+            "readinessProbe": "/ready",
+        }
+        assert container["args"][:2] == ["run", "--config"]
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 def test_pods_hang_together(directory: Path) -> None:
     names = {(each["kind"], each["metadata"]["name"]) for each in objects(directory)}
     for workload in workloads(directory):
         spec, pod = workload["spec"], pod_of(workload)
         labels = spec["template"]["metadata"]["labels"]
         assert spec["selector"]["matchLabels"].items() <= labels.items()
-        assert labels["app.kubernetes.io/part-of"] == "cdc-sidecar"
+        if directory in OVERLAYS:
+            assert labels["app.kubernetes.io/part-of"] == "cdc-sidecar"
         claims = {each["metadata"]["name"] for each in spec.get("volumeClaimTemplates", ())}
         volumes = {each["name"]: each for each in pod["volumes"]}
         for container in (*pod["containers"], *pod.get("initContainers", ())):
@@ -105,20 +136,29 @@ def test_pods_hang_together(directory: Path) -> None:
         for volume in volumes.values():
             if "configMap" in volume:
                 assert ("ConfigMap", volume["configMap"]["name"]) in names
-        assert ("ServiceAccount", pod["serviceAccountName"]) in names
+        if directory in OVERLAYS:
+            assert ("ServiceAccount", pod["serviceAccountName"]) in names
         assert pod["terminationGracePeriodSeconds"] > 20 + 10
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 def test_agents_may_do_nothing_that_they_need_not(directory: Path) -> None:
     for workload, agent in agents(directory):
         pod = pod_of(workload)
-        assert pod["automountServiceAccountToken"] is False
+        if directory in OVERLAYS:
+            assert pod["automountServiceAccountToken"] is False
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] > 0
         ours = [each for each in pod.get("initContainers", ()) if each["name"].startswith("cdc")]
         for container in (agent, *ours):
-            assert container["securityContext"] == {
+            # Beside a node the pod's own context may have neither.
+            context = {
+                "runAsNonRoot": True,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            } | container["securityContext"]
+            assert context == {
+                "runAsNonRoot": True,
+                "seccompProfile": {"type": "RuntimeDefault"},
                 "allowPrivilegeEscalation": False,
                 "readOnlyRootFilesystem": True,
                 "capabilities": {"drop": ["ALL"]},
@@ -127,7 +167,7 @@ def test_agents_may_do_nothing_that_they_need_not(directory: Path) -> None:
             assert "cpu" not in container["resources"]["limits"]
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 def test_every_directory_is_on_a_volume(directory: Path) -> None:
     for workload, container in agents(directory):
         writable = [each for each in container["volumeMounts"] if not each.get("readOnly")]
@@ -138,8 +178,9 @@ def test_every_directory_is_on_a_volume(directory: Path) -> None:
         for name in names:
             path = Path(property_of(directory, name))
             assert path.is_relative_to(mount["mountPath"])
-            for first in pod_of(workload).get("initContainers", ()):
-                assert str(path) in first["args"]
+            if name != "cdc.raw.directory" and directory.name != "mongo":
+                # The node makes cdc_raw.
+                assert str(path) in made_directories(workload, container)
 
 
 def test_the_example_node_writes_where_the_agent_reads() -> None:
@@ -153,14 +194,60 @@ def test_the_example_node_writes_where_the_agent_reads() -> None:
     assert pod_of(workload)["securityContext"]["fsGroup"] == 999
 
 
+def test_the_component_brings_a_container_alone() -> None:
+    """No policy, budget or service account reaches an existing cluster. A second budget of the same
+    pods would make every eviction fail."""
+    kinds = [each["kind"] for each in objects(OWN_STATEFULSET)]
+    assert kinds == ["Service", "StatefulSet", "ConfigMap"]
+    (workload,) = workloads(OWN_STATEFULSET)
+    pod = pod_of(workload)
+    assert [each["name"] for each in pod["containers"]] == ["cdc", "cassandra"]
+    # A node would not start while the image of an init container cannot be pulled.
+    assert "initContainers" not in pod
+    assert "serviceAccountName" not in pod
+
+
 @pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
-def test_policies_and_budgets_are_of_pods_that_there_are(directory: Path) -> None:
-    pods = [each["spec"]["template"]["metadata"]["labels"] for each in workloads(directory)]
-    for each in objects(directory):
-        if each["kind"] in ("NetworkPolicy", "PodDisruptionBudget"):
-            key = "podSelector" if each["kind"] == "NetworkPolicy" else "selector"
-            wanted = each["spec"][key]["matchLabels"]
-            assert any(wanted.items() <= labels.items() for labels in pods)
+def test_a_node_has_one_budget_and_an_agent_has_none(directory: Path) -> None:
+    budgets = [each for each in objects(directory) if each["kind"] == "PodDisruptionBudget"]
+    assert len(budgets) == (directory.name == "cassandra-statefulset")
+    (workload,) = workloads(directory)
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    for each in budgets:
+        assert each["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert not [each for each in objects(directory) if each["kind"] == "NetworkPolicy"]
+
+
+@pytest.mark.parametrize("file", POLICIES, ids=lambda each: each.stem)
+def test_a_policy_selects_agents_and_names_every_port(file: Path) -> None:
+    policy = yaml.safe_load(file.read_text())["spec"]
+    (selector,) = policy["podSelector"]["matchLabels"].items()
+    pods = [
+        workload["spec"]["template"]["metadata"]["labels"]
+        for directory in WHOLE
+        for workload in workloads(directory)
+    ]
+    assert any(selector in labels.items() for labels in pods)
+    ports = {direction: allowed(policy[direction]) for direction in ("ingress", "egress")}
+    # Kafka, registry, stores, OTLP over gRPC and HTTP, DNS.
+    assert {9092, 9093, 9094, 8081, 443, 4317, 4318, 53} <= ports["egress"]
+    assert 8000 in ports["ingress"]
+    if file.stem == "cassandra":
+        node = {9042, 9142, 7000, 7001, 7199}
+        # cass-operator's management API and metrics, Medusa, Bitnami's exporter.
+        assert node | {8080, 9000, 9103, 50051} <= ports["ingress"]
+        assert node <= ports["egress"]
+    else:
+        assert {27017, 27018, 27019} <= ports["egress"]
+
+
+def allowed(rules: list[Object]) -> set[int]:
+    return {
+        number
+        for rule in rules
+        for port in rule["ports"]
+        for number in range(port["port"], port.get("endPort", port["port"]) + 1)
+    }
 
 
 def test_monitors_find_every_agent() -> None:
@@ -180,6 +267,26 @@ def test_monitors_find_every_agent() -> None:
             assert any(wanted.items() <= labels.items() for wanted in selectors.values())
 
 
+@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+def test_an_upgrade_from_0_1_0_changes_no_immutable_field(directory: Path) -> None:
+    released = list(yaml.safe_load_all((RELEASED / f"{directory.name}-0.1.0.yaml").read_text()))
+    old = {(each["kind"], each["metadata"]["name"]): each for each in released}
+    for new in workloads(directory):
+        before = old[new["kind"], new["metadata"]["name"]]["spec"]
+        for name in IMMUTABLE:
+            assert new["spec"].get(name) == before.get(name), name
+        # The agents find their offsets.
+        assert volumes_by_path(new) == volumes_by_path({"spec": before})
+
+
+def volumes_by_path(workload: Object) -> Object:
+    """The volumes that an agent writes to."""
+    pod = workload["spec"]["template"]["spec"]
+    (agent,) = (each for each in pod["containers"] if each["name"] == "cdc")
+    mounts = (each for each in agent["volumeMounts"] if not each.get("readOnly"))
+    return {each["mountPath"]: each["name"] for each in mounts}
+
+
 def test_faults_are_found() -> None:
     (workload,) = workloads(K8S / "overlays" / "mongo")
     workload["spec"]["replica"] = 1
@@ -192,8 +299,9 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
     for path in K8S.rglob("kustomization.yaml"):
         kustomization = yaml.safe_load(path.read_text(encoding="utf-8"))
         named = [
-            *kustomization["resources"],
+            *kustomization.get("resources", ()),
             *(each["path"] for each in kustomization.get("patches", ())),
+            *kustomization.get("configurations", ()),
         ]
         listed |= {(path.parent / each).resolve() for each in named}
     there = {path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"}
@@ -201,4 +309,6 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
     there = {path for path in there if path.parent not in PROMETHEUS}
     # In place of the continuous ones, by choice.
     scheduled = {path for path in there if path.name.endswith("-scheduled.yaml")}
-    assert there - listed == scheduled
+    values = {K8S / "recipes" / "bitnami" / "values.yaml"}
+    chart = {path for path in there if path.is_relative_to(K8S / "chart")}
+    assert there - listed - chart == scheduled | values | set(POLICIES)

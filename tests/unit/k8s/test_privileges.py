@@ -8,10 +8,20 @@ import pytest
 import yaml
 
 from tests.support.kustomize import Object
-from tests.support.manifests import K8S, OVERLAYS, objects, pod_of, properties_text, workloads
+from tests.support.manifests import (
+    K8S,
+    OVERLAYS,
+    WHOLE,
+    objects,
+    pod_of,
+    properties_text,
+    workloads,
+)
+from tests.support.pod_security import violations
 
-EACH = pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+EACH = pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 SPARK = sorted((K8S / "spark").glob("[!k]*.yaml"))
+POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
 DAEMON_SET = "cassandra-daemonset"
 
 
@@ -88,7 +98,8 @@ def test_secrets_are_files_for_the_agent_alone(directory: Path) -> None:
             assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
         for container in containers(pod):
             assert "envFrom" not in container
-            assert all("valueFrom" not in each for each in container.get("env", ()))
+            for variable in container.get("env", ()):
+                assert variable.get("valueFrom", {"fieldRef": {}}).keys() == {"fieldRef"}
             for mount in container["volumeMounts"]:
                 if mount["name"] in secrets:
                     assert container["name"] == "cdc"
@@ -99,14 +110,23 @@ def test_secrets_are_files_for_the_agent_alone(directory: Path) -> None:
             assert "/run/secrets/cdc/" in value
 
 
-@pytest.mark.parametrize(
-    "directory", [each for each in OVERLAYS if each.name != DAEMON_SET], ids=lambda each: each.name
-)
-def test_other_pods_reach_no_agent(directory: Path) -> None:
-    """Each agent with a network of its own has a policy; only monitoring reaches its port. On the
-    network of a machine there are no policies, as the manifest of the daemon set says."""
-    policies = [each["spec"] for each in objects(directory) if each["kind"] == "NetworkPolicy"]
+@EACH
+def test_pods_are_restricted(directory: Path) -> None:
+    """The level `restricted`; the daemon set needs the machine's network and directory."""
     for workload in workloads(directory):
+        found = violations(pod_of(workload))
+        if directory.name == DAEMON_SET:
+            assert found == ["host namespaces: hostNetwork", "volume types: hostPath"]
+        else:
+            assert found == []
+
+
+def test_other_pods_reach_no_agent_with_the_example_policies() -> None:
+    """Only monitoring reaches an agent's port. On the network of a machine there are no policies,
+    as the manifest of the daemon set says."""
+    policies = [yaml.safe_load(each.read_text())["spec"] for each in POLICIES]
+    with_network = [each for each in OVERLAYS if each.name != DAEMON_SET]
+    for workload in (each for directory in with_network for each in workloads(directory)):
         labels = workload["spec"]["template"]["metadata"]["labels"]
         mine = [
             policy

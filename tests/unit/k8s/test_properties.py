@@ -24,6 +24,12 @@ Main = Callable[[list[str]], NoReturn]
 AGENTS: dict[str, Main] = {
     "k8s/base/cassandra/cdc.properties": agent,
     "k8s/base/mongo/mongo.properties": mongo_agent,
+    "k8s/recipes/bitnami/cdc.properties": agent,
+    "k8s/recipes/cass-operator/cdc.properties": agent,
+    "k8s/recipes/k8ssandra/cdc.properties": agent,
+    "k8s/recipes/mongodb-community/mongo.properties": mongo_agent,
+    "k8s/recipes/percona-mongodb/mongo.properties": mongo_agent,
+    "k8s/recipes/statefulset/cdc.properties": agent,
     "examples/quickstart/cdc.properties": agent,
 }
 JOBS: dict[str, type[Properties]] = {
@@ -86,6 +92,7 @@ def test_an_agent_takes_its_file(
     for folder in ("cdc_raw", "relocation", "offsets"):
         (tmp_path / "demo-output" / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CASSANDRA_HOST", "192.0.2.1")
     path = tmp_path / "agent.properties"
     path.write_text(laid_out((ROOT / name).read_text(), tmp_path / "pod"))
     with pytest.raises(SystemExit) as ended:

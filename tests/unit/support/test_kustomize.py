@@ -11,7 +11,11 @@ import yaml
 from tests.support.kustomize import Object, build, finished
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-KUSTOMIZATIONS = sorted(path.parent for path in (REPOSITORY / "k8s").rglob("kustomization.yaml"))
+KUSTOMIZATIONS = sorted(
+    path.parent
+    for path in (REPOSITORY / "k8s").rglob("kustomization.yaml")
+    if "components" not in path.parts
+)
 
 
 def in_order(objects: list[Object]) -> list[str]:

@@ -1,0 +1,172 @@
+"""An agent beside a database is restarted, and its container never fails with it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from sidecar.supervisor import Pace
+
+# Real pauses are seconds; the tests wait for what happens, not for a time.
+FAST = {"first_pause_s": 0.01, "longest_pause_s": 0.02, "live_every_s": 0.02}
+DEADLINE_S = 120
+AGENT = """
+    import os, pathlib, signal, sys, time
+    log = pathlib.Path(sys.argv[1])
+    def note(text):
+        with log.open("a") as file:
+            file.write(text + "\\n")
+    starts = log.read_text().count("started") if log.exists() else 0
+    {body}
+"""
+
+
+def agent(body: str) -> str:
+    return textwrap.dedent(AGENT).format(body=body)
+
+
+FAILS_TWICE = agent(
+    "note('started'); sys.exit(4) if starts < 2 else None\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (note('stopped'), sys.exit(7)))\n"
+    "print('ready', flush=True)\n"
+    "while True: signal.pause()"
+)
+IGNORES_TERM = agent(
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN) if starts == 0 else None\n"
+    "note('started'); print('ready', flush=True) if starts else None\n"
+    "while True: signal.pause()"
+)
+
+
+@contextmanager
+def supervised(
+    tmp_path: Path, code: str, is_live: str = "True", **pace: float
+) -> Iterator[subprocess.Popen[str]]:
+    """A supervisor of an agent with the code, in a process of its own."""
+    script = tmp_path / "agent.py"
+    script.write_text(code)
+    command = [sys.executable, str(script), str(tmp_path / "log")]
+    text = (
+        "import sys; from sidecar.supervisor import Pace, Supervisor; "
+        f"sys.exit(Supervisor({command!r}, Pace(**{FAST | pace!r}), lambda: {is_live}).run())"
+    )
+    with run([sys.executable, "-c", text]) as process:
+        yield process
+
+
+@contextmanager
+def run(command: Sequence[str], **environment: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def read_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def test_an_agent_that_fails_is_restarted_until_it_is_stopped(tmp_path: Path) -> None:
+    with supervised(tmp_path, FAILS_TWICE) as process:
+        assert read_line(process) == "ready"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 7
+    assert (tmp_path / "log").read_text().split() == ["started"] * 3 + ["stopped"]
+    assert errors.count("the agent ended and will be restarted") == 2
+
+
+def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    is_live = f"open({str(log)!r}).read().count('started') > 1"
+    with supervised(tmp_path, IGNORES_TERM, is_live, live_failures=3, kill_after_s=0.1) as process:
+        # A check before the agent's first line fails as well, which is one failure of three.
+        assert read_line(process) == "ready"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "the agent is not live and will be restarted" in errors
+    assert log.read_text().split() == ["started"] * 2
+
+
+def test_a_stop_during_the_pause_ends_it(tmp_path: Path) -> None:
+    text = agent("note('started'); sys.exit(3)")
+    with supervised(tmp_path, text, first_pause_s=3600.0, longest_pause_s=3600.0) as process:
+        assert process.stderr is not None
+        assert "will be restarted" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 3
+
+
+def test_a_command_that_does_not_exist_is_logged_and_tried_again() -> None:
+    with run([sys.executable, "-m", "sidecar.supervisor", "/nope"]) as process:
+        assert process.stderr is not None
+        lines = [json.loads(process.stderr.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE_S)
+    assert lines[0]["message"] == "the agent cannot be started"
+    assert "/nope" in lines[0]["error"] or "No such file" in lines[0]["error"]
+    assert (lines[1]["level"], lines[1]["exit_code"]) == ("error", 2)
+
+
+@pytest.mark.parametrize(("index", "runs"), [("0", True), ("1", False), ("", False)])
+def test_only_the_pod_of_the_index_runs_the_agent(index: str, runs: bool) -> None:
+    command = [sys.executable, "-m", "sidecar.supervisor", "--only-pod-index", "0", sys.executable]
+    script = "import signal; print('ready', flush=True); signal.pause()"
+    with run([*command, "-c", script], POD_INDEX=index) as process:
+        if runs:
+            assert read_line(process) == "ready"
+        else:
+            assert process.stderr is not None
+            line = json.loads(process.stderr.readline())
+            assert (line["message"], line["agent_in"]) == ("this pod runs no agent", "0")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == (128 + signal.SIGTERM if runs else 0)
+
+
+def test_the_directories_of_the_agent_are_made(tmp_path: Path) -> None:
+    made, blocked = tmp_path / "a" / "offsets", tmp_path / "file" / "offsets"
+    (tmp_path / "file").touch()
+    options = ["--mkdir", str(made), "--mkdir", str(blocked)]
+    script = f"import os; print(oct(os.stat({str(made)!r}).st_mode), flush=True)"
+    command = [sys.executable, "-m", "sidecar.supervisor", *options, sys.executable, "-c", script]
+    with run(command) as process:
+        assert read_line(process) == "0o40750"
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    line = json.loads(errors.splitlines()[0])
+    assert (line["message"], line["directory"]) == ("the directory cannot be made", str(blocked))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--only-pod-index"], ["--only-pod-index", "0"]])
+def test_a_missing_command_is_a_mistake_of_usage(arguments: list[str]) -> None:
+    with run([sys.executable, "-m", "sidecar.supervisor", *arguments]) as process:
+        _, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 2
+    assert errors.startswith("usage: python -m sidecar.supervisor")
+
+
+def test_the_defaults_outlast_a_short_failure_of_live() -> None:
+    pace = Pace()
+    assert pace.live_every_s * pace.live_failures >= 120
+    assert pace.kill_after_s > 20 + 10

@@ -226,6 +226,7 @@ class AgentService:
             node_id=identity.node_id,
             cells=properties.event_cells,
             op_style=properties.event_op_style,
+            layout=properties.event_layout,
             partition_by=properties.kafka_partition_by,
             counter_events=properties.counter_events,
             skipped_operations=sorted(properties.skipped_letters),

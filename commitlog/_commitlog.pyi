@@ -70,6 +70,7 @@ class EventFormat:
         schema_ids: SchemaIds | None = None,
         tombstones: bool = False,
         skipped_operations: Sequence[Literal["i", "u", "d", "r"]] = ...,
+        layout: Literal["debezium-3", "debezium-1.x"] = "debezium-3",
     ) -> EventFormat:
         """Raise ValueError if a pattern is not a regular expression.
 
@@ -86,7 +87,8 @@ class EventFormat:
         - `tombstones`: follow each deletion of a row or a partition by a message with the same
           key and id and without a value.
         - `skipped_operations`: letters of operations without events, those of `op_style="native"`;
-          rows of snapshots are always events."""
+          rows of snapshots are always events.
+        - `layout`: members of `source` and `after`; `debezium-1.x` has those of Debezium 1.x."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` select a table."""
 

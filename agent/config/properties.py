@@ -100,6 +100,13 @@ class EventProperties(Properties):
         doc="`native`: `i` insert, `u` update, `d` delete, `r` range, as in Debezium's connector. "
         "`envelope`: `c`, `u`, `d`, `t`.",
     )
+    event_layout: Annotated[Literal["debezium-3", "debezium-1.x"], LowerCase] = prop(
+        "event.layout",
+        default="debezium-3",
+        doc="Layout of values: that of a Debezium release line. `debezium-1.x`: `source` has "
+        "`ts_micro` and a boolean `snapshot`, and only events of ranges have `_range_start` and "
+        "`_range_end`. With `event.cells=false` such values match those releases.",
+    )
     skipped_operations: Annotated[CommaList, AfterValidator(_skipped_operations)] = prop(
         "skipped.operations",
         default=("none",),

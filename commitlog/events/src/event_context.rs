@@ -6,7 +6,7 @@ use commitlog_core::descriptor::Version;
 
 use crate::avro::string;
 use crate::event::{Content, OLDEST_US, Op};
-use crate::format::EventFormat;
+use crate::format::{EventFormat, Layout};
 use crate::plan::TablePlan;
 use crate::static_fragment::StaticFragment;
 use crate::value::json::write_string;
@@ -19,7 +19,7 @@ pub struct EventContext {
     pub version: Version,
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
-    /// The start of a JSON value, up to the event's time in `source`.
+    /// The start of a JSON value, up to the event's time in `source`, or to `cluster` there.
     pub starts: OpFragments,
     /// The same as Avro.
     pub avro_starts: OpFragments,
@@ -52,9 +52,12 @@ impl EventContext {
             let mut start = format!("{{\"ts_ms\":{now_ms},\"op\":\"{letter}\"").into_bytes();
             start.extend_from_slice(b",\"source\":{\"version\":");
             write_string(&mut start, format.connector_version.as_bytes());
-            start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
-            write_string(&mut start, format.topic_prefix.as_bytes());
-            start.extend_from_slice(b",\"ts_ms\":");
+            start.extend_from_slice(b",\"connector\":\"cassandra\"");
+            if format.layout == Layout::Current {
+                start.extend_from_slice(b",\"name\":");
+                write_string(&mut start, format.topic_prefix.as_bytes());
+                start.extend_from_slice(b",\"ts_ms\":");
+            }
             start.into()
         });
         let avro_starts = Op::ALL.map(|op| {
@@ -64,8 +67,10 @@ impl EventContext {
                 op.letter(format.op_style),
                 &format.connector_version,
                 "cassandra",
-                &format.topic_prefix,
             ]));
+            if format.layout == Layout::Current {
+                start.extend(string(&[&format.topic_prefix]));
+            }
             start.into()
         });
         let mut file = Vec::new();

@@ -20,6 +20,17 @@ pub enum OpStyle {
     Envelope,
 }
 
+/// The members of `source` and of `after` (`event.layout`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// As the incumbent's connector sends them now.
+    #[default]
+    Current,
+    /// As its releases 1.x did: `ts_micro`, a boolean `snapshot`, no ranges in other events
+    /// (`LegacyV1CassandraSourceInfoStructMaker`).
+    DebeziumV1,
+}
+
 /// What chooses the Kafka partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PartitionBy {
@@ -87,6 +98,7 @@ pub struct EventFormat {
     /// Whether a message without a value follows each deletion of a row or a partition.
     pub tombstones: bool,
     pub op_style: OpStyle,
+    pub layout: Layout,
     pub partition_by: PartitionBy,
     pub counter_events: CounterEvents,
     pub skipped: SkippedOps,

@@ -9,7 +9,7 @@ use crate::avro::AvroPlan;
 use crate::byte_comparable::equals_differ;
 use crate::canonical_form::{canonical_name, canonical_start};
 use crate::connect::KeyValueEncoding;
-use crate::format::EventFormat;
+use crate::format::{EventFormat, Layout};
 use crate::static_fragment::StaticFragment;
 use crate::table_names::adjust_table;
 use crate::value::json::write_string;
@@ -79,7 +79,7 @@ pub struct TablePlan {
     pub column_members: Vec<Member>,
     /// The part of `source` from `cluster` up to the file's name.
     pub source_cluster: Vec<u8>,
-    /// The rest of `source` after `pos`, and the start of `after`.
+    /// The rest of `source` after `pos`, and the start of `after`; in layout 1.x up to the time.
     pub source_table: StaticFragment<64>,
     /// The start of `cells` after its kind, up to the partition key.
     pub cells_table: StaticFragment<64>,
@@ -126,7 +126,10 @@ impl TablePlan {
         write_string(&mut source_table, table.keyspace.as_bytes());
         source_table.extend_from_slice(b",\"table\":");
         write_string(&mut source_table, table.name.as_bytes());
-        source_table.extend_from_slice(b"},\"after\":{");
+        source_table.extend_from_slice(match format.layout {
+            Layout::Current => b"},\"after\":{",
+            Layout::DebeziumV1 => b",\"ts_micro\":",
+        });
         Self {
             topic,
             avro,

@@ -434,6 +434,10 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let value = walk.value(&mut encoder, EventWriter::new(room))?;
         // If the key did not fit, there is no room for the value.
         let rest = value.room();
-        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
+        if rest == 0 {
+            return Ok(None);
+        }
+        let value = encoder.without_comma(room, left.saturating_sub(rest));
+        Ok(Some((length, value)))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use commitlog_events::event::Op;
 use commitlog_events::format::{
-    self, CounterEvents, DecimalFormat, OpStyle, PartitionBy, SkippedOps, TableFilter,
+    self, CounterEvents, DecimalFormat, Layout, OpStyle, PartitionBy, SkippedOps, TableFilter,
 };
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::avro_names::NameAdjustment;
@@ -16,6 +16,10 @@ use crate::avro::SchemaIds;
 
 const OP_STYLES: [(&str, OpStyle); 2] =
     [("native", OpStyle::Native), ("envelope", OpStyle::Envelope)];
+const LAYOUTS: [(&str, Layout); 2] = [
+    ("debezium-3", Layout::Current),
+    ("debezium-1.x", Layout::DebeziumV1),
+];
 const PARTITION_BY: [(&str, PartitionBy); 2] = [
     ("partition_key", PartitionBy::PartitionKey),
     ("key", PartitionBy::Key),
@@ -68,7 +72,7 @@ impl EventFormat {
         exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
         decimal = "double", varint = "long", duration = "nanos", key = "json", value = "json",
         key_decimals = "base64", value_decimals = "base64", schema_ids = None, tombstones = false,
-        skipped_operations = Vec::new()))]
+        skipped_operations = Vec::new(), layout = "debezium-3"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         topic_prefix: String,
@@ -94,6 +98,7 @@ impl EventFormat {
         schema_ids: Option<&SchemaIds>,
         tombstones: bool,
         skipped_operations: Vec<String>,
+        layout: &str,
     ) -> PyResult<Self> {
         let include = include.iter().map(String::as_str);
         let exclude = exclude.iter().map(String::as_str);
@@ -107,6 +112,7 @@ impl EventFormat {
             cells,
             tombstones,
             op_style: choose("op_style", op_style, &OP_STYLES)?,
+            layout: choose("layout", layout, &LAYOUTS)?,
             partition_by: choose("partition_by", partition_by, &PARTITION_BY)?,
             counter_events: choose("counter_events", counter_events, &COUNTER_EVENTS)?,
             modes: ValueModes {

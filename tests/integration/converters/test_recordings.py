@@ -28,6 +28,7 @@ MODES: tuple[dict[str, Any], ...] = (
         "key_decimals": "numeric",
         "value_decimals": "numeric",
     },
+    {"layout": "debezium-1.x"},
 )
 # Of each recording that is not about types, so many events are enough.
 _SOME = 100

@@ -73,7 +73,7 @@ impl AvroPlan {
                 part: MessagePart::Value,
                 topic: topic.to_owned(),
                 record: writer().record_name("Envelope"),
-                schema: writer().value(columns, format.cells).into(),
+                schema: writer().value(columns, format.cells, format.layout).into(),
             });
         }
         let names = table

@@ -9,6 +9,7 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 use serde_json::{Value, json};
 
+use crate::format::Layout;
 use crate::value::json::is_string;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 use event_encoding::avro_names::{NameAdjustment, unique_name};
@@ -83,11 +84,12 @@ impl SchemaWriter {
         mut self,
         columns: impl Iterator<Item = (&'c Column, &'c AfterField)>,
         has_cells: bool,
+        layout: Layout,
     ) -> String {
         let mut fields = vec![
             json!({"name": "ts_ms", "type": "long"}),
             json!({"name": "op", "type": "string"}),
-            json!({"name": "source", "type": source()}),
+            json!({"name": "source", "type": source(layout)}),
         ];
         if has_cells {
             fields.push(optional("cells", cells()));
@@ -323,7 +325,10 @@ fn spelled(ty: &CqlType) -> String {
     }
 }
 
-fn source() -> Value {
+fn source(layout: Layout) -> Value {
+    if layout == Layout::DebeziumV1 {
+        return source_of_v1();
+    }
     let snapshot = json!({
         "type": "string", "connect.version": 1, "connect.parameters": {"allowed": SNAPSHOTS},
         "connect.default": "false", "connect.name": "io.debezium.data.Enum",
@@ -345,6 +350,23 @@ fn source() -> Value {
             {"name": "pos", "type": "int"},
             {"name": "keyspace", "type": "string"},
             {"name": "table", "type": "string"},
+        ],
+    })
+}
+
+fn source_of_v1() -> Value {
+    json!({
+        "type": "record", "name": "Source", "namespace": "io.debezium.connector.cassandra",
+        "fields": [
+            {"name": "version", "type": "string"},
+            {"name": "connector", "type": "string"},
+            {"name": "cluster", "type": "string"},
+            {"name": "file", "type": "string"},
+            {"name": "pos", "type": "int"},
+            {"name": "snapshot", "type": "boolean"},
+            {"name": "keyspace", "type": "string"},
+            {"name": "table", "type": "string"},
+            {"name": "ts_micro", "type": meaning("long", "io.debezium.time.MicroTimestamp")},
         ],
     })
 }

@@ -7,7 +7,7 @@ use commitlog_core::schema::Table;
 
 use super::table::TableSchemas;
 use crate::event::Content;
-use crate::format::EventFormat;
+use crate::format::{EventFormat, Layout};
 use crate::value::ValueModes;
 use event_encoding::connect::Schema;
 use event_encoding::encoding::Encoding;
@@ -24,6 +24,7 @@ pub struct KeyValueEncoding {
     has_dropped: bool,
     has_cells: bool,
     prefix: String,
+    layout: Layout,
 }
 
 /// The encoding of a key or a value.
@@ -81,6 +82,7 @@ impl KeyValueEncoding {
             table,
             prefix: &format.topic_prefix,
             modes,
+            layout: format.layout,
         };
         let keys = || shown.partition_key.iter().chain(&shown.clustering);
         let present = || {
@@ -100,6 +102,7 @@ impl KeyValueEncoding {
             has_dropped: table.columns.iter().any(|c| c.dropped_at_us.is_some()),
             has_cells: format.cells,
             prefix: format.topic_prefix.clone(),
+            layout: format.layout,
         })
     }
 
@@ -150,6 +153,7 @@ impl KeyValueEncoding {
             table: &self.table,
             prefix: &self.prefix,
             modes: self.value.modes,
+            layout: self.layout,
         };
         let shown = &self.shown;
         let keys = shown.partition_key.iter().chain(&shown.clustering);

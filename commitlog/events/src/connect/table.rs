@@ -9,6 +9,7 @@ use commitlog_core::schema::{Column, Table, marshal_name};
 
 use super::cells::{cells, shard};
 use super::named::{meaning, ours, uuid};
+use crate::format::Layout;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::connect::{Schema, Shape};
 
@@ -24,6 +25,7 @@ pub struct TableSchemas<'t> {
     pub table: &'t Table,
     pub prefix: &'t str,
     pub modes: ValueModes,
+    pub layout: Layout,
 }
 
 impl TableSchemas<'_> {
@@ -41,11 +43,11 @@ impl TableSchemas<'_> {
         let fields = fields.filter(|(name, _)| is_field(name) && !RANGES.contains(name));
         let mut fields: Vec<_> = fields.collect();
         fields.extend(RANGES.map(|name| (name, range(name))));
-        let after = Schema::structure(fields).named("after").versioned(1);
+        let after = self.versioned(Schema::structure(fields).named("after"));
         let mut members = vec![
             ("ts_ms", Schema::of(Shape::Int64)),
             ("op", Schema::of(Shape::String)),
-            ("source", source()),
+            ("source", source(self.layout)),
             ("after", after),
         ];
         if has_cells {
@@ -83,8 +85,20 @@ impl TableSchemas<'_> {
             }
             _ => {}
         }
-        let cell = Schema::structure(fields).named("cell_value").versioned(1);
-        cell.optional()
+        let name = match self.layout {
+            Layout::Current => "cell_value",
+            Layout::DebeziumV1 => &column.name,
+        };
+        self.versioned(Schema::structure(fields).named(name))
+            .optional()
+    }
+
+    /// The releases 1.x did not give their own schemas versions.
+    fn versioned(&self, schema: Schema) -> Schema {
+        match self.layout {
+            Layout::Current => schema.versioned(1),
+            Layout::DebeziumV1 => schema,
+        }
     }
 
     fn of_type(&self, ty: &CqlType) -> Schema {
@@ -193,9 +207,26 @@ fn tuple_name(ty: &CqlType) -> String {
     name
 }
 
-fn source() -> Schema {
+fn source(layout: Layout) -> Schema {
     let text = || Schema::of(Shape::String);
     let long = || Schema::of(Shape::Int64);
+    if layout == Layout::DebeziumV1 {
+        return Schema::structure(vec![
+            ("version", text().optional()),
+            ("connector", text().optional()),
+            ("cluster", text()),
+            ("file", text()),
+            ("pos", Schema::of(Shape::Int32)),
+            ("snapshot", Schema::of(Shape::Boolean)),
+            ("keyspace", text()),
+            ("table", text()),
+            (
+                "ts_micro",
+                meaning(Shape::Int64, "io.debezium.time.MicroTimestamp"),
+            ),
+        ])
+        .named("source");
+    }
     let snapshot = meaning(Shape::String, "io.debezium.data.Enum")
         .with_parameter("allowed", SNAPSHOTS)
         .with_default("false");

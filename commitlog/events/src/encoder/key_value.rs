@@ -107,7 +107,10 @@ impl KeyValueEncoder<'_, '_> {
             (Encoding::Text, _) => {
                 let mut encoder = self.json(part.modes);
                 encoder.set_key(key);
-                let json = write_all(|out| walk.value(&mut encoder, out))?;
+                let mut json = write_all(|out| walk.value(&mut encoder, out))?;
+                let end = json.len();
+                let end = encoder.without_comma(&mut json, end);
+                json.truncate(end);
                 let mut text = Vec::with_capacity(json.len());
                 match dropped {
                     Some(columns) => {
@@ -123,11 +126,17 @@ impl KeyValueEncoder<'_, '_> {
             }
             _ => out.slice(&part.envelope),
         }
+        let start = whole.saturating_sub(out.room());
         let mut encoder = self.json(part.modes);
         encoder.set_key(key);
         out = walk.value(&mut encoder, out)?;
         out.slice(closing(part));
-        Ok(length(whole, &out))
+        let Some(end) = length(whole, &out) else {
+            return Ok(None);
+        };
+        let value = room.get_mut(start..).unwrap_or_default();
+        let value = encoder.without_comma(value, end.saturating_sub(start));
+        Ok(Some(start.saturating_add(value)))
     }
 
     fn avro_value(&mut self, room: &mut [u8]) -> Length {

@@ -15,6 +15,7 @@ use crate::avro::{AfterField, AvroPlan, ConfluentHeaders};
 use crate::counters::{CounterDelta, kind_name};
 use crate::event_context::EventContext;
 use crate::event_writer::Out;
+use crate::format::Layout;
 use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
 use crate::static_fragment::StaticFragment;
@@ -158,6 +159,13 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
         self.time = TimeVarint::of(fields.timestamp_us);
         out.literal(&self.headers.value);
         out.fragment(self.context.avro_starts.of(fields.op));
+        if self.context.format.layout == Layout::DebeziumV1 {
+            out.fragment(self.source_middle);
+            out.varint(fields.position);
+            out.literal(&[u8::from(fields.is_snapshot)]);
+            out.fragment(&self.avro.source_table);
+            return self.time.write(out, fields.timestamp_us);
+        }
         out.varint(fields.timestamp_us.div_euclid(1000));
         if fields.is_snapshot {
             out.literal(OF_SNAPSHOT);

@@ -12,6 +12,7 @@ use super::visitor::{EventVisitor, Fields, RangeSide, SourceFields, Written};
 use crate::counters::{CounterDelta, write_shards};
 use crate::event_context::EventContext;
 use crate::event_writer::Out;
+use crate::format::Layout;
 use crate::plan::{Member, TablePlan};
 use crate::range_bound::{BoundValue, write_bound_value};
 use crate::static_fragment::StaticFragment;
@@ -36,6 +37,10 @@ pub(crate) struct JsonEncoder<'w> {
     whole: usize,
     /// The last time that was written.
     time: TimeText,
+    /// Room before the value was written.
+    value_room: usize,
+    /// Bytes of the value up to the comma after the last column, where no range follows.
+    comma: Option<usize>,
 }
 
 impl<'w> JsonEncoder<'w> {
@@ -55,7 +60,41 @@ impl<'w> JsonEncoder<'w> {
             key: &[],
             whole: 0,
             time: TimeText::of(0),
+            value_room: 0,
+            comma: None,
         }
+    }
+
+    /// Removes the comma after the last column where no range follows it, which layout 1.x does not
+    /// have. `value` starts with the value and has this length, which is returned anew.
+    #[inline]
+    pub fn without_comma(&self, value: &mut [u8], length: usize) -> usize {
+        match self.comma {
+            Some(end) if end > 0 && end <= length && length <= value.len() => {
+                value.copy_within(end..length, end - 1);
+                length - 1
+            }
+            _ => length,
+        }
+    }
+
+    /// `source` of the incumbent's releases 1.x, and the start of `after`.
+    #[inline(never)]
+    fn source_of_v1<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
+        let time = TimeText::of(fields.timestamp_us);
+        out.fragment(self.context.starts.of(fields.op));
+        out.fragment(self.source_middle);
+        out.number(fields.position);
+        if fields.is_snapshot {
+            out.literal(b",\"snapshot\":true");
+        } else {
+            out.literal(b",\"snapshot\":false");
+        }
+        out.fragment(&self.plan.source_table);
+        out.time_us(&time);
+        out.literal(b"},\"after\":{");
+        self.time = time;
+        out
     }
 
     /// The key that this encoder wrote last; a value takes its key columns from it.
@@ -144,6 +183,11 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
 
     #[inline]
     fn source<'b>(&mut self, mut out: Out<'b>, fields: &SourceFields) -> Out<'b> {
+        self.value_room = out.room();
+        self.comma = None;
+        if self.context.format.layout == Layout::DebeziumV1 {
+            return self.source_of_v1(out, fields);
+        }
         let time = TimeText::of(fields.timestamp_us);
         out.fragment(self.context.starts.of(fields.op));
         out.time_ms(&time);
@@ -279,6 +323,10 @@ impl<'w> EventVisitor<'w> for JsonEncoder<'w> {
 
     #[inline]
     fn no_range<'b>(&mut self, mut out: Out<'b>) -> Out<'b> {
+        if self.context.format.layout == Layout::DebeziumV1 {
+            self.comma = Some(self.value_room.saturating_sub(out.room()));
+            return out;
+        }
         out.literal(b"\"_range_start\":null,\"_range_end\":null");
         out
     }

@@ -1,0 +1,223 @@
+"""`layout="debezium-1.x"`: the values of Debezium's connector for Cassandra before 2.0.
+
+The expected texts follow `LegacyV1CassandraSourceInfoStructMaker`, `RowData` and `CellData` of the
+connector's 1.x sources, as Connect's `JsonConverter` writes their structs without schemas.
+"""
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import commitlog
+from agent.config.properties import EventProperties
+from tests.oracle.reference import parse_schema
+from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, PartitionUpdate, Row
+from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.writer import Form, write_mutation, write_segment
+from tests.support.avro.reading import Ids
+from tests.support.segment_reading import reader_of, schema_of, unpacked
+from tests.support.snapshot_rows import DDL as SNAPSHOT_DDL
+from tests.support.snapshot_rows import TABLE_ID, encode
+from tests.support.snapshot_rows import row as snapshot_row
+
+TIME_US = 1562202942666382
+DDL = """CREATE TABLE inventory.customers (id bigint, registration_date timestamp, first_name text,
+  email text, PRIMARY KEY (id, registration_date))
+  WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;"""
+KEY = (1001).to_bytes(8)
+DATE = (1562202942545).to_bytes(8)
+DELETION = Deletion(TIME_US, TIME_US // 1_000_000)
+SOURCE = (
+    '"source":{"version":"1.9.7.Final","connector":"cassandra","cluster":"cassandra-cluster-1",'
+    '"file":"CommitLog-7-1.log","pos":POS,"snapshot":false,"keyspace":"inventory",'
+    '"table":"customers","ts_micro":1562202942666382}'
+)
+ID = '"id":{"value":1001,"deletion_ts":null,"set":true}'
+DATE_SHOWN = '"registration_date":{"value":1562202942545,"deletion_ts":null,"set":true}'
+RECORDED = [s for s in scenarios() if s.folder.name in ("types", "deletes") or "5.0/" in str(s)][
+    :12
+]
+
+
+def written(cells: tuple[Cell, ...], *, is_insert: bool) -> Row:
+    return Row(
+        (DATE,), Liveness(TIME_US, None, None) if is_insert else None, None, False, (), cells
+    )
+
+
+def text(name: str, value: bytes) -> Cell:
+    return Cell(name, None, TIME_US, None, None, value)
+
+
+def segment(folder: Path, *rows: object, partition: Deletion | None = None) -> Path:
+    (table,) = parse_schema(DDL).tables.values()
+    update = PartitionUpdate(table, KEY, partition, None, rows)  # type: ignore[arg-type]
+    path = folder / "CommitLog-7-1.log"
+    payload = write_mutation([update], Form(version=7))
+    path.write_bytes(write_segment([[payload]], version=7).data)
+    return path
+
+
+def form(**options: Any) -> commitlog.EventFormat:
+    return commitlog.EventFormat(
+        topic_prefix="p",
+        cluster="cassandra-cluster-1",
+        node_id="n",
+        connector_version="1.9.7.Final",
+        **{"layout": "debezium-1.x", "cells": False, **options},
+    )
+
+
+def values(path: Path) -> list[str]:
+    batch = reader_of(path).read(commitlog.Schema.from_cql(DDL), form(), complete=True)
+    found = [message[2] for message in batch.messages(0, len(batch))]
+    texts = [value.decode() for value in found if value is not None]
+    return [re.sub(r'^\{"ts_ms":\d+', '{"ts_ms":0', each) for each in texts]
+
+
+def expected(op: str, after: str, pos: int) -> str:
+    return f'{{"ts_ms":0,"op":"{op}",{SOURCE.replace("POS", str(pos))},"after":{{{after}}}}}'
+
+
+def test_an_insert_and_an_update(tmp_path: Path) -> None:
+    name = text("first_name", b"Anne")
+    path = segment(tmp_path, written((name,), is_insert=True))
+    (value,) = values(path)
+    pos = json.loads(value)["source"]["pos"]
+    name_shown = '"first_name":{"value":"Anne","deletion_ts":null,"set":true}'
+    assert value == expected("i", f'{ID},{DATE_SHOWN},"email":null,{name_shown}', pos)
+    path = segment(tmp_path, written((name,), is_insert=False))
+    (value,) = values(path)
+    pos = json.loads(value)["source"]["pos"]
+    assert value == expected("u", f'{ID},{DATE_SHOWN},"email":null,{name_shown}', pos)
+
+
+def test_a_deleted_row(tmp_path: Path) -> None:
+    (value,) = values(segment(tmp_path, Row((DATE,), None, DELETION, False, (), ())))
+    pos = json.loads(value)["source"]["pos"]
+    gone = f'{{"value":null,"deletion_ts":{TIME_US},"set":true}}'
+    assert value == expected("d", f'{ID},{DATE_SHOWN},"email":{gone},"first_name":{gone}', pos)
+
+
+def test_a_range_keeps_its_bounds(tmp_path: Path) -> None:
+    """The connector's releases 1.x sent no ranges at all."""
+    bounds = (
+        Bound("INCL_START_BOUND", (DATE,), DELETION),
+        Bound("INCL_END_BOUND", (DATE,), DELETION),
+    )
+    (value,) = values(segment(tmp_path, *bounds))
+    after = json.loads(value)["after"]
+    assert after["_range_start"]["method"] == "INCL_START_BOUND"
+    assert after["_range_end"]["method"] == "INCL_END_BOUND"
+
+
+Encoding = Literal["json", "json_with_schema", "avro", "string"]
+ENCODINGS: tuple[Encoding, ...] = ("json", "json_with_schema", "avro", "string")
+
+
+@pytest.mark.parametrize("scenario", RECORDED, ids=str)
+@pytest.mark.parametrize(("encoding", "cells"), [*product(ENCODINGS[:3], [True, False])])
+def test_only_source_and_ranges_differ(
+    scenario: Scenario, encoding: Encoding, cells: bool, tmp_path: Path
+) -> None:
+    compared = 0
+    for path, name in scenario.segments():
+        segment = unpacked(path, name, tmp_path)
+        old = decoded(segment, scenario, encoding, cells=cells)
+        new = decoded(segment, scenario, encoding, cells=cells, layout="debezium-3")
+        compared += compare(old, new)
+    assert compared > 0
+
+
+def compare(old: list[tuple[Any, Any, Any]], new: list[tuple[Any, Any, Any]]) -> int:
+    # Larger values make smaller batches.
+    pairs = [*zip(old, new, strict=False)]
+    for (old_key, old_value, headers), (key, value, new_headers) in pairs:
+        # As text: NaN is not equal to itself.
+        assert str((old_key, headers)) == str((key, new_headers))
+        source, now = old_value.pop("source"), value.pop("source")
+        assert source == {
+            **{name: now[name] for name in ("version", "connector", "cluster", "file", "pos")},
+            "snapshot": False,
+            **{name: now[name] for name in ("keyspace", "table")},
+            "ts_micro": now["ts_us"],
+        }
+        assert [*source] == [
+            *["version", "connector", "cluster", "file", "pos", "snapshot"],
+            *["keyspace", "table", "ts_micro"],
+        ]
+        for each in (value, old_value):
+            each.pop("ts_ms")
+            for side in ("_range_start", "_range_end"):
+                if each["after"].get(side, "absent") is None:
+                    del each["after"][side]
+        assert str(old_value) == str(value)
+    return len(pairs)
+
+
+def decoded(
+    path: Path, scenario: Scenario, encoding: Encoding, **options: Any
+) -> list[tuple[Any, Any, Any]]:
+    ids = Ids()
+    event_format = form(
+        key=encoding,
+        value=encoding,
+        schema_ids=ids.ids,
+        all_tables=True,
+        counter_events="shards",
+        **options,
+    )
+    schema, reader = schema_of(scenario), reader_of(path)
+    found = []
+    while True:
+        batch = reader.read(schema, event_format, complete=True, max_events=100)
+        if batch.blocked is not None and batch.blocked.unregistered:
+            ids.give(batch.blocked.unregistered)
+        for _, key, value, headers, _ in batch.messages(0, len(batch)):
+            assert value is not None
+            found.append((shown(key, encoding, ids), shown(value, encoding, ids), headers))
+        if batch.stop == "end" or len(found) > 300:
+            return found
+        if batch.blocked is not None and not batch.blocked.unregistered:
+            return found
+
+
+def shown(data: bytes, encoding: Encoding, ids: Ids) -> Any:
+    if encoding == "avro":
+        return ids.decoded(data)
+    document = json.loads(data)
+    return document["payload"] if encoding == "json_with_schema" else document
+
+
+def test_rows_of_snapshots_say_so() -> None:
+    made = commitlog.SnapshotEncoder(
+        commitlog.Schema.from_cql(SNAPSHOT_DDL),
+        TABLE_ID,
+        form(),
+        element_times=True,
+        started_us=TIME_US,
+    )
+    batch = encode([snapshot_row(1, 2)], made)
+    (event,) = (json.loads(line) for line in batch.ndjson(0, 1).splitlines())
+    source = event["value"]["source"]
+    assert source["snapshot"] is True
+    assert (source["file"], source["pos"], source["ts_micro"]) == ("", -1, TIME_US)
+
+
+def test_the_text_has_no_comma_too_many(tmp_path: Path) -> None:
+    path = segment(tmp_path, written((text("email", b"a@b"),), is_insert=True))
+    batch = reader_of(path).read(
+        commitlog.Schema.from_cql(DDL), form(value="string"), complete=True
+    )
+    value = (batch.messages(0, 1)[0][2] or b"").decode()
+    assert "snapshot=false" in value
+    assert "ts_micro=1562202942666382}" in value
+    assert value.endswith("email=Struct{value=a@b,set=true}}}")
+
+
+def test_the_property_has_the_same_names() -> None:
+    assert EventProperties.model_fields["event_layout"].default == "debezium-3"

@@ -1,14 +1,16 @@
-"""`make monitoring-check`: promtool on the alarms, their unit tests and the agents' metrics."""
+"""`make monitoring-check`: promtool on alarms, dashboards and metrics."""
 
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
 from sidecar.metrics import DeliveryMetrics
+from tests.integration.monitoring import panels
 from tests.support.monitoring.__main__ import FOLDER
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -51,6 +53,9 @@ def main() -> int:
     rules = [str(path) for path in sorted((FOLDER / "rules").glob("*.yaml"))]
     check("check", "rules", *rules)
     check("test", "rules", *(str(path) for path in sorted(Path(__file__).parent.glob("*.yaml"))))
+    with tempfile.TemporaryDirectory() as folder:
+        path, count = panels.write(Path(folder))
+        check("test", "rules", str(path), title=f"({count} expressions of dashboards)")
     for name, text in expositions():
         check("check", "metrics", text=text, title=name)
     print(f"{failed} failed" if failed else "passed")

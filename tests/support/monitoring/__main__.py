@@ -1,8 +1,13 @@
 """`python -m tests.support.monitoring` writes k8s/monitoring; options write copies for one site."""
 
 import argparse
+import json
 from pathlib import Path
 
+from tests.support.monitoring.dashboards.cassandra import cassandra
+from tests.support.monitoring.dashboards.fleet import fleet
+from tests.support.monitoring.dashboards.mongo import mongo
+from tests.support.monitoring.dashboards.spark import spark
 from tests.support.monitoring.rules import written_rules
 
 FOLDER = Path(__file__).resolve().parents[3] / "k8s" / "monitoring"
@@ -12,11 +17,25 @@ MANUAL = "https://docs.cdc-sidecar.example"
 
 def written(manual: str = MANUAL, selector: str = "") -> dict[str, str]:
     """Every generated file by its path below k8s/monitoring."""
-    return written_rules(FOLDER, manual, selector)
+    dashboards = {
+        "cdc-fleet": fleet(),
+        "cdc-cassandra": cassandra(),
+        "cdc-mongodb": mongo(),
+        "cdc-spark": spark(),
+    }
+    return {
+        **written_rules(FOLDER, manual, selector),
+        **{
+            f"dashboards/{name}.json": json.dumps(each, indent=1) + "\n"
+            for name, each in dashboards.items()
+        },
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="make monitoring", description="Write the alarms.")
+    parser = argparse.ArgumentParser(
+        prog="make monitoring", description="Write alarms and dashboards."
+    )
     parser.add_argument("--manual", default=MANUAL, help="address of the built site")
     parser.add_argument("--selector", default="", help='matchers for every series: env="prod"')
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder of the written files")

@@ -1,50 +1,62 @@
-"""Dashboards ask for metrics and labels that exist."""
+"""Dashboards ask for metrics that exist, show all of them, and hang together."""
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import promql_parser
+import pytest
 
+from tests.support.metric_table import all_metrics
 from tests.support.monitoring.__main__ import FOLDER
-from tests.support.promql import problems, selectors
+from tests.support.monitoring.dashboards.queries import expressions, panels
+from tests.support.promql import IDENTITY_LABELS, TARGET_LABELS, labels_of, problems, selectors
+
+FILES = sorted((FOLDER / "dashboards").glob("*.json"))
+DASHBOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}
+LEVEL_2 = ("cdc-cassandra", "cdc-mongodb")
+# Panels of one unit may have a series in its inverse or none of these.
+UNITS = {"short", "s", "bytes", "percentunit", "ops", "Bps", "none"}
 
 
-def dashboard() -> dict[str, Any]:
-    return dict(json.loads((FOLDER / "dashboard.json").read_text(encoding="utf-8")))
+def graphs(dashboard: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (panel for panel in panels(dashboard) if panel["type"] == "timeseries")
 
 
-def queries() -> list[str]:
-    """What the panels ask, with Grafana's variables filled in."""
-    found = [
-        target["expr"] for panel in dashboard()["panels"] for target in panel.get("targets", ())
-    ]
-    return [
-        expr.replace("$__rate_interval", "5m").replace("$job", ".*").replace("$instance", ".*")
-        for expr in found
-    ]
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_use_existing_metrics(name: str) -> None:
+    asked = list(expressions(DASHBOARDS[name]))
+    assert asked
+    assert [problem for expr in asked for problem in problems(expr)] == []
 
 
-def test_dashboard_uses_existing_metrics() -> None:
-    assert [problem for expr in queries() for problem in problems(expr)] == []
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_legends_name_existing_labels(name: str) -> None:
+    for panel in panels(DASHBOARDS[name]):
+        for target in panel.get("targets", ()):
+            used = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            metrics = {each for each in re.findall(r"cdc_\w+", target["expr"])}
+            known = set().union(*map(labels_of, metrics), TARGET_LABELS, IDENTITY_LABELS)
+            assert used <= known, panel["title"]
 
 
-def test_dashboard_shows_the_most_important_panels_first() -> None:
-    named = {each.name for expr in queries() for each in selectors(promql_parser.parse(expr))}
-    assert {
-        "cdc_raw_time_to_full_seconds",
-        "cdc_lag_seconds",
-        "cdc_lag_bytes",
-        "cdc_unacknowledged_events",
-        "cdc_quarantined_total",
-        "cdc_oplog_headroom_seconds",
-    } <= named
+def test_every_metric_has_a_panel() -> None:
+    shown = {
+        str(selector.name)
+        for dashboard in DASHBOARDS.values()
+        for expr in expressions(dashboard)
+        for selector in selectors(promql_parser.parse(expr))
+    }
+    there = {metric.name for metrics in all_metrics().values() for metric in metrics}
+    assert there - shown == set()
 
 
-def test_the_dashboard_hangs_together() -> None:
-    panels = dashboard()["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels)
-    places = [panel["gridPos"] for panel in panels]
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_have_their_place(name: str) -> None:
+    found = list(panels(DASHBOARDS[name]))
+    assert len({panel["id"] for panel in found}) == len(found)
+    places = [panel["gridPos"] for panel in found]
     assert all(place["x"] + place["w"] <= 24 for place in places)
     taken = [
         (x, y)
@@ -53,6 +65,84 @@ def test_the_dashboard_hangs_together() -> None:
         for y in range(place["y"], place["y"] + place["h"])
     ]
     assert len(set(taken)) == len(taken)
-    variables = {variable["name"] for variable in dashboard()["templating"]["list"]}
-    used = set(re.findall(r"\$\{?(\w+)", json.dumps(panels))) - {"__rate_interval"}
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_panels_are_described_and_have_a_unit(name: str) -> None:
+    for panel in panels(DASHBOARDS[name]):
+        if panel["type"] == "row":
+            continue
+        assert panel["description"].endswith("."), panel["title"]
+        assert panel["targets"]
+        refs = [target["refId"] for target in panel["targets"]]
+        assert len(set(refs)) == len(refs)
+        if panel["type"] in ("timeseries", "stat", "bargauge"):
+            assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_a_graph_has_one_unit_on_its_axis(name: str) -> None:
+    """Bytes, seconds and ratios are told by the names of the metrics."""
+    for panel in graphs(DASHBOARDS[name]):
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+        assert panel["fieldConfig"]["overrides"] == []
+        for target in panel["targets"]:
+            expr = target["expr"]
+            if re.search(r"^(max|min|topk|\(|\w*)[^/]*cdc_\w+_bytes\b[^/]*$", expr):
+                assert unit == "bytes", panel["title"]
+            if re.match(r"^cdc_\w+_seconds\{[^}]*\}$", expr):
+                assert unit == "s", panel["title"]
+            if " / " in expr or expr.startswith("cdc_snapshot_progress_ratio"):
+                assert unit == "percentunit", panel["title"]
+            if "rate(" in expr and "bytes" not in expr and "cpu" not in expr:
+                assert unit == "ops", panel["title"]
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_variables_are_declared(name: str) -> None:
+    dashboard = DASHBOARDS[name]
+    variables = {variable["name"] for variable in dashboard["templating"]["list"]}
+    used = set(
+        re.findall(r"\$\{?(?!__)(\w+)", json.dumps([dashboard["panels"], dashboard["templating"]]))
+    )
     assert used <= variables
+    assert "datasource" in variables
+
+
+@pytest.mark.parametrize("name", ["cdc-fleet", *LEVEL_2])
+def test_agents_are_chosen_by_cluster_and_datacenter(name: str) -> None:
+    variables = {each["name"]: each for each in DASHBOARDS[name]["templating"]["list"]}
+    for each in ("cluster", "datacenter"):
+        # Also agents without the label.
+        assert variables[each]["allValue"] == ".*"
+    assert "job" not in variables
+
+
+def test_the_fleet_leads_to_the_dashboard_of_each_agent() -> None:
+    """`service_name` of an agent is the uid of its dashboard."""
+    uids = {DASHBOARDS[name]["uid"] for name in LEVEL_2}
+    assert uids == {"cdc-sidecar-cassandra", "cdc-sidecar-mongo"}
+    text = json.dumps(DASHBOARDS["cdc-fleet"])
+    assert "/d/${__data.fields.Service}?" in text
+    assert "var-instance=${__data.fields.Agent:percentencode}" in text
+
+
+def test_the_fleet_shows_the_worst_agent_first() -> None:
+    (table,) = (
+        panel
+        for panel in panels(DASHBOARDS["cdc-fleet"])
+        if panel["title"] == "Agents"
+        if panel["type"] == "table"
+    )
+    assert table["options"]["sortBy"][0] == {"displayName": "State", "desc": True}
+    organized = table["transformations"][1]["options"]
+    assert {"State", "Lag", "Quarantine", "Version"} <= set(organized["renameByName"].values())
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_grafana_finds_no_duplicate_and_no_fixed_datasource(name: str) -> None:
+    dashboard = DASHBOARDS[name]
+    assert len({each["uid"] for each in DASHBOARDS.values()}) == len(DASHBOARDS)
+    for panel in panels(dashboard):
+        if panel["type"] != "row":
+            assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}

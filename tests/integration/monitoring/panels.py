@@ -1,0 +1,115 @@
+"""A unit test for promtool that every panel of every dashboard has a value."""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tests.support.metric_table import Metric
+from tests.support.monitoring.__main__ import FOLDER
+from tests.support.monitoring.dashboards.queries import expressions
+from tests.support.promql import METRICS, OF_THE_SCRAPE
+
+IDENTITY = {
+    "service_name": ("cdc-sidecar-cassandra",),
+    "version": ("0.2.0",),
+    "host": ("n1",),
+    "topic_prefix": ("shop",),
+    "cluster": ("prod",),
+    "datacenter": ("dc1",),
+    "rack": ("r1",),
+    "node_id": ("a1",),
+}
+VALUES = {"status": ("ok", "degraded", "failing"), "state": ("refused", "completed")}
+"""Values of labels that expressions name; other labels have one value.
+
+n1 is a Cassandra agent, n2 one for MongoDB, and n3 has not answered for an hour.
+"""
+SITES: Mapping[str, Mapping[str, Any]] = {
+    "labels of the agent": {"target": {}, "identity": IDENTITY},
+    "a cluster label of the target": {
+        "target": {"cluster": "k8s"},
+        "identity": {**IDENTITY, "cluster": ("k8s",), "exported_cluster": ("prod",)},
+    },
+    "an operator's labels of the target": {
+        "target": {"namespace": "cassandra", "pod": "cassandra-0"},
+        "identity": IDENTITY,
+    },
+    "agents of release 0.1.0": {
+        "target": {},
+        "identity": {name: IDENTITY[name] for name in ("service_name", "version")},
+    },
+}
+
+
+def _series(
+    metric: Metric, target: Mapping[str, str], identity: Mapping[str, tuple[str, ...]]
+) -> Iterator[dict[str, str]]:
+    labels: Mapping[str, tuple[str, ...]] = {
+        label: VALUES.get(label, ("x",)) for label in metric.labels
+    }
+    if metric.name == "cdc_build_info":
+        labels = {name: values[:1] for name, values in identity.items()}
+        mongo = {**labels, "service_name": ("cdc-sidecar-mongo",)}
+        yield from _of("n2:8000", metric.name, target, mongo, "1x120")
+        yield from _of("n3:8000", metric.name, target, labels, "1x60 stale")
+    if metric.name == "up":
+        yield from _of("n3:8000", metric.name, target, {}, "1x60 0x60")
+    values = "0+60x120" if metric.type == "counter" else "1x120"
+    yield from _of("n1:8000", metric.name, target, labels, values)
+
+
+def _of(
+    instance: str,
+    name: str,
+    target: Mapping[str, str],
+    labels: Mapping[str, tuple[str, ...]],
+    values: str,
+) -> Iterator[dict[str, str]]:
+    for chosen in product(*labels.values()):
+        named = dict(zip(labels, chosen, strict=True))
+        pairs = {"job": "any", "instance": instance, **target, **named}
+        text = ", ".join(f'{label}="{value}"' for label, value in pairs.items())
+        yield {"series": f"{name}{{{text}}}", "values": values}
+
+
+def tests() -> dict[str, Any]:
+    """The document: one group of tests for each way to label targets."""
+    of_the_scrape = [Metric(name, kind, (), "") for name, kind in OF_THE_SCRAPE.items()]
+    asked = {
+        path.stem: sorted(set(expressions(json.loads(path.read_text(encoding="utf-8")))))
+        for path in sorted((FOLDER / "dashboards").glob("*.json"))
+    }
+    return {
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "name": f"{dashboard}: {site}",
+                "interval": "1m",
+                "input_series": [
+                    series
+                    for metric in (*METRICS.values(), *of_the_scrape)
+                    if metric.name != "ALERTS"
+                    for series in _series(metric, labels["target"], labels["identity"])
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": f"count({expr}) > bool 0",
+                        "eval_time": "2h",
+                        "exp_samples": [{"labels": "{}", "value": 1}],
+                    }
+                    for expr in exprs
+                ],
+            }
+            for dashboard, exprs in asked.items()
+            for site, labels in SITES.items()
+        ],
+    }
+
+
+def write(folder: Path) -> tuple[Path, int]:
+    """Writes the document. Returns its path and the number of evaluated expressions."""
+    path, document = folder / "panels.yaml", tests()
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path, sum(len(each["promql_expr_test"]) for each in document["tests"])

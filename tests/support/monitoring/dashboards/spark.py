@@ -1,0 +1,157 @@
+"""The Spark jobs, from their metrics files."""
+
+from typing import Any
+
+from tests.support.monitoring.dashboards.dashboard import dashboard, variable
+from tests.support.monitoring.dashboards.panels import (
+    Column,
+    Limits,
+    Query,
+    Row,
+    graph,
+    stat,
+    table,
+)
+
+CHOSEN = '{instance=~"$instance"}'
+
+
+def recent(metric: str) -> str:
+    """The increase of a counter in the last hour; each run starts at zero."""
+    return f"increase({metric}{CHOSEN}[1h])"
+
+
+def spark() -> dict[str, Any]:
+    """The dashboard of the jobs."""
+    reported = f"cdc_spark_reported_timestamp_seconds{CHOSEN}"
+    jobs = Row(
+        "Jobs",
+        (
+            stat(
+                "Failed",
+                "short",
+                Query(f"sum(cdc_spark_run_failed{CHOSEN})"),
+                about="Jobs whose last run failed.",
+                limits=Limits(critical=1),
+            ),
+            stat(
+                "Oldest report",
+                "s",
+                Query(f"time() - min({reported})"),
+                about="Time since the last report of the most silent job.",
+                limits=Limits(3600, 7200),
+            ),
+            table(
+                "Jobs",
+                (
+                    Column("Job", label="spark_job"),
+                    Column(
+                        "Last report",
+                        f"max by (spark_job) (time() - {reported})",
+                        unit="s",
+                        limits=Limits(3600, 7200),
+                    ),
+                    Column(
+                        "Last run failed",
+                        f"max by (spark_job) (cdc_spark_run_failed{CHOSEN})",
+                        limits=Limits(critical=1),
+                    ),
+                ),
+                about="The worst driver of each job.",
+                labels=f"group by (spark_job) ({reported})",
+                join="spark_job",
+                sort=("Last run failed", "Last report"),
+                height=8,
+                width=16,
+            ),
+        ),
+    )
+    dedupe = Row(
+        "Dedupe",
+        (
+            graph(
+                "Records and events",
+                "short",
+                Query(recent("cdc_dedupe_records_total"), "records read"),
+                Query(recent("cdc_dedupe_events_total"), "events written"),
+                Query(recent("cdc_dedupe_replica_copies_dropped_total"), "replica copies dropped"),
+                about="In the last hour.",
+            ),
+            graph(
+                "Replica copies of an event",
+                "short",
+                Query(f"cdc_dedupe_replica_copies_per_event{CHOSEN}"),
+                about="Close to the replication factor without retries and idle replicas.",
+            ),
+            graph(
+                "Invalid records",
+                "short",
+                Query(recent("cdc_dedupe_invalid_records_total")),
+                about="In the last hour. Something other than an agent writes to the topics.",
+                limits=Limits(warning=1),
+            ),
+            graph(
+                "Silence of replicas",
+                "s",
+                Query(f"cdc_dedupe_replica_idle_seconds{CHOSEN}", "{{node}}"),
+                about="Time since the last record of each node.",
+                limits=Limits(1800, 3600),
+            ),
+            graph(
+                "Age of the newest write",
+                "s",
+                Query(f"time() - cdc_dedupe_newest_write_timestamp_seconds{CHOSEN}"),
+                about="It grows while there are no writes, or while the job is behind.",
+            ),
+            graph(
+                "Micro-batches",
+                "short",
+                Query(recent("cdc_dedupe_batches_total")),
+                about="With at least one record, in the last hour.",
+            ),
+            graph(
+                "Keys in the state",
+                "short",
+                Query(f"cdc_dedupe_state_rows{CHOSEN}"),
+                about="Events that the job remembers.",
+            ),
+            graph(
+                "Memory of the state",
+                "bytes",
+                Query(f"cdc_dedupe_state_bytes{CHOSEN}"),
+                about="Of all state stores.",
+            ),
+        ),
+    )
+    reconcile = Row(
+        "Reconcile",
+        (
+            graph(
+                "Records",
+                "short",
+                Query(recent("cdc_reconcile_records_total"), "Cassandra: {{instance}}"),
+                Query(recent("cdc_mongo_reconcile_records_total"), "MongoDB: {{instance}}"),
+                about="Read in the last hour.",
+            ),
+            graph(
+                "Micro-batches",
+                "short",
+                Query(recent("cdc_reconcile_micro_batches_total")),
+                about="With at least one record, in the last hour.",
+            ),
+            graph(
+                "Compacted buckets",
+                "short",
+                Query(recent("cdc_reconcile_compacted_buckets_total")),
+                about="In the last hour.",
+            ),
+        ),
+    )
+    query = "label_values(cdc_spark_reported_timestamp_seconds, instance)"
+    return dashboard(
+        "cdc-sidecar-spark",
+        "cdc-sidecar: Spark jobs",
+        "Dedupe and reconcile, from their metrics files.",
+        [variable("instance", "Driver", query)],
+        (jobs, dedupe, reconcile),
+    )

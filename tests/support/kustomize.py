@@ -129,7 +129,8 @@ def _documents(path: Path) -> list[Object]:
 
 
 def _config_map(directory: Path, generator: Object) -> Object:
-    texts = {name: (directory / name).read_text(encoding="utf-8") for name in generator["files"]}
+    paths = [directory / name for name in generator["files"]]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     metadata: Object = {"name": generator["name"]}
     labels = generator.get("options", {}).get("labels")
     if labels:

@@ -8,6 +8,7 @@ from typing import Any
 import promql_parser
 import pytest
 
+from tests.support.kustomize import build
 from tests.support.metric_table import all_metrics
 from tests.support.monitoring.__main__ import FOLDER
 from tests.support.monitoring.dashboards.queries import expressions, panels
@@ -146,3 +147,10 @@ def test_grafana_finds_no_duplicate_and_no_fixed_datasource(name: str) -> None:
     for panel in panels(dashboard):
         if panel["type"] != "row":
             assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+
+
+def test_kubectl_can_apply_each_config_map() -> None:
+    """It stores a copy of the object as JSON in an annotation of at most 256 KiB."""
+    maps = [each for each in build(FOLDER) if each["kind"] == "ConfigMap"]
+    assert len(maps) == len(DASHBOARDS)
+    assert max(len(json.dumps(each)) for each in maps) < 256 * 1024

@@ -15,6 +15,8 @@ LOCK = $(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version
 	    --no-emit-index-url --custom-compile-command "make lock"
 # The builder of images: docker, podman …
 DOCKER ?= docker
+# The wheel of the images, such as one of `make dist`; without it they get one of this machine.
+WHEEL ?=
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
 # The release of `make test-kafka`
@@ -140,7 +142,7 @@ build: setup ## Build the wheel into dist/
 dist: setup $(DIST) ## Build wheels, source archive, packages for Debian and RPM, and SBOM (needs Go)
 	@$(PY) -m release $(ARGS)
 
-packages-check: dist ## Install, run, upgrade and remove the packages in a bare Debian; needs root, mmdebstrap and rpm
+packages-check: dist ## Install, run, upgrade and remove the packages in a bare Debian with systemd; needs root
 	@$(PY) -m tests.integration.packages
 
 images: image-files ## Build the images (DOCKER=podman for another builder)
@@ -152,12 +154,12 @@ images: image-files ## Build the images (DOCKER=podman for another builder)
 images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
 	@$(PY) -m tests.integration.images
 
-image-files: build
+image-files: setup
 	rm -rf dist/images && mkdir -p dist/images
+	$(if $(WHEEL),cp $(WHEEL) dist/images/,$(PY) -m maturin build --release --locked --quiet --out dist/images)
 	for lock in runtime gcs mongo; do \
 	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
 	        -d dist/images/wheels || exit 1; done
-	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
 docs: setup ## Generate the pages of docs/reference that come from the code, and build the site
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md

@@ -1,8 +1,8 @@
 """`make dist`: all artefacts of a release in `dist/`, each with its size."""
 
+import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from release.interpreter import InterpreterError
 from release.materials import (
+    Material,
     bill_of_materials,
     licence_texts,
     python_materials,
@@ -20,11 +21,18 @@ from release.materials import (
 )
 from release.packages import Package, build_packages
 from release.tree import CASSANDRA, MONGO, build_addition, build_tree
+from release.wheels import (
+    ArtefactError,
+    build_source,
+    build_wheel,
+    check_description,
+    check_wheel,
+    complete_wheel,
+    find_wheel,
+    installed_targets,
+)
 
 _WORK = Path("build") / "release"
-_GLIBC = "manylinux_2_28"
-_TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-_BINARIES = Path(sys.executable).parent
 
 
 @click.command()
@@ -32,46 +40,61 @@ _BINARIES = Path(sys.executable).parent
 @click.option(
     "--python",
     type=click.Path(path_type=Path, exists=True),
+    envvar="PYTHON_RUNTIME",
     help="Interpreter that the packages contain.  [default: that of the virtual environment]",
 )
 @click.option("--target", "targets", multiple=True, help="Rust targets of the wheels.")
-def main(out: Path, python: Path | None, targets: tuple[str, ...]) -> None:
-    """Build wheels, source archive, packages and bill of materials."""
+@click.option("--reuse-wheels", is_flag=True, help="Take the wheels that --out has.")
+def main(out: Path, python: Path | None, targets: tuple[str, ...], reuse_wheels: bool) -> None:
+    """Build wheels, source archive, packages, bills of materials, licences and checksums."""
+    project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     out.mkdir(exist_ok=True)
-    for stale in out.glob("cdc[-_]sidecar*"):
-        stale.unlink()
+    kept = set(out.glob("cdc_sidecar*.whl")) if reuse_wheels else set()
+    for stale in {*out.glob("cdc[-_]sidecar*"), out / "SHA256SUMS"} - kept:
+        stale.unlink(missing_ok=True)
     _WORK.mkdir(parents=True, exist_ok=True)
-    version = tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"]
-    machine = os.uname().machine
-    built = [build_wheel(target, out) for target in targets or _installed_targets()]
-    built.append(build_source(out))
-    (wheel,) = (each for each in built if each.name.endswith(f"{machine}.whl"))
-    packages = packages_of(version)
-    interpreter = python or Path(sys.base_prefix, "bin", "python3")
     try:
-        for package in packages:
-            print(f"{package.name}: building {package.tree} …", file=sys.stderr)
-            build(package, wheel, interpreter)
-            built.append(describe_materials(package, out))
-            built += build_packages(package, out)
-    except InterpreterError as error:
+        built = build_python(project, out, targets or tuple(installed_targets()), reuse_wheels)
+        built += build_system(project["version"], out, python)
+    except (ArtefactError, InterpreterError) as error:
         raise click.ClickException(str(error)) from error
+    write_checksums(built, out)
     report(built)
 
 
-def build_wheel(target: str, out: Path) -> Path:
-    """A wheel for every glibc since 2.28; zig links for it, and for other architectures."""
-    print(f"{target}: building the wheel …", file=sys.stderr)
-    arguments = ["--release", "--locked", "--zig", "--compatibility", _GLIBC, "--quiet"]
-    _maturin("build", *arguments, "--target", target, "--out", str(out))
-    (wheel,) = out.glob(f"cdc_sidecar-*-{_GLIBC}_{target.partition('-')[0]}.whl")
-    return wheel
+def build_python(
+    project: dict[str, str | dict[str, str]], out: Path, targets: tuple[str, ...], reuse: bool
+) -> list[Path]:
+    """The wheels and the source archive, with what is linked into the extension."""
+    urls, version = project["urls"], project["version"]
+    assert isinstance(urls, dict)
+    assert isinstance(version, str)
+    repository = f"{urls['Source']}/%s/v{version}"
+    crates = rust_materials()
+    wheels = []
+    for target in targets:
+        if not reuse:
+            print(f"{target}: building the wheel …", file=sys.stderr)
+            complete_wheel(build_wheel(target, out), licence_texts(crates), repository)
+        wheels.append(find_wheel(target, out))
+        check_wheel(wheels[-1])
+    source = build_source(out, repository)
+    check_description([*wheels, source])
+    name = f"cdc_sidecar-{version}"
+    return [*wheels, source, *write_materials("cdc-sidecar", version, crates, out / name)]
 
 
-def build_source(out: Path) -> Path:
-    _maturin("sdist", "--out", str(out))
-    (archive,) = out.glob("cdc_sidecar-*.tar.gz")
-    return archive
+def build_system(version: str, out: Path, python: Path | None) -> list[Path]:
+    """The packages for this machine's architecture."""
+    wheel = find_wheel(os.uname().machine, out)
+    interpreter = python or Path(sys.base_prefix, "bin", "python3")
+    built = []
+    for package in packages_of(version):
+        print(f"{package.name}: building {package.tree} …", file=sys.stderr)
+        build(package, wheel, interpreter)
+        built += describe_materials(package, out)
+        built += build_packages(package, out)
+    return built
 
 
 def packages_of(version: str) -> list[Package]:
@@ -107,19 +130,35 @@ def build(package: Package, wheel: Path, python: Path) -> None:
         build_addition(CASSANDRA, "requirements/gcs.lock", python, package.tree)
 
 
-def describe_materials(package: Package, out: Path) -> Path:
-    """Writes the bill of materials beside the package, and both it and the licences into it."""
+def describe_materials(package: Package, out: Path) -> list[Path]:
+    """Writes bill of materials and licences beside the package, and into it."""
     (site_packages,) = (package.tree / "lib").glob("python3.*/site-packages")
-    materials = [*python_materials(site_packages), *rust_materials()]
-    document = bill_of_materials(package.name, package.version, materials)
+    crates = rust_materials() if package.service is not None else []
+    materials = [*python_materials(site_packages), *crates]
+    written = write_materials(
+        package.name, package.version, materials, out / f"{package.name}-{package.version}"
+    )
     shared = package.tree / "share" / "licenses" / package.name
     shared.mkdir(parents=True)
-    (shared / "third-party.txt").write_text(licence_texts(materials))
-    (shared / "sbom.cdx.json").write_text(document)
+    for file, name in zip(written, ("sbom.cdx.json", "third-party.txt"), strict=True):
+        shutil.copy(file, shared / name)
     shutil.copy("LICENSE", shared / "LICENSE")
-    file = out / f"{package.name}-{package.version}.cdx.json"
-    file.write_text(document)
-    return file
+    return written
+
+
+def write_materials(name: str, version: str, materials: list[Material], beside: Path) -> list[Path]:
+    """The bill of materials and the licences, named after an artefact."""
+    bill = beside.with_name(f"{beside.name}.cdx.json")
+    bill.write_text(bill_of_materials(name, version, materials))
+    licences = beside.with_name(f"{beside.name}.licences.txt")
+    licences.write_text(licence_texts(materials))
+    return [bill, licences]
+
+
+def write_checksums(files: list[Path], out: Path) -> None:
+    """`SHA256SUMS`, as `sha256sum --check` reads it."""
+    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in files]
+    (out / "SHA256SUMS").write_text("\n".join(sorted(lines)) + "\n")
 
 
 def report(files: list[Path]) -> None:
@@ -128,27 +167,6 @@ def report(files: list[Path]) -> None:
     for file in files:
         table.add_row(file.name, f"{file.stat().st_size / (1 << 20):.1f}")
     Console().print(table)
-
-
-def _installed_targets() -> list[str]:
-    """Those that rustup has; a missing one is left to a machine that has it."""
-    done = subprocess.run(
-        ["rustc", "--print", "target-libdir", "--target", _TARGETS[1]],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    if Path(done.stdout.strip()).is_dir():
-        return list(_TARGETS)
-    print(f"skipped: {_TARGETS[1]}. To build it: rustup target add {_TARGETS[1]}", file=sys.stderr)
-    return [_TARGETS[0]]
-
-
-def _maturin(*arguments: str) -> None:
-    path = f"{_BINARIES}{os.pathsep}{os.environ['PATH']}"
-    program = shutil.which("maturin", path=path)
-    assert program is not None
-    subprocess.run([program, *arguments], check=True, env=os.environ | {"PATH": path})
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ _UNUSED_MODULES = (
     *("sqlite3", "curses", "dbm", "site-packages", "__pycache__", "config-*"),
 )
 _UNUSED_EXTENSIONS = (
-    *("_tkinter.*", "_curses*", "readline.*", "_sqlite3.*", "_dbm.*", "_gdbm.*", "nis.*"),
-    *("_test*", "xx*", "ossaudiodev.*", "_xxtestfuzz.*", "_ctypes_test.*"),
+    *("_tkinter.*", "_curses*", "readline.*", "_sqlite3.*", "_dbm.*", "_gdbm.*"),
+    *("_crypt.*", "nis.*", "_test*", "xx*", "ossaudiodev.*", "_xxtestfuzz.*", "_ctypes_test.*"),
 )
 
 

@@ -15,6 +15,7 @@ from cyclonedx.schema import OutputFormat, SchemaVersion
 from packageurl import PackageURL
 
 _LICENCE_NAMES = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "UNLICENSE*")
+_RULE = "=" * 80
 _CLASSIFIER = "License :: OSI Approved :: "
 
 
@@ -98,12 +99,17 @@ def bill_of_materials(name: str, version: str, materials: list[Material]) -> str
 
 
 def licence_texts(materials: list[Material]) -> str:
-    """The licences of all materials, one after the other."""
-    parts = []
+    """The licences of all materials; a text of several packages comes once, after their names."""
+    names: dict[str, list[str]] = {}
     for material in materials:
-        parts.append(f"{'=' * 80}\n{material.name} {material.version}: {material.licence}\n")
-        parts += [f"{text.strip()}\n" for text in material.texts]
-    return "\n".join(parts)
+        texts = material.texts or ("(The package contains no text of its licence.)",)
+        for text in texts:
+            names.setdefault(text.strip(), []).append(
+                f"{material.name} {material.version}: {material.licence}"
+            )
+    return "\n".join(
+        "\n".join([_RULE, *packages, _RULE, "", text, ""]) for text, packages in names.items()
+    )
 
 
 def _python_material(found: Distribution) -> Material:

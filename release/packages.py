@@ -13,7 +13,8 @@ from release.libraries import required_glibc
 from release.tree import Agent
 
 _NFPM = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0"
-_SOURCES = Path("release") / "packages"
+SOURCES = Path("release") / "packages"
+"""Units, scripts and configurations; a folder for each agent."""
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 FORMATS = ("deb", "rpm")
 
@@ -32,6 +33,7 @@ class Package:
     """The agent whose unit, configuration and scripts belong to the package."""
     requires: str | None = None
     """A package of the same version."""
+    sources: Path = SOURCES
 
 
 def document(package: Package, machine: str) -> Mapping[str, Any]:
@@ -91,7 +93,7 @@ def _contents(package: Package) -> Iterator[Mapping[str, Any]]:
     yield {"src": f"{package.tree}/", "dst": f"{package.home}/", "type": "tree"}
     if package.service is None:
         return
-    folder = _SOURCES / package.service.name
+    folder = package.sources / package.service.name
     unit = f"{package.service.package}.service"
     yield {
         "src": str(folder / unit),
@@ -118,10 +120,11 @@ def _scripts(package: Package) -> Mapping[str, str]:
         "command": agent.command,
         "user": agent.user,
         "properties": agent.properties,
+        "data": agent.data,
     }
     written = {}
     for name in ("postinstall", "preremove", "postremove"):
-        text = (_SOURCES / f"{name}.sh").read_text()
+        text = (package.sources / f"{name}.sh").read_text()
         for key, value in values.items():
             text = text.replace(f"@{key}@", value)
         script = package.tree.parent / f"{agent.package}-{name}.sh"

@@ -10,17 +10,10 @@ from pathlib import Path
 from uv import find_uv_bin
 
 from release.interpreter import copy_interpreter, inspect
+from release.launcher import OWN_MODULES, launcher
 from release.manual import write_completions, write_manual
 
 _LOCKED = ("--require-hashes", "--only-binary", ":all:")
-_LAUNCHER = """#!{home}/bin/python3 -I
-import sys
-
-from {module} import main
-
-sys.argv[0] = "{command}"
-main()
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +31,8 @@ class Agent:
     """Owner of the process. The Cassandra agent deletes files of the node's user."""
     properties: str
     """File name of the configuration in `/etc/cdc-sidecar`."""
+    data: str = ""
+    """Directory of the database on this machine, where the agent has files too."""
 
     @property
     def home(self) -> Path:
@@ -56,6 +51,7 @@ CASSANDRA = Agent(
     "requirements/runtime.lock",
     "cassandra",
     "cdc.properties",
+    data="/var/lib/cassandra",
 )
 MONGO = Agent(
     "mongo",
@@ -78,11 +74,10 @@ def build_tree(agent: Agent, wheel: Path, python: Path, root: Path) -> None:
     # Its scripts name the interpreter that built them.
     shutil.rmtree(packages / "bin", ignore_errors=True)
     _compile(copied, root / "lib")
-    launcher = root / "bin" / agent.command
-    launcher.write_text(
-        _LAUNCHER.format(home=agent.home, module=agent.module, command=agent.command)
-    )
-    launcher.chmod(0o755)
+    script = root / "bin" / agent.command
+    script.write_text(launcher(agent.home / "bin" / "python3", agent.module, agent.command))
+    script.chmod(0o755)
+    (packages / "own-modules.pth").write_text(f"{OWN_MODULES}\n")
     write_manual(agent.command, agent.module, root / "share" / "man" / "man1")
     write_completions(agent.command, agent.module, root / "share" / "completions")
 

@@ -168,6 +168,7 @@ docs: setup ## Generate the pages of docs/reference that come from the code, and
 	mv $(VENV)/configuration.md docs/reference/mongodb-configuration.md
 	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
 	mv $(VENV)/metrics.md docs/reference/metrics.md
+	$(PY) -m tests.support.json_schemas
 	@$(MAKE) --no-print-directory site
 
 monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector … --output DIR" for your own copies)

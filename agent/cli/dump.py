@@ -3,11 +3,11 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 from rich.console import Console
@@ -27,6 +27,8 @@ from commitlog import (
     SchemaError,
     SegmentReader,
 )
+from sidecar.cli.invocation import invocation_of
+from sidecar.cli.output import json_output
 from sidecar.errors import ConfigError
 
 _UNKNOWN_TABLE = "unknown_table"
@@ -89,6 +91,9 @@ class Findings:
     help="Events of counter tables; see property counter.events.",
 )
 @click.option("--cells/--no-cells", default=True, help="Include or omit `cells`.")
+@json_output(
+    Mapping[str, Any], lines=True, text="Print lines of JSON (the default); excludes --tree."
+)
 @keystore_options
 def dump(
     paths: Sequence[Path],
@@ -108,6 +113,8 @@ def dump(
     docs/reference/dump-format.md.
     Problems are printed to stderr with segment and position, and set the exit code to 1.
     """
+    if form == "tree" and invocation_of(click.get_current_context()).is_json:
+        raise click.UsageError("--tree prints no JSON. Use --structure instead.")
     if schema_path is None and form not in ("structure", "tree"):
         raise click.UsageError("--schema is required, except with --structure and --tree.")
     schema = None if schema_path is None else read_schema(schema_path)

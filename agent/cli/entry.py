@@ -16,6 +16,7 @@ from agent.config.document import configuration_document
 from agent.config.loader import AgentConfig, load_config
 from agent.config.model import SERVICE_NAME
 from commitlog import CommitLogError, __version__
+from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
 from sidecar.cli.deprecated import deprecated_command
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
@@ -73,7 +74,18 @@ def agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, status_command(), config, check, offsets, quarantine, snapshot, dump, verify):
+for command in (
+    run,
+    status_command(),
+    config,
+    check,
+    offsets,
+    quarantine,
+    snapshot,
+    dump,
+    verify,
+    completion_command("agent"),
+):
     agent.add_command(command)
 agent.add_command(deprecated_command(quarantine, "agent segments", "agent quarantine"))
 

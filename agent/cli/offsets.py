@@ -1,12 +1,12 @@
 """`agent offsets`: show, import and reset the stored offsets."""
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
-import orjson
-from rich.console import Console
-from rich.table import Table
 
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
@@ -15,7 +15,19 @@ from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems
 from agent.segments.offsets import NODE_ID_KEY, SegmentOffsets, offsets_from_entries
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
+from sidecar.cli.output import json_output, print_json
+from sidecar.cli.tables import print_rows
 from sidecar.offsets.properties_store import PropertiesStore
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOffsets:
+    """The stored offsets of a node."""
+
+    node_id: str | None
+    """Null when nothing is stored."""
+    segments: Mapping[str, int | Literal["COMPLETED"]]
+    """By the name of a segment: all events before this position are acknowledged."""
 
 
 @click.group("offsets", short_help="Show, import or reset the stored offsets.")
@@ -31,26 +43,24 @@ offsets.add_command(reset)
 
 @offsets.command("show", short_help="Show the stored offsets.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_output(ShownOffsets)
 @click.pass_obj
-def show(invocation: Invocation[AgentConfig], as_json: bool) -> None:
+def show(invocation: Invocation[AgentConfig]) -> None:
     """Show each segment with its offset: all events before it are acknowledged.
 
     A running agent can be ahead of its stored offsets; see /offsets.
     """
     directory = invocation.config().properties.offset_directory
     stored = stored_offsets(directory)
-    if as_json:
-        click.echo(orjson.dumps(_document(stored), option=orjson.OPT_INDENT_2).decode())
-        return
-    if stored is None:
+    shown = _shown(stored)
+    if invocation.is_json:
+        print_json(shown)
+    elif stored is None:
         click.echo(f"No offsets are stored in {directory}. The agent starts at the oldest segment.")
-        return
-    table = Table("segment", "position", title=f"node {stored.node_id}")
-    for name in sorted(stored.positions.keys() | stored.completed):
-        position = stored.positions.get(name)
-        table.add_row(name.log, "COMPLETED" if position is None else str(position))
-    Console().print(table)
+    else:
+        rows = [(name, str(position)) for name, position in shown.segments.items()]
+        title = f"node {stored.node_id}"
+        print_rows(("segment", "position"), rows, right=("position",), title=title)
 
 
 def stored_offsets(directory: Path) -> SegmentOffsets | None:
@@ -65,11 +75,10 @@ def stored_offsets(directory: Path) -> SegmentOffsets | None:
     return offsets_from_entries(stored.values, node_id)
 
 
-def _document(stored: SegmentOffsets | None) -> dict[str, object]:
+def _shown(stored: SegmentOffsets | None) -> ShownOffsets:
     if stored is None:
-        return {"node_id": None, "segments": {}}
+        return ShownOffsets(None, {})
     names = sorted(stored.positions.keys() | stored.completed)
-    return {
-        "node_id": stored.node_id,
-        "segments": {name.log: stored.positions.get(name, "COMPLETED") for name in names},
-    }
+    return ShownOffsets(
+        stored.node_id, {name.log: stored.positions.get(name, "COMPLETED") for name in names}
+    )

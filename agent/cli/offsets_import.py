@@ -1,5 +1,6 @@
 """`agent offsets import`: resume where Debezium's connector stopped."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -9,11 +10,27 @@ from agent.cdc_raw.observation import observe
 from agent.config.loader import OFFSET_FILE, AgentConfig
 from agent.debezium.offsets import FILE, offsets_from_debezium, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import MessageReport, json_output, print_message
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore
 
 _NODE_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedOffsets(MessageReport):
+    """The offset from which the agent starts."""
+
+    segment: str
+    position: int
+    table: str
+    """The table with this offset, the lowest of all."""
+    tables: int
+    """Number of tables with an offset."""
+    completed_segments: int
+    """Older segments in `cdc_raw`, which are not read again."""
+    file: str
 
 
 @click.command("import", short_help="Import the offsets of Debezium's connector.")
@@ -26,6 +43,7 @@ _NODE_TIMEOUT_S = 30.0
     help=f"offset.backing.store.dir of the connector, or its {FILE}.",
 )
 @click.option("--replace", is_flag=True, help="Overwrite offsets that are already stored.")
+@json_output(ImportedOffsets)
 @click.pass_obj
 def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) -> None:
     """Store the lowest offset of Debezium's connector as the offset of this agent.
@@ -49,11 +67,21 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
         offsets = offsets_from_debezium(found, present, _node_id(config))
         store.save(offsets.to_entries())
     lowest = found[0]
-    click.echo(
+    message = (
         f"The agent starts in {lowest.segment.log} at position {lowest.position}, the offset of "
         f"{lowest.table}. It is the lowest offset of {len(found)} tables. Older segments in "
         f"cdc_raw, marked as completed: {len(offsets.completed)}. Stored in {store.path}."
     )
+    report = ImportedOffsets(
+        message,
+        lowest.segment.log,
+        lowest.position,
+        lowest.table,
+        len(found),
+        len(offsets.completed),
+        str(store.path),
+    )
+    print_message(invocation, report)
 
 
 def _node_id(config: AgentConfig) -> str:

@@ -1,10 +1,11 @@
 """`agent quarantine`: list, retry and discard quarantined segments."""
 
+import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import click
-import orjson
 
 from agent.cdc_raw.names import SegmentName
 from agent.config.loader import AgentConfig
@@ -21,11 +22,55 @@ from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import parse_remote_directory
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import MessageReport, json_output, print_json, print_message
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.quantities import size_text
 
 _REQUEST_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class UndeliveredRange:
+    """A range of positions without events; `end` is null at the end of the segment."""
+
+    start: int
+    end: int | None
+    cause: str
+    table_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedSegment:
+    """A segment, or the snapshot of a table, with undelivered changes."""
+
+    segment: str
+    size_bytes: int | None
+    """Null when the file is elsewhere."""
+    remote: str | None
+    """Directory of the store that has the segment."""
+    noted_at: str | None
+    """Time of the first loss, ISO 8601."""
+    ranges: tuple[UndeliveredRange, ...]
+    ranges_left_out: int
+    """Number of further ranges."""
+    dead_letters: int
+    dead_letter_reasons: tuple[str, ...]
+    is_retry_requested: bool
+    # Renamed in 0.2.0; the old names stay for one release.
+    refused_events: int
+    """Deprecated name of `dead_letters`."""
+    refusals: tuple[str, ...]
+    """Deprecated name of `dead_letter_reasons`."""
+    is_asked_for: bool
+    """Deprecated name of `is_retry_requested`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSegments(MessageReport):
+    """The segments that a command has changed."""
+
+    segments: tuple[str, ...]
 
 
 @click.group("quarantine", short_help="List, retry or discard quarantined segments.")
@@ -40,27 +85,28 @@ def quarantine() -> None:
 
 @quarantine.command("list", short_help="List quarantined segments.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every lost range.")
+@json_output(list[QuarantinedSegment], text="Print one JSON array, with every lost range.")
 @click.pass_obj
-def list_quarantined(invocation: Invocation[AgentConfig], as_json: bool) -> None:
+def list_quarantined(invocation: Invocation[AgentConfig]) -> None:
     """List quarantined segments with their causes, oldest first."""
     directory = invocation.config().properties.relocation_directory / DIRECTORY
     found = list_entries(directory)
-    if as_json:
-        documents = [_document(each) for each in found]
-        click.echo(orjson.dumps(documents, option=orjson.OPT_INDENT_2).decode())
+    if invocation.is_json:
+        print_json([quarantined_segment(each) for each in found])
         return
     if not found:
         click.echo(f"Nothing is quarantined in {directory}.")
         return
     headings = ("segment", "size", "since", "ranges", "rejected events", "causes")
-    print_rows(headings, [_row(each) for each in found], lambda *cells: "\t".join(cells))
+    numbers = ("size", "ranges", "rejected events")
+    print_rows(headings, [_row(each) for each in found], right=numbers)
 
 
 @quarantine.command("retry", short_help="Read quarantined segments again.")
 @configuration_options
 @click.option("--all", "is_all", is_flag=True, help="Retry all quarantined segments.")
 @click.argument("names", nargs=-1, metavar="SEGMENT…")
+@json_output(ChosenSegments)
 @click.pass_obj
 def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, ...]) -> None:
     """Request that the agent reads quarantined segments again, from their beginning.
@@ -76,10 +122,10 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     if config.transfer_name != "gcs":
         _require_local(chosen, found)
     request_retry(directory, chosen)
-    if chosen:
-        click.echo(f"Requested a retry of {_count(chosen)}.")
-    else:
-        click.echo(f"{directory} has no segment to retry.")
+    message = f"Requested a retry of {_count(chosen)}."
+    if not chosen:
+        message = f"{directory} has no segment to retry."
+    print_message(invocation, ChosenSegments(message, tuple(each.log for each in chosen)))
 
 
 @quarantine.command("discard", short_help="Delete quarantined segments.")
@@ -87,6 +133,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
 @click.option("--all", "is_all", is_flag=True, help="Delete all quarantined segments.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 @click.argument("names", nargs=-1, metavar="SEGMENT…")
+@json_output(ChosenSegments, text="Print one JSON document; requires --yes.")
 @click.pass_obj
 def discard_quarantined(
     invocation: Invocation[AgentConfig], is_all: bool, yes: bool, names: tuple[str, ...]
@@ -96,11 +143,14 @@ def discard_quarantined(
     directory = config.properties.relocation_directory / DIRECTORY
     chosen = _chosen(names, is_all, [each.name for each in list_entries(directory)])
     if chosen and not yes:
+        if invocation.is_json or not sys.stdin.isatty():
+            raise ConfigError("There is no terminal for the confirmation prompt. Use --yes.")
         click.confirm(f"Delete {_count(chosen)} with undelivered changes?", abort=True)
     remove = partial(_remove, key_file=config.properties.credential_key_file)
     for name in chosen:
         discard(directory, config.cdc_raw_directory, name, remove)
-    click.echo(f"Deleted {_count(chosen)}.")
+    segments = tuple(each.log for each in chosen)
+    print_message(invocation, ChosenSegments(f"Deleted {_count(chosen)}.", segments))
 
 
 def _count(chosen: list[QuarantineKey]) -> str:
@@ -149,31 +199,29 @@ def _row(each: QuarantineEntry) -> tuple[str, ...]:
     causes = "; ".join(each.causes)
     return (
         each.name.log,
-        size_text(each.size_bytes) if each.size_bytes is not None else each.remote or "–",
-        each.noted_at[:19] if each.noted_at is not None else "–",
+        size_text(each.size_bytes) if each.size_bytes is not None else each.remote or "-",
+        each.noted_at[:19] if each.noted_at is not None else "-",
         str(each.reason.count if each.reason is not None else 0),
         str(each.dead_letters.count),
         f"{causes} (retry requested)" if each.is_retry_requested else causes,
     )
 
 
-def _document(each: QuarantineEntry) -> dict[str, object]:
+def quarantined_segment(each: QuarantineEntry) -> QuarantinedSegment:
+    """The JSON of one entry."""
     reason, dead_letters = each.reason, each.dead_letters
-    return {
-        "segment": each.name.log,
-        "size_bytes": each.size_bytes,
-        "remote": each.remote or None,
-        "noted_at": each.noted_at,
-        "ranges": [
-            {"start": r.start, "end": r.end, "cause": r.cause, "table_id": r.table_id}
-            for r in (reason.ranges if reason is not None else ())
-        ],
-        "ranges_left_out": reason.ranges_left_out if reason is not None else 0,
-        "dead_letters": dead_letters.count,
-        "dead_letter_reasons": dead_letters.reasons,
-        "is_retry_requested": each.is_retry_requested,
-        # Renamed in 0.2.0; the old names stay for one release.
-        "refused_events": dead_letters.count,
-        "refusals": dead_letters.reasons,
-        "is_asked_for": each.is_retry_requested,
-    }
+    lost = reason.ranges if reason is not None else ()
+    return QuarantinedSegment(
+        segment=each.name.log,
+        size_bytes=each.size_bytes,
+        remote=each.remote or None,
+        noted_at=each.noted_at,
+        ranges=tuple(UndeliveredRange(r.start, r.end, r.cause, r.table_id) for r in lost),
+        ranges_left_out=reason.ranges_left_out if reason is not None else 0,
+        dead_letters=dead_letters.count,
+        dead_letter_reasons=dead_letters.reasons,
+        is_retry_requested=each.is_retry_requested,
+        refused_events=dead_letters.count,
+        refusals=dead_letters.reasons,
+        is_asked_for=each.is_retry_requested,
+    )

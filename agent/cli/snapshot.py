@@ -1,6 +1,7 @@
 """`agent snapshot`: controls the snapshots of a running agent over HTTP."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,10 +10,52 @@ from rich.text import Text
 
 from agent.config.loader import AgentConfig
 from sidecar.cli.agent_client import AgentClient
+from sidecar.cli.deprecated import former_option
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.snapshots import empty_bars, print_answer, show_progress, url_option
+from sidecar.cli.output import json_output
+from sidecar.cli.snapshots import (
+    SnapshotAnswer,
+    empty_bars,
+    print_answer,
+    show_progress,
+    url_option,
+)
 
-_table = click.option("--table", required=True, metavar="KEYSPACE.TABLE", help="The table.")
+_tables = click.argument("tables", nargs=-1, metavar="KEYSPACE.TABLE…")
+_former_table = former_option("--table", "KEYSPACE.TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTable:
+    """The snapshot of one table."""
+
+    table: str
+    id: str
+    state: str
+    """`copying`, `completed`, `stopped` or `refused`."""
+    rows: int
+    percent: float
+    """Completed part of the token ranges."""
+    ranges: int
+    ranges_done: int
+    started_at: str
+    reason: str = ""
+    """Why the node rejects the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotStatus:
+    """All snapshots. Without a node only `tables` is present, and empty."""
+
+    tables: tuple[SnapshotTable, ...]
+    mode: str = ""
+    consistency: str = ""
+    ranges: str = ""
+    """`all` or `primary`."""
+    is_running: bool = False
+    waiting: str | None = None
+    """Why rows cannot be read."""
+    counter_tables: int = 0
 
 
 @click.group("snapshot", short_help="Start, stop or monitor snapshots.")
@@ -24,68 +67,106 @@ def snapshot() -> None:
     """
 
 
-@snapshot.command("start", short_help="Copy a table from the beginning.")
+@snapshot.command("start", short_help="Copy tables from the beginning.")
 @configuration_options
 @url_option
-@_table
+@_former_table
+@_tables
+@json_output(SnapshotAnswer)
 @click.pass_obj
-def start(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
-    """Copy all rows of a table, even if it was copied before."""
-    _send(invocation, url, "start", table)
+def start(
+    invocation: Invocation[AgentConfig],
+    url: str | None,
+    former: tuple[str, ...],
+    tables: tuple[str, ...],
+) -> None:
+    """Copy all rows of tables, even if they were copied before."""
+    chosen = (*tables, *former)
+    if not chosen:
+        raise click.UsageError("Name the tables to copy: KEYSPACE.TABLE…")
+    _send(invocation, AgentClient.of(invocation, url), "start", chosen)
 
 
-@snapshot.command("stop", short_help="Stop the snapshot of a table.")
+@snapshot.command("stop", short_help="Stop the snapshots of tables.")
 @configuration_options
 @url_option
-@_table
+@click.option("--all", "is_all", is_flag=True, help="Stop all running snapshots.")
+@_former_table
+@_tables
+@json_output(SnapshotAnswer)
 @click.pass_obj
-def stop(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
-    """Stop the snapshot of a table. Only `start` restarts it."""
-    _send(invocation, url, "stop", table)
+def stop(
+    invocation: Invocation[AgentConfig],
+    url: str | None,
+    is_all: bool,
+    former: tuple[str, ...],
+    tables: tuple[str, ...],
+) -> None:
+    """Stop the snapshots of tables. Only `start` restarts them."""
+    chosen = (*tables, *former)
+    if is_all == bool(chosen):
+        raise click.UsageError("Name tables as KEYSPACE.TABLE, or use --all.")
+    client = AgentClient.of(invocation, url)
+    if is_all:
+        found = client.get("/snapshot").get("tables", ())
+        chosen = tuple(each["table"] for each in found if each["state"] == "copying")
+    _send(invocation, client, "stop", chosen)
 
 
 @snapshot.command("status", short_help="Show the state of snapshots.")
 @configuration_options
 @url_option
-@click.option("--table", metavar="KEYSPACE.TABLE", help="Show only this table.")
 @click.option("--follow", is_flag=True, help="Repeat until no snapshot is running.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_former_table
+@_tables
+@json_output(
+    SnapshotStatus, lines=True, text="Print one line of JSON; with --follow one each second."
+)
 @click.pass_obj
 def status(
     invocation: Invocation[AgentConfig],
     url: str | None,
-    table: str | None,
     follow: bool,
-    as_json: bool,
+    former: tuple[str, ...],
+    tables: tuple[str, ...],
 ) -> None:
-    """Show each table with its copied rows and the completed part of its token ranges."""
+    """Show each table, or those named, with its copied rows and the completed part of its token
+    ranges."""
     client = AgentClient.of(invocation, url)
+    chosen = {*tables, *former}
 
     def fetch() -> Mapping[str, Any]:
         document = dict(client.get("/snapshot"))
-        if table is not None:
-            tables = document.get("tables", ())
-            document["tables"] = [each for each in tables if each["table"] == table]
+        if chosen:
+            known = document.get("tables", ())
+            document["tables"] = [each for each in known if each["table"] in chosen]
         return document
 
     show_progress(
         fetch,
         lines,
         render_progress,
-        as_json=as_json,
+        as_json=invocation.is_json,
         is_followed=lambda document: follow and bool(document.get("is_running")),
     )
 
 
-def _send(invocation: Invocation[AgentConfig], url: str | None, verb: str, table: str) -> None:
-    answer = AgentClient.of(invocation, url).post(f"/snapshot/{verb}", {"table": table})
-    print_answer(bool(answer.get("accepted")), str(answer.get("message")))
+def _send(
+    invocation: Invocation[AgentConfig], client: AgentClient, verb: str, tables: Sequence[str]
+) -> None:
+    answers = []
+    for table in tables:
+        answer = client.post(f"/snapshot/{verb}", {"table": table})
+        answers.append((bool(answer.get("accepted")), str(answer.get("message"))))
+    if not answers:
+        answers.append((True, "No snapshot is running."))
+    print_answer(invocation, answers, tables)
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
     """One line for each table, and a summary."""
     for each in document["tables"]:
-        yield f"{each['table']} {each['state']}: {each['rows']} rows, {each['percent']}%"
+        yield f"{each['table']} {each['state']}: {each['rows']:,} rows, {each['percent']}%"
     yield summary(document)
 
 
@@ -100,6 +181,6 @@ def render_progress(document: Mapping[str, Any]) -> Group:
     """A progress bar for each table."""
     bars = empty_bars()
     for each in document["tables"]:
-        note = f"{each['rows']} rows, {each['state']}"
+        note = f"{each['rows']:,} rows, {each['state']}"
         bars.add_task(each["table"], total=100, completed=round(each["percent"]), note=note)
     return Group(bars, Text(summary(document)))

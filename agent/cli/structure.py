@@ -15,7 +15,8 @@ from commitlog import Schema, SegmentReader
 Json = dict[str, Any]
 
 _BATCH_BYTES = 4 << 20
-_PIPE_WIDTH = 200
+_PIPE_WIDTH = 1_000_000
+"""Lines in a pipe do not wrap."""
 _GAP = b'{"t":"gap",'
 # No JSON string contains this, because quotes are escaped.
 _UNDECODED = b'"undecoded":{"at":'

@@ -2,17 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import click
-import orjson
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from agent.cdc_raw.idx import Idx
 from agent.cli.keystore import keystore_options
@@ -26,6 +24,9 @@ from commitlog import (
     Verification,
     read_descriptor,
 )
+from sidecar.cli.invocation import invocation_of
+from sidecar.cli.output import json_output, print_json_line
+from sidecar.cli.tables import print_rows
 
 EXIT_UNCHECKED = 1
 EXIT_DAMAGED = 5
@@ -34,7 +35,6 @@ Status = Literal["clean", "damaged", "unreadable", "unchecked"]
 State = Literal["final", "live"]
 
 _STEP_BYTES = 8 << 20
-_PIPE_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,36 @@ class Report:
         return (self.descriptor.compression or "plain").rpartition(".")[2]
 
 
+@dataclass(frozen=True, slots=True)
+class VerifiedSegment:
+    """The checksums of one segment. Values are null where the segment could not be read."""
+
+    segment: str
+    path: str
+    status: Status
+    state: State
+    idx: int | Literal["COMPLETED"] | None
+    """The index file: the synced position, or COMPLETED."""
+    version: int | None
+    id: int | None
+    framing: str | None
+    """`plain`, the compressor, or `encrypted`."""
+    file_bytes: int
+    position: int | None
+    """End of the readable part."""
+    sections: int | None
+    records: int | None
+    payload_bytes: int | None
+    unwritten_bytes: int | None
+    tail_bytes: int | None
+    """Bytes after the last section."""
+    tail_written_bytes: int | None
+    gaps: tuple[Mapping[str, int | str | None], ...]
+    """Unreadable ranges: `from`, `to` (null at the end) and `cause`."""
+    error: str | None
+    """Why the segment was not read."""
+
+
 @click.command("verify", short_help="Verify the checksums of segments.")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SEGMENT…"
@@ -80,9 +110,9 @@ class Report:
     help="Whether the node may still write the segment. Default: live when its _cdc.idx has an "
     "offset and no COMPLETED.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one line of JSON for each segment.")
+@json_output(VerifiedSegment, lines=True, text="Print one line of JSON for each segment.")
 @keystore_options
-def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore: KeySource) -> None:
+def verify(paths: Sequence[Path], is_live: bool | None, keystore: KeySource) -> None:
     """Verify all checksums of SEGMENT… (files or directories, .log or .log.gz).
 
     These are header, sync markers, record sizes and payloads, and every block of compressed and
@@ -93,6 +123,7 @@ def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore:
 
     Exit codes: 0 all segments are clean, 5 a segment is damaged, 1 a segment could not be checked.
     """
+    as_json = invocation_of(click.get_current_context()).is_json
     segments = find_segments(paths)
     reports: list[Report] = []
     with _progress(segments) as advance:
@@ -100,8 +131,7 @@ def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore:
             report = check(segment, advance, keystore, is_live=is_live)
             reports.append(report)
             if as_json:
-                sys.stdout.buffer.write(orjson.dumps(document(report)) + b"\n")
-                sys.stdout.buffer.flush()
+                print_json_line(document(report))
     if not as_json:
         _print(reports)
     sys.exit(exit_code(reports))
@@ -162,61 +192,61 @@ def check(
     return Report(segment, state, idx, file_bytes, descriptor, seen, tuple(gaps), status=status)
 
 
-def document(report: Report) -> dict[str, object]:
+def document(report: Report) -> VerifiedSegment:
+    """The JSON of one segment."""
     descriptor, seen, idx = report.descriptor, report.verification, report.idx
-    return {
-        "segment": report.segment.name.log,
-        "path": os.fspath(report.segment.path),
-        "status": report.status,
-        "state": report.state,
-        "idx": "COMPLETED" if idx.completed else idx.offset,
-        "version": descriptor.version if descriptor else None,
-        "id": descriptor.segment_id if descriptor else None,
-        "framing": report.framing,
-        "file_bytes": report.file_bytes,
-        "position": seen.position if seen else None,
-        "sections": seen.sections if seen else None,
-        "records": seen.records if seen else None,
-        "payload_bytes": seen.payload_bytes if seen else None,
-        "unwritten_bytes": seen.unwritten_bytes if seen else None,
-        "tail_bytes": seen.tail_bytes if seen else None,
-        "tail_written_bytes": seen.tail_written_bytes if seen else None,
-        "gaps": [{"from": gap.start, "to": gap.end, "cause": gap.cause} for gap in report.gaps],
-        "error": report.error,
-    }
+    return VerifiedSegment(
+        segment=report.segment.name.log,
+        path=os.fspath(report.segment.path),
+        status=report.status,
+        state=report.state,
+        idx="COMPLETED" if idx.completed else idx.offset,
+        version=descriptor.version if descriptor else None,
+        id=descriptor.segment_id if descriptor else None,
+        framing=report.framing,
+        file_bytes=report.file_bytes,
+        position=seen.position if seen else None,
+        sections=seen.sections if seen else None,
+        records=seen.records if seen else None,
+        payload_bytes=seen.payload_bytes if seen else None,
+        unwritten_bytes=seen.unwritten_bytes if seen else None,
+        tail_bytes=seen.tail_bytes if seen else None,
+        tail_written_bytes=seen.tail_written_bytes if seen else None,
+        gaps=tuple({"from": gap.start, "to": gap.end, "cause": gap.cause} for gap in report.gaps),
+        error=report.error,
+    )
 
 
 def _print(reports: Sequence[Report]) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
-    table = Table("segment", "version", "framing", "state", "status")
-    for heading in ("sections", "records", "payload bytes", "file bytes", "gaps"):
-        table.add_column(heading, justify="right")
-    table.add_column("after the log")
-    for report in reports:
-        seen, colour = report.verification, "green" if report.status == "clean" else "red"
-        table.add_row(
-            report.segment.name.log,
-            str(report.descriptor.version) if report.descriptor else "",
-            report.framing or "",
-            report.state,
-            f"[{colour}]{report.status}[/]",
-            f"{seen.sections:,}" if seen else "",
-            f"{seen.records:,}" if seen else "",
-            f"{seen.payload_bytes:,}" if seen else "",
-            f"{report.file_bytes:,}",
-            str(len(report.gaps)),
-            _tail(seen) if seen else "",
-        )
-    console.print(table)
+    texts, numbers = (
+        ("segment", "version", "framing", "state", "status"),
+        (*("sections", "records", "payload bytes", "file bytes", "gaps"),),
+    )
+    rows = [_row(report) for report in reports]
+    print_rows((*texts, *numbers, "after the log"), rows, right=numbers)
     for report in reports:
         if report.error is not None:
-            console.print(report.error, markup=False, highlight=False, soft_wrap=True)
+            click.echo(report.error)
         for gap in report.gaps:
             end = "the end" if gap.end is None else str(gap.end)
-            line = f"{report.segment.name.log}: positions {gap.start} to {end}: {gap.cause}"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            click.echo(f"{report.segment.name.log}: positions {gap.start} to {end}: {gap.cause}")
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    seen = report.verification
+    return (
+        report.segment.name.log,
+        str(report.descriptor.version) if report.descriptor else "",
+        report.framing or "",
+        report.state,
+        report.status,
+        f"{seen.sections:,}" if seen else "",
+        f"{seen.records:,}" if seen else "",
+        f"{seen.payload_bytes:,}" if seen else "",
+        f"{report.file_bytes:,}",
+        str(len(report.gaps)),
+        _tail(seen) if seen else "",
+    )
 
 
 def _tail(seen: Verification) -> str:

@@ -119,7 +119,7 @@ def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:
     for name in names:
         if isinstance(name, SnapshotName):
             raise ConfigError(
-                f"{name}: a snapshot is not read from a segment. Run `agent snapshot start --table "
+                f"{name}: a snapshot is not read from a segment. Run `agent snapshot start "
                 f"{name.table}` to copy the table again."
             )
         events = directory / f"{name.log}{EVENTS}"

@@ -75,8 +75,8 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
             health.State.DEGRADED,
             _COMPONENT,
             f"{table} cannot be copied: {reason}.",
-            f"Correct the cause and run `agent snapshot start --table {table}`, or skip the table "
-            f"with `agent snapshot stop --table {table}`.",
+            f"Correct the cause and run `agent snapshot start {table}`, or skip the table "
+            f"with `agent snapshot stop {table}`.",
         )
 
 

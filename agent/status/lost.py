@@ -28,7 +28,7 @@ def quarantine_conditions(usage: QuarantineUsage) -> Iterator[Condition]:
             _COMPONENT,
             f"{_segments(usage.missing)} undelivered changes and no file to read again: "
             f"{_names(usage.missing_names, usage.missing)}.",
-            "Copy the tables again with `agent snapshot start --table KEYSPACE.TABLE`, then run "
+            "Copy the tables again with `agent snapshot start KEYSPACE.TABLE`, then run "
             f"`agent quarantine discard {usage.missing_names[0]}`.",
         )
     if usage.dead_letters:

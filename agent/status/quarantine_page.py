@@ -46,9 +46,7 @@ class QuarantineCommands:
         commands = []
         table = files.name.removeprefix(_SNAPSHOT)
         if table != files.name:
-            commands.append(
-                self._command("Copy the table again", f"snapshot start --table {table}")
-            )
+            commands.append(self._command("Copy the table again", f"snapshot start {table}"))
         elif files.is_available:
             commands.append(self._command("Read it again", f"quarantine retry {files.name}"))
         commands.append(self._command("Delete it", f"quarantine discard {files.name}"))

@@ -1,6 +1,7 @@
 """`mongo-agent compare`: compare topics with collections."""
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from mongo_agent.compare.comparison import CollectionComparison
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 
@@ -28,6 +30,33 @@ _HEADINGS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedCollection:
+    """Numbers of documents of one collection."""
+
+    collection: str
+    documents: int
+    equal: int
+    without_content: int
+    """Events in the topic that do not have the whole document."""
+    changing: int
+    different: int
+    missing: int
+    """Documents that the topic lacks."""
+    surplus: int
+    """Documents that only the topic has."""
+    messages: tuple[str, ...]
+    """The differences with some keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparison of all collections."""
+
+    is_equal: bool
+    collections: tuple[ComparedCollection, ...]
+
+
 @click.command("compare", short_help="Compare topics with collections.")
 @configuration_options
 @click.option(
@@ -39,6 +68,7 @@ _HEADINGS = (
     help="Seconds to wait until the agent has delivered the documents read.",
 )
 @click.argument("names", nargs=-1)
+@json_output(Comparison)
 @click.pass_obj
 def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, ...]) -> None:
     """Compare the captured collections, or those in NAMES, with their topics while the agent runs.
@@ -60,11 +90,30 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
         except (AccessDeniedError, UnavailableError) as error:
             raise diagnose(error, config.client) from error
         found = compare_all(client, config, deployment, names, wait_s)
-    print_rows(_HEADINGS, list(map(_row, found)), lambda *cells: "\t".join(cells))
+    is_equal = all(each.is_equal for each in found)
+    if invocation.is_json:
+        print_json(Comparison(is_equal, tuple(map(compared_collection, found))))
+        sys.exit(0 if is_equal else 1)
+    print_rows(_HEADINGS, list(map(_row, found)), right=_HEADINGS[1:])
     for each in found:
         for message in each.messages():
             print(message, file=sys.stderr)
-    sys.exit(0 if all(each.is_equal for each in found) else 1)
+    sys.exit(0 if is_equal else 1)
+
+
+def compared_collection(found: CollectionComparison) -> ComparedCollection:
+    """The JSON of one comparison."""
+    return ComparedCollection(
+        found.collection,
+        found.documents,
+        found.equal,
+        found.unknown,
+        found.changing,
+        len(found.different),
+        len(found.missing),
+        len(found.surplus),
+        tuple(found.messages()),
+    )
 
 
 def _row(found: CollectionComparison) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from mongo_agent.cli.start_problems import start_problems
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import MongoConfig, load_config
 from mongo_agent.config.model import SERVICE_NAME
+from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
@@ -70,7 +71,17 @@ def mongo_agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, status_command(), config, check, plan, offsets, snapshot, compare):
+for command in (
+    run,
+    status_command(),
+    config,
+    check,
+    plan,
+    offsets,
+    snapshot,
+    compare,
+    completion_command("mongo-agent"),
+):
     mongo_agent.add_command(command)
 
 

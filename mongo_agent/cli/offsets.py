@@ -2,11 +2,11 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import click
-import orjson
 from pymongo import MongoClient
 
 from mongo_agent.cli.offsets_import import import_
@@ -17,11 +17,29 @@ from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
+from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 
 _ANSWER_MS = 10_000
 _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStream:
+    """The stored offset of one stream."""
+
+    cluster_time: str
+    token: Mapping[str, Any]
+    """Resume token; empty while only a time is known."""
+    cluster: str
+    pipeline_fingerprint: str | None
+    snapshots_pending: int
+    snapshots_finished: int
+    copies_to_do: int
+    """Deprecated name of `snapshots_pending`."""
+    copies_done: int
+    """Deprecated name of `snapshots_finished`."""
 
 
 @click.group("offsets", short_help="Show or import offsets, or accept a new topic.prefix.")
@@ -46,22 +64,22 @@ offsets.add_command(import_)
 
 @offsets.command("show", short_help="Show the stored offsets.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_output(dict[str, ShownStream], text="Print one JSON document: streams by name.")
 @click.pass_obj
-def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
+def show(invocation: Invocation[MongoConfig]) -> None:
     """Print the cluster time up to which each stream's changes are acknowledged.
 
     A running agent may be ahead of its stored offsets; see /offsets of its HTTP server.
     """
     config = invocation.config()
     position = _stored_position(config)
-    if as_json:
-        click.echo(orjson.dumps(_document(position), option=orjson.OPT_INDENT_2).decode())
+    if invocation.is_json:
+        print_json(_document(position))
     elif not position.streams:
         click.echo("No offsets are stored; the agent starts anew.")
     else:
         rows = [_row(name, offset) for name, offset in position.streams.items()]
-        print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
+        print_rows(_HEADINGS, rows)
 
 
 def _stored_position(config: MongoConfig) -> AgentOffsets:
@@ -98,18 +116,20 @@ def _copies(offset: StreamOffset) -> str:
     return f"{copies.finished_count} finished"
 
 
-def _document(position: AgentOffsets) -> Mapping[str, object]:
-    return {
-        name or "the deployment": {
-            "cluster_time": str(offset.stream.time),
-            "token": dict(offset.stream.token),
-            "cluster": offset.stream.cluster,
-            "pipeline_fingerprint": offset.stream.fingerprint,
-            "snapshots_pending": len(offset.snapshot.requests) + len(offset.snapshot.collections),
-            "snapshots_finished": offset.snapshot.finished_count,
-            # Names of 0.1.0, for one release.
-            "copies_to_do": len(offset.snapshot.requests) + len(offset.snapshot.collections),
-            "copies_done": offset.snapshot.finished_count,
-        }
-        for name, offset in position.streams.items()
-    }
+def _document(position: AgentOffsets) -> Mapping[str, ShownStream]:
+    return {name or "the deployment": _shown(each) for name, each in position.streams.items()}
+
+
+def _shown(offset: StreamOffset) -> ShownStream:
+    pending = len(offset.snapshot.requests) + len(offset.snapshot.collections)
+    finished = offset.snapshot.finished_count
+    return ShownStream(
+        cluster_time=str(offset.stream.time),
+        token=dict(offset.stream.token),
+        cluster=offset.stream.cluster,
+        pipeline_fingerprint=offset.stream.fingerprint,
+        snapshots_pending=pending,
+        snapshots_finished=finished,
+        copies_to_do=pending,
+        copies_done=finished,
+    )

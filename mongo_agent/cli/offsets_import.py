@@ -6,6 +6,7 @@ import click
 
 from mongo_agent.config.loading import MongoConfig
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import MessageReport, json_output, print_message
 from sidecar.errors import ConfigError
 
 _TOPIC_S = 60.0
@@ -29,6 +30,7 @@ _TOPIC_S = 60.0
 )
 @click.option("--oldest", is_flag=True, help="Use the oldest of several offsets, as of shards.")
 @click.option("--replace", is_flag=True, help="Overwrite stored offsets.")
+@json_output(MessageReport)
 @click.pass_obj
 def import_(
     invocation: Invocation[MongoConfig],
@@ -57,5 +59,4 @@ def import_(
         found = committed_records(config.properties.kafka_producer, topic, _TOPIC_S)
         records = [(record.key or b"", record.value) for record in found]
     messages = import_offsets(config, connect_offsets(records), oldest=oldest, replace=replace)
-    for message in messages:
-        click.echo(message)
+    print_message(invocation, MessageReport("\n".join(messages)))

@@ -1,5 +1,6 @@
 """`mongo-agent plan`: captured collections and the reasons."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import discover
 from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.errors import AccessDeniedError, UnavailableError
 
@@ -20,9 +22,32 @@ _ANSWER_MS = 10_000
 _HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedCollection:
+    """What the agent does with one collection."""
+
+    collection: str
+    """`database.collection`."""
+    kind: str
+    is_captured: bool
+    is_in_snapshot: bool
+    reason: str
+    """Why the agent captures it, or not."""
+    snapshot_reason: str
+    """Why a captured collection is not in the snapshot; empty where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class CapturePlan:
+    """The plan for each collection."""
+
+    collections: tuple[PlannedCollection, ...]
+
+
 @click.command("plan", short_help="List captured collections and snapshots.")
 @configuration_options
 @click.option("--all", "show_all", is_flag=True, help="Include system collections (system.*).")
+@json_output(CapturePlan)
 @click.pass_obj
 def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     """List each collection, whether the agent captures and snapshots it, and the deciding pattern.
@@ -38,21 +63,35 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
         raise diagnose(error, config.client) from error
     except PyMongoError as error:
         raise server_error(error) from error
-    rows = [
-        _row(plan_of(each, config))
+    planned = [
+        planned_collection(plan_of(each, config))
         for each in listed
         if show_all or not each.name.startswith("system.")
     ]
-    print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
+    if invocation.is_json:
+        print_json(CapturePlan(tuple(planned)))
+        return
+    print_rows(_HEADINGS, [_row(each) for each in planned])
 
 
-def _row(planned: CollectionPlan) -> tuple[str, ...]:
+def planned_collection(planned: CollectionPlan) -> PlannedCollection:
+    """The JSON of the plan for one collection."""
     collection = planned.collection
-    why = "; ".join(filter(None, (planned.reason, planned.snapshot_reason)))
-    return (
+    return PlannedCollection(
         f"{collection.database}.{collection.name}",
         str(collection.kind),
+        planned.is_captured,
+        planned.is_in_snapshot,
+        planned.reason,
+        planned.snapshot_reason,
+    )
+
+
+def _row(planned: PlannedCollection) -> tuple[str, ...]:
+    return (
+        planned.collection,
+        planned.kind,
         "yes" if planned.is_captured else "no",
         "yes" if planned.is_in_snapshot else "no",
-        why,
+        "; ".join(filter(None, (planned.reason, planned.snapshot_reason))),
     )

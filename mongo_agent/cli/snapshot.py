@@ -1,6 +1,7 @@
 """`mongo-agent snapshot`: control snapshots of a running agent over HTTP."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -10,10 +11,50 @@ from rich.text import Text
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.signals.client import SignalClient
+from sidecar.cli.deprecated import warn_renamed
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.snapshots import empty_bars, print_answer, show_progress, url_option
+from sidecar.cli.output import json_output
+from sidecar.cli.snapshots import (
+    SnapshotAnswer,
+    empty_bars,
+    print_answer,
+    show_progress,
+    url_option,
+)
 
 _KIND = {"type": "incremental"}
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotCollection:
+    """The snapshot of one collection. Unknown values are absent."""
+
+    collection: str
+    state: str
+    reason: str
+    documents: int
+    chunks: int
+    estimated: int | None = None
+    percent: float | None = None
+    signal: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSnapshots:
+    """The snapshots of one stream. Unknown values are absent."""
+
+    is_running: bool
+    is_paused: bool
+    initial: str
+    is_aborted: bool
+    collections: tuple[SnapshotCollection, ...]
+    requests: int
+    remaining_collections: int
+    finished_collections: int
+    remaining_documents: int | None = None
+    documents_per_s: float | None = None
+    remaining_s: float | None = None
 
 
 @click.group("snapshot", short_help="Start, stop, pause or monitor snapshots.")
@@ -34,6 +75,7 @@ def snapshot() -> None:
     metavar="NAME QUERY",
     help="Include only documents that match a query in extended JSON.",
 )
+@json_output(SnapshotAnswer)
 @click.pass_obj
 def start(
     invocation: Invocation[MongoConfig],
@@ -52,10 +94,18 @@ def start(
 @snapshot.command("stop", short_help="Stop snapshots.")
 @configuration_options
 @url_option
+@click.option("--all", "is_all", is_flag=True, help="Stop all snapshots.")
 @click.argument("names", nargs=-1)
+@json_output(SnapshotAnswer)
 @click.pass_obj
-def stop(invocation: Invocation[MongoConfig], url: str | None, names: tuple[str, ...]) -> None:
-    """Stop the snapshots of NAMES; without names all snapshots, including the initial one."""
+def stop(
+    invocation: Invocation[MongoConfig], url: str | None, is_all: bool, names: tuple[str, ...]
+) -> None:
+    """Stop the snapshots of NAMES, or all snapshots, including the initial one."""
+    if is_all and names:
+        raise click.UsageError("Use either NAMES or --all.")
+    if not names and not is_all:
+        warn_renamed("snapshot stop (no names)", "snapshot stop --all")
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
     _send(invocation, url, "stop-snapshot", data)
 
@@ -63,6 +113,7 @@ def stop(invocation: Invocation[MongoConfig], url: str | None, names: tuple[str,
 @snapshot.command("pause", short_help="Pause snapshots.")
 @configuration_options
 @url_option
+@json_output(SnapshotAnswer)
 @click.pass_obj
 def pause(invocation: Invocation[MongoConfig], url: str | None) -> None:
     """Pause snapshots, also across restarts. Streams continue."""
@@ -72,6 +123,7 @@ def pause(invocation: Invocation[MongoConfig], url: str | None) -> None:
 @snapshot.command("resume", short_help="Resume paused snapshots.")
 @configuration_options
 @url_option
+@json_output(SnapshotAnswer)
 @click.pass_obj
 def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
     """Resume snapshots where they were paused."""
@@ -82,17 +134,19 @@ def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
 @configuration_options
 @url_option
 @click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_output(
+    dict[str, StreamSnapshots],
+    lines=True,
+    text="Print one line of JSON, streams by name; with --follow one each second.",
+)
 @click.pass_obj
-def status(
-    invocation: Invocation[MongoConfig], url: str | None, follow: bool, as_json: bool
-) -> None:
+def status(invocation: Invocation[MongoConfig], url: str | None, follow: bool) -> None:
     """Print the documents of each collection and the remaining time."""
     show_progress(
         SignalClient.of(invocation, url).snapshots,
         lines,
         progress_bars,
-        as_json=as_json,
+        as_json=invocation.is_json,
         is_followed=lambda snapshots: (
             follow and any(each.get("is_running") for each in snapshots.values())
         ),
@@ -103,7 +157,8 @@ def _send(
     invocation: Invocation[MongoConfig], url: str | None, kind: str, data: Mapping[str, Any]
 ) -> None:
     answer = SignalClient.of(invocation, url).send(kind, data)
-    print_answer(answer.is_accepted, answer.message)
+    names = data.get("data-collections", ())
+    print_answer(invocation, [(answer.is_accepted, answer.message)], names)
 
 
 def lines(snapshots: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import click
 
 from sidecar.cli.invocation import Configuration, Invocation, configuration_options
+from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError
 from sidecar.properties.show import rows
@@ -30,8 +32,35 @@ def config_group(document: Callable[[], str], page: str) -> click.Group:
     return config
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigCheck:
+    """The result of a configuration without mistakes."""
+
+    is_valid: Literal[True]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveProperty:
+    """One property with its value as text, where secrets are masked, and the place that sets it."""
+
+    name: str
+    value: str
+    origin: str
+    """`default`, `command line`, or file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """The effective configuration."""
+
+    properties: tuple[EffectiveProperty, ...]
+    warnings: tuple[str, ...]
+
+
 @click.command("check", short_help="Check the configuration.")
 @configuration_options
+@json_output(ConfigCheck)
 @click.pass_obj
 def _check(invocation: Invocation[Any]) -> None:
     """Report every mistake in the files, their directories and the Kafka client's settings.
@@ -45,6 +74,9 @@ def _check(invocation: Invocation[Any]) -> None:
     problems = sink_problems(config.properties)
     if problems:
         raise ConfigError(*problems)
+    if invocation.is_json:
+        print_json(ConfigCheck(True, tuple(config.warnings)))
+        return
     _warn(config)
     print("The configuration is valid.")
 
@@ -52,6 +84,7 @@ def _check(invocation: Invocation[Any]) -> None:
 @click.command("show", short_help="Show the effective configuration.")
 @configuration_options
 @click.option("--all", "show_all", is_flag=True, help="Show properties with default values too.")
+@json_output(EffectiveConfig)
 @click.pass_obj
 def _show(invocation: Invocation[Any], show_all: bool) -> None:
     """Show each effective property with its origin; secrets are masked.
@@ -59,11 +92,18 @@ def _show(invocation: Invocation[Any], show_all: bool) -> None:
     Warnings about settings without effect go to standard error.
     """
     config = invocation.config()
+    shown = [
+        EffectiveProperty(row.name, row.value, str(row.origin))
+        for row in rows(config.loaded)
+        if show_all or str(row.origin) != "default"
+    ]
+    if invocation.is_json:
+        print_json(EffectiveConfig(tuple(shown), tuple(config.warnings)))
+        return
     _warn(config)
-    shown = [row for row in rows(config.loaded) if show_all or str(row.origin) != "default"]
     print_rows(
         ("property", "value", "origin"),
-        [(row.name, row.value, str(row.origin)) for row in shown],
+        [(row.name, row.value, row.origin) for row in shown],
         lambda name, value, origin: f"{name}={value}  # {origin}",
     )
 

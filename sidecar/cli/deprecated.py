@@ -23,7 +23,7 @@ def deprecated_command(command: click.Command, old: str, new: str) -> click.Comm
     run = command.callback
 
     def warn_and_run(*arguments: Any, **options: Any) -> Any:
-        _warn(old, new)
+        warn_renamed(old, new)
         return run(*arguments, **options) if run is not None else None
 
     alias.callback = wraps(run)(warn_and_run) if run is not None else warn_and_run
@@ -41,7 +41,7 @@ def deprecated_option(old: str, new: str, **attributes: Any) -> Callable[[Comman
     def accept(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value is None or value is False or value == ():
             return
-        _warn(old, new)
+        warn_renamed(old, new)
         context.default_map = {**(context.default_map or {}), target: value}
 
     return click.option(
@@ -49,5 +49,20 @@ def deprecated_option(old: str, new: str, **attributes: Any) -> Callable[[Comman
     )
 
 
-def _warn(old: str, new: str) -> None:
+def former_option(old: str, metavar: str) -> Callable[[Command], Command]:
+    """`old`, such as `--table`, hidden: its values are arguments now. The command gets them, as
+    `former`, and adds them to its arguments."""
+
+    def accept(
+        context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        if value:
+            warn_renamed(old, metavar)
+        return value
+
+    return click.option(old, "former", multiple=True, hidden=True, callback=accept)
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warn on standard error about an old form, which works for one release."""
     print(f"warning: `{old}`: renamed in 0.2.0. Use `{new}`.", file=sys.stderr)

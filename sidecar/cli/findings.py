@@ -3,8 +3,9 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from sidecar.check.check import Check, ProbeT
 from sidecar.check.finding import Finding, Level, fault, listed
 from sidecar.check.running import Waiting, run_checks
 from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.output import json_output
 from sidecar.errors import ConfigError
 
 ProbeOf = Callable[[Any], AbstractContextManager[ProbeT]]
@@ -28,6 +30,30 @@ _QUIET_S = 3.0
 _SUBJECT_WIDTH = 16
 
 
+@dataclass(frozen=True, slots=True)
+class FindingReport:
+    """One finding."""
+
+    code: str
+    """Stable name for scripts."""
+    level: Level
+    subject: str
+    message: str
+    remedy: str
+    """Empty for `ok`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All findings. A mistake in the configuration is a finding too."""
+
+    findings: tuple[FindingReport, ...]
+    summary: Mapping[Level, int]
+    """Number of findings of each level."""
+    exit_code: int
+    """0 without a fault, 1 with one, 2 for an invalid configuration."""
+
+
 def check_command(
     short_help: str, parts: Callable[[], tuple[Sequence[Check[ProbeT]], ProbeOf[ProbeT]]]
 ) -> click.Command:
@@ -35,12 +61,10 @@ def check_command(
     configuration."""
 
     @click.command("check", short_help=short_help)
-    @click.option(
-        "--json", "as_json", is_flag=True, help="Print one JSON document after all checks."
-    )
+    @json_output(CheckReport, text="Print one JSON document after all checks.")
     @configuration_options
     @click.pass_obj
-    def check(invocation: Invocation[Any], as_json: bool) -> None:
+    def check(invocation: Invocation[Any]) -> None:
         """Check everything that `run` needs, and print a remedy for each fault.
 
         Changes nothing, and can run while the agent runs. Exit code 1: there is a fault; 2: the
@@ -49,7 +73,9 @@ def check_command(
         checks, probe = parts()
         with ExitStack() as stack:
             check_and_exit(
-                checks, lambda: stack.enter_context(probe(invocation.config())), as_json=as_json
+                checks,
+                lambda: stack.enter_context(probe(invocation.config())),
+                as_json=invocation.is_json,
             )
 
     return check

@@ -2,16 +2,29 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from sidecar.cli.invocation import Config, Invocation, configuration_options
+from sidecar.cli.output import MessageReport, json_output, print_message
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.address import address_problem
 from sidecar.offsets.properties_store import PropertiesStore
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedPrefix(MessageReport):
+    """The prefix that stored offsets belong to."""
+
+    directory: str
+    topic_prefix: str
+    """The configured prefix."""
+    previous: str | None
+    """The recorded prefix; null without one."""
 
 
 def start_problems(
@@ -44,6 +57,7 @@ def accept_prefix_command(
 
     @click.command("accept-prefix", short_help="Accept a changed topic.prefix.")
     @configuration_options
+    @json_output(AcceptedPrefix)
     @click.pass_obj
     def accept_prefix(invocation: Invocation[Any]) -> None:
         """Record the configured topic.prefix with the stored offsets.
@@ -61,14 +75,15 @@ def accept_prefix_command(
         old = next((name for name in before if name is not None), None)
         prefix = config.properties.topic_prefix
         if not any(store.path.exists() for store in stores):
-            click.echo(f"No offsets are stored in {directory}; any topic.prefix can be used.")
+            message = f"No offsets are stored in {directory}; any topic.prefix can be used."
         elif old in (prefix, None):
-            click.echo(f"The offsets in {directory} belong to topic.prefix `{prefix}`.")
+            message = f"The offsets in {directory} belong to topic.prefix `{prefix}`."
         else:
-            click.echo(
+            message = (
                 f"The offsets in {directory} now belong to topic.prefix `{prefix}` instead of "
                 f"`{old}`. Start the agent; copy existing data with `{invocation.command} snapshot "
                 "start`."
             )
+        print_message(invocation, AcceptedPrefix(message, str(directory), prefix, old))
 
     return accept_prefix

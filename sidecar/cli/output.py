@@ -5,16 +5,27 @@ command says so. A failure is a document too: `ErrorReport`. Progress and warnin
 error. `docs/reference/schemas` has the JSON Schema of each command.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import click
 import orjson
 
-from sidecar.cli.invocation import Command, invocation_of
+from sidecar.cli.invocation import Command, Invocation, invocation_of
 
 _ATTRIBUTE = "json_form"
+
+
+WITHOUT_JSON: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "it runs until it is stopped; `log.format=json` gives JSON log lines",
+        "config docs": "it prints Markdown; `config show --all --json` has all properties",
+        "completion": "it prints a script for a shell",
+    }
+)
+"""Commands without `--json`, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,14 @@ def json_form(command: click.Command) -> JsonForm | None:
     """The JSON of a command; None for a command without `--json`."""
     form = getattr(command.callback, _ATTRIBUTE, None)
     return form if isinstance(form, JsonForm) else None
+
+
+def print_message(invocation: Invocation[Any], report: MessageReport) -> None:
+    """Print a report: its message, or all of it with `--json`."""
+    if invocation.is_json:
+        print_json(report)
+    else:
+        click.echo(report.message)
 
 
 def print_json(document: object) -> None:

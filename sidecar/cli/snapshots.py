@@ -2,16 +2,18 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import click
-import orjson
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from sidecar.cli.invocation import Invocation
+from sidecar.cli.output import MessageReport, print_json_line, print_message
 from sidecar.errors import AccessDeniedError
 
 _FOLLOW_INTERVAL_S = 1.0
@@ -20,11 +22,25 @@ Document = Mapping[str, Any]
 url_option = click.option("--url", help="URL of the agent. Default: `http.host` and `http.port`.")
 
 
-def print_answer(is_accepted: bool, message: str) -> None:
-    """Print the message of an accepted request. Raises AccessDeniedError for a rejected one."""
-    if not is_accepted:
-        raise AccessDeniedError(message)
-    click.echo(message)
+@dataclass(frozen=True, slots=True)
+class SnapshotAnswer(MessageReport):
+    """The answer of the agent to an accepted request."""
+
+    names: tuple[str, ...]
+    """The tables or collections of the request; empty for all."""
+
+
+def print_answer(
+    invocation: Invocation[Any], answers: Sequence[tuple[bool, str]], names: Sequence[str]
+) -> None:
+    """Print the messages of accepted requests. Raises AccessDeniedError if one was rejected."""
+    rejected = [message for is_accepted, message in answers if not is_accepted]
+    accepted = "\n".join(message for is_accepted, message in answers if is_accepted)
+    if rejected:
+        if accepted and not invocation.is_json:
+            click.echo(accepted)
+        raise AccessDeniedError("\n".join(rejected))
+    print_message(invocation, SnapshotAnswer(accepted, tuple(names)))
 
 
 def show_progress(
@@ -43,7 +59,7 @@ def show_progress(
             if live is not None:
                 live.update(drawn(progress), refresh=True)
             elif as_json:
-                click.echo(orjson.dumps(progress).decode())
+                print_json_line(progress)
             else:
                 click.echo("\n".join(lines(progress)))
             if not is_followed(progress):

@@ -1,8 +1,10 @@
 """`mongo-agent check`, `plan`, `config` and `offsets` against a replica set."""
 
 import json
+import re
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
@@ -10,6 +12,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.offsets.properties_store import PropertiesStore
+from tests.support.json_schemas import command_schema
 from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -62,6 +65,11 @@ def test_a_broker_that_is_away_is_a_fault(tmp_path: Path, hosts: str) -> None:
     assert "fault   broker: No Kafka broker of 127.0.0.1:1 answers" in done.output
 
 
+def rows(output: str) -> list[list[str]]:
+    """The cells of plain columns."""
+    return [re.split("  +", line) for line in output.splitlines()]
+
+
 def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "elsewhere")
@@ -82,7 +90,8 @@ def test_the_plan(tmp_path: Path, hosts: str) -> None:
     changes = {"database.exclude.list": "crm", "snapshot.include.collection.list": "shop[.]o.*"}
     done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert done.exit_code == 0, done.errors
-    assert [line.split("\t") for line in done.output.splitlines()] == [
+    assert rows(done.output) == [
+        ["COLLECTION", "KIND", "CAPTURED", "SNAPSHOT", "REASON"],
         ["crm.people", "collection", "no", "no", "database.exclude.list: crm"],
         ["shop.big_orders", "view", "no", "no", "a view has no changes"],
         [
@@ -96,10 +105,19 @@ def test_the_plan(tmp_path: Path, hosts: str) -> None:
     ]
 
 
+def test_the_plan_as_json(tmp_path: Path, hosts: str) -> None:
+    done = mongo_agent("plan", "--json", "--config", configuration(tmp_path, hosts, CDC))
+    document = json.loads(done.output)
+    jsonschema.validate(document, command_schema("mongo-agent", "plan"))
+    kinds = {each["collection"]: each["kind"] for each in document["collections"]}
+    assert (kinds["shop.big_orders"], kinds["shop.orders"]) == ("view", "collection")
+
+
 def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
     changes = {"capture.scope": "collection", "capture.target": "shop.orders,crm.people"}
     done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
-    assert [line.split("\t")[0] for line in done.output.splitlines()] == [
+    assert [row[0] for row in rows(done.output)] == [
+        "COLLECTION",
         "crm.people",
         "shop.orders",
     ]
@@ -133,15 +151,13 @@ def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
     assert "No offsets are stored" in empty.output
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
     shown = mongo_agent("offsets", "show", "--config", path)
-    assert shown.output.split("\t") == [
-        "the deployment",
-        "1700000000:3",
-        "2023-11-14T22:13:20+00:00",
-        "rs0",
-        "0 finished\n",
+    assert rows(shown.output)[1:] == [
+        ["the deployment", "1700000000:3", "2023-11-14T22:13:20+00:00", "rs0", "0 finished"]
     ]
     as_json = mongo_agent("offsets", "show", "--json", "--config", path)
-    assert json.loads(as_json.output)["the deployment"]["cluster_time"] == "1700000000:3"
+    document = json.loads(as_json.output)
+    assert document["the deployment"]["cluster_time"] == "1700000000:3"
+    jsonschema.validate(document, command_schema("mongo-agent", "offsets show"))
 
 
 def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -> None:

@@ -45,7 +45,7 @@ def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> 
                 sink.send(NumberedBatch("", OwnMessages((), reached), number), 0, 0.0)
                 sink.close(60)
                 shown = mongo_agent("offsets", "show", "--config", path)
-                assert f"the deployment\t{second}:3\t" in shown.output, shown.errors
+                assert f"the deployment  {second}:3  " in shown.output, shown.errors
                 checked = mongo_agent("check", "--config", path)
                 assert f"cluster times: the deployment {second}:3." in checked.output
                 # The writer was not fenced by the readers.

@@ -82,19 +82,19 @@ def test_requested_types(node: CassandraNode, tmp_path: Path, stopping: list[Age
     assert (agent.process.ask("/snapshot") or {})["counter_tables"] == 1
     assert b"cdc_snapshot_rows_total" in agent.process.get("/metrics")
 
-    code, said = agent.snapshot("start", "--table", "shop.nothing")
+    code, said = agent.snapshot("start", "shop.nothing")
     assert (code, said.count("shop.nothing: no such table")) == (4, 1)
     assert "not published" in agent.post("start", "shop.silent")
     assert "counter tables" in agent.post("start", "shop.hits")
     assert "shop.people: no snapshot is running" in agent.post("stop", "shop.people")
-    code, said = agent.snapshot("start", "--table", "shop.people")
+    code, said = agent.snapshot("start", "shop.people")
     assert (code, said) == (0, "Started the snapshot of shop.people.\n")
     agent.process.wait_until(
         lambda: len(keys(agent.events(is_snapshot=True), "shop.people")) == 2 * ROWS,
         "the second copy",
         DEADLINE_S,
     )
-    code, said = agent.snapshot("status", "--follow", "--table", "shop.people")
+    code, said = agent.snapshot("status", "--follow", "shop.people")
     assert (code, "shop.people completed: 400 rows, 100.0%" in said) == (0, True)
 
     # A restart copies nothing again but what was made or published anew.
@@ -141,7 +141,7 @@ def test_a_copy_outlives_its_server(
         lambda: bool((agent.process.ask("/snapshot") or {}).get("waiting")), "it waits", DEADLINE_S
     )
     node.start()
-    code, said = agent.snapshot("stop", "--table", "shop.goods")
+    code, said = agent.snapshot("stop", "shop.goods")
     assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
     agent.process.kill()
     agent.process.launch("snapshot.rows.per.second=0")

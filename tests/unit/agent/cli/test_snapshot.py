@@ -41,7 +41,7 @@ def test_changing_request_needs_the_token(
                 "http.token.file": None if file is None else str(file),
             }
         )
-        return agent("snapshot", verb, "--table", "ks.t", "--config", configuration)
+        return agent("snapshot", verb, "ks.t", "--config", configuration)
 
     refused = ask(None)
     assert refused.exit_code != 0

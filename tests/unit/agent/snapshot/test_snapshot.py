@@ -108,7 +108,7 @@ def test_a_table_that_is_rejected_for_seconds_is_abandoned() -> None:
         shown = component(snapshot)
         assert not shown.ok
         assert "ks.t cannot be copied: Undefined column name v. " in shown.message
-        assert "agent snapshot stop --table ks.t" in shown.message
+        assert "agent snapshot stop ks.t" in shown.message
         snapshot.stop_table("ks.t")
         assert state(snapshot) is State.STOPPED
         assert component(snapshot).ok

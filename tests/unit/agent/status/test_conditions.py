@@ -166,7 +166,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "snapshot_table_rejected",
         State.DEGRADED,
         "snapshot",
-        "agent snapshot start --table ks.t",
+        "agent snapshot start ks.t",
     ),
     "quarantined": (
         {"quarantine": QuarantineUsage(9, 1, available=1, ranges=2, available_names=(NAME,))},

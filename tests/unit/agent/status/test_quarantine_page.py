@@ -33,7 +33,7 @@ def test_a_missing_segment_can_only_be_discarded() -> None:
 
 def test_a_snapshot_is_copied_again() -> None:
     (first, _) = commands(QuarantinedFiles("snapshot-ks.t", False, dead_letters=1))
-    assert first == "agent snapshot start --table ks.t --config /etc/cdc.properties"
+    assert first == "agent snapshot start ks.t --config /etc/cdc.properties"
 
 
 def test_content_causes_and_hidden_items_are_named() -> None:

@@ -21,6 +21,7 @@ from sidecar.cli.config import config_group
 from sidecar.cli.deprecated import deprecated_command
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
+from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
 from sidecar.cli.status import status_command
@@ -77,6 +78,7 @@ def agent(context: click.Context) -> None:
 for command in (
     run,
     status_command(),
+    fleet,
     config,
     check,
     offsets,

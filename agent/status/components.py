@@ -1,7 +1,9 @@
 """The agent's own components of `/health`, with details."""
 
+import math
 from collections.abc import Iterator
 
+from agent.cdc_raw.disk_forecast import time_to_full_s
 from agent.pipeline.view import View
 from agent.segments.state import Phase
 from agent.snapshot.snapshot import Snapshot
@@ -37,6 +39,7 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     details: dict[str, object] = {
         "bytes": view.raw_bytes,
         "limit_bytes": facts.quota.limit_bytes,
+        "time_to_full_s": _time_to_full_s(facts, view),
         "lag_bytes": view.lag_bytes,
         "lag_s": round(view.lag_s, 3),
         "segments": _segment_counts(view),
@@ -46,6 +49,13 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     if view.watch_error:
         details["watch"] = view.watch_error
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
+
+
+def _time_to_full_s(facts: Facts, view: View) -> float | None:
+    """None without growth, or while it is not known."""
+    limit_bytes, growth = facts.quota.limit_bytes, view.raw_growth_bytes_per_s
+    seconds = time_to_full_s(view.raw_bytes, limit_bytes, growth)
+    return round(seconds, 1) if math.isfinite(seconds) else None
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:

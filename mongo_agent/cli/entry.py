@@ -18,6 +18,7 @@ from sidecar.cli.completion import completion_command
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.findings import ProbeOf, check_command
+from sidecar.cli.fleet import fleet
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 from sidecar.cli.running import run_command
 from sidecar.cli.status import status_command
@@ -74,6 +75,7 @@ def mongo_agent(context: click.Context) -> None:
 for command in (
     run,
     status_command(),
+    fleet,
     config,
     check,
     plan,

@@ -138,7 +138,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "transform"),
-        ("history", "jolokia", "sinks"),
+        ("fleet", "history", "jolokia", "sinks"),
         ("config", "delivery"),
         ("check",),
         ("status",),

@@ -1,0 +1,1 @@
+"""The status of many agents: targets, requests, one report for each agent, their summary."""

@@ -1,0 +1,100 @@
+"""Asks all agents at the same time, each within a deadline."""
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sidecar.fleet.report import AgentReport, report_of, unreachable
+from sidecar.fleet.request import Access, Answer, get
+from sidecar.fleet.target import Target
+
+DEFAULT_TIMEOUT_S = 5.0
+THREADS = 32
+"""Agents that are asked at the same time."""
+_GRACE_S = 1.0
+
+
+def poll(
+    targets: Sequence[Target],
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    access: Access | None = None,
+) -> list[AgentReport]:
+    """One report for each target, in their order. `timeout_s` is the time of one agent, from the
+    connection to the last byte. An agent without an answer is unreachable, not an error."""
+    reports: dict[int, AgentReport] = {}
+    waiting: queue.SimpleQueue[tuple[int, Target]] = queue.SimpleQueue()
+    for item in enumerate(targets):
+        waiting.put(item)
+    done = threading.Condition()
+
+    def work() -> None:
+        while True:
+            try:
+                number, target = waiting.get_nowait()
+            except queue.Empty:
+                return
+            report = ask(target, timeout_s, access)
+            with done:
+                reports[number] = report
+                done.notify_all()
+
+    count = min(THREADS, len(targets))
+    rounds = -(-len(targets) // THREADS)
+    # Daemons: a name server without an answer has no deadline.
+    for number in range(count):
+        threading.Thread(target=work, name=f"fleet-{number}", daemon=True).start()
+    with done:
+        done.wait_for(lambda: len(reports) == len(targets), rounds * (timeout_s + _GRACE_S))
+        known = dict(reports)
+    late = f"no answer within {timeout_s:g} s"
+    return [
+        known[number] if number in known else unreachable(target, late)
+        for number, target in enumerate(targets)
+    ]
+
+
+def ask(target: Target, timeout_s: float, access: Access | None = None) -> AgentReport:
+    """The report of one agent. Never raises."""
+    if not target.url:
+        return unreachable(target, target.problem)
+    deadline_s = time.monotonic() + timeout_s
+    try:
+        health = get(f"{target.url}/health", deadline_s, access)
+        document = _document(health)
+        if document is None:
+            return unreachable(target, _rejection(health))
+        build = None
+        if "instance" not in document:
+            build = _document(get(f"{target.url}/buildinfo", deadline_s, access))
+        return report_of(target, document, build, is_ok=health.status == 200)
+    except TimeoutError:
+        return unreachable(target, f"no answer within {timeout_s:g} s")
+    except OSError as error:
+        return unreachable(target, error.strerror or str(error))
+    except Exception as error:
+        return unreachable(target, f"{type(error).__name__}: {error}")
+
+
+def _document(answer: Answer) -> dict[str, Any] | None:
+    """The JSON object of an agent; None for any other answer."""
+    if answer.status not in (200, 503):
+        return None
+    try:
+        found = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _rejection(answer: Answer) -> str:
+    match answer.status:
+        case 401 | 403:
+            return f"HTTP {answer.status}: the server denies access; name a token with --token-file"
+        case 200 | 503:
+            return "the server is no agent: /health is not JSON"
+        case _:
+            first = answer.body[:200].decode("utf-8", "replace").strip().partition("\n")[0]
+            return f"HTTP {answer.status} {first}".strip()

@@ -1,0 +1,107 @@
+"""One GET with a deadline over all of it and a bounded answer. It follows no redirect and uses no
+proxy."""
+
+import io
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPException, HTTPResponse
+from typing import cast
+from urllib.parse import urlsplit
+
+MAX_ANSWER_BYTES = 4 << 20
+_READ_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How servers are reached."""
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Such as `Authorization`."""
+    tls: ssl.SSLContext | None = None
+    """For https; None: the authorities of the system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+
+
+def get(
+    url: str, deadline_s: float, access: Access | None = None, max_bytes: int = MAX_ANSWER_BYTES
+) -> Answer:
+    """The answer of a server before `deadline_s` (`time.monotonic`). Raises OSError, whose text is
+    for the operator."""
+    access = access or Access()
+    parts = urlsplit(url)
+    is_tls = parts.scheme == "https"
+    host, port = str(parts.hostname), parts.port or (443 if is_tls else 80)
+    try:
+        with socket.create_connection((host, port), timeout=_remaining_s(deadline_s)) as plain:
+            connection = plain
+            if is_tls:
+                context = access.tls or ssl.create_default_context()
+                connection = context.wrap_socket(plain, server_hostname=host)
+            with connection:
+                connection.sendall(_request(parts.netloc, url, access.headers))
+                content = _read(connection, deadline_s, max_bytes)
+        return _parsed(content)
+    except TimeoutError as error:
+        raise TimeoutError("no answer in time") from error
+    except socket.gaierror as error:
+        raise OSError(f"the name {host} cannot be resolved: {error.strerror}") from error
+    except ssl.SSLCertVerificationError as error:
+        raise OSError(f"its certificate is not accepted: {error.verify_message}") from error
+    except ssl.SSLError as error:
+        raise OSError(f"the TLS handshake failed: {error.reason or error}") from error
+    except (HTTPException, ValueError, UnicodeError) as error:
+        raise OSError("the answer is not HTTP") from error
+
+
+def _request(host: str, url: str, headers: Mapping[str, str]) -> bytes:
+    path = url.split("//", 1)[1].partition("/")[2]
+    lines = [f"GET /{path} HTTP/1.1", f"Host: {host}", "Accept: application/json"]
+    lines += ["User-Agent: cdc-sidecar-fleet", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _read(connection: socket.socket, deadline_s: float, max_bytes: int) -> bytes:
+    content = bytearray()
+    while True:
+        connection.settimeout(_remaining_s(deadline_s))
+        block = connection.recv(_READ_BYTES)
+        if not block:
+            return bytes(content)
+        content += block
+        if len(content) > max_bytes:
+            raise OSError(f"the answer has more than {max_bytes >> 20} MiB")
+
+
+def _remaining_s(deadline_s: float) -> float:
+    remaining_s = deadline_s - time.monotonic()
+    if remaining_s <= 0:
+        raise TimeoutError
+    return remaining_s
+
+
+class _Received:
+    """The bytes of an answer as the socket that `HTTPResponse` reads from."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def makefile(self, mode: str) -> io.BytesIO:
+        return io.BytesIO(self._content)
+
+
+def _parsed(content: bytes) -> Answer:
+    if not content:
+        raise OSError("the server closed the connection without an answer")
+    response = HTTPResponse(cast(socket.socket, _Received(content)))
+    response.begin()
+    return Answer(response.status, response.read())

@@ -1,0 +1,155 @@
+"""A whole fleet: the order of its agents, their totals and differences. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sidecar.fleet.report import STATES, AgentReport
+
+EXIT_DEGRADED = 7
+"""Exit code when an agent is degraded, or agents differ and must not."""
+EXIT_FAILING = 8
+"""Exit code when an agent is failing or does not answer."""
+_UNKNOWN = "unknown"
+_SAME_START_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A value that should be the same on some agents and is not."""
+
+    what: str
+    """Such as `versions of cdc-sidecar-cassandra`."""
+    counts: Mapping[str, int]
+    """Number of agents by value."""
+
+    @property
+    def text(self) -> str:
+        listed = ", ".join(f"{value} ({count})" for value, count in self.counts.items())
+        return f"{self.what} differ: {listed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All agents, the worst first."""
+
+    agents: tuple[AgentReport, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of agents by state, the worst first."""
+        found = Counter(agent.state for agent in self.agents)
+        return {state: found[state] for state in STATES}
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """Versions should be equal in a service, and configurations in a service with the same
+        topic prefix."""
+        return tuple(_differences(self.agents))
+
+    @property
+    def text(self) -> str:
+        """One line."""
+        total = len(self.agents)
+        states = ", ".join(f"{count} {state}" for state, count in self.counts.items() if count)
+        line = f"{total} {'agent' if total == 1 else 'agents'}: {states or 'none'}."
+        for difference in self.differences:
+            line += f" {difference.text}."
+        return line
+
+    def exit_code(self, *, requires_same: bool = False) -> int:
+        """0 when all agents are ok; with `requires_same` they must also not differ."""
+        counts = self.counts
+        if counts["unreachable"] or counts["failing"]:
+            return EXIT_FAILING
+        if counts["degraded"] or (requires_same and self.differences):
+            return EXIT_DEGRADED
+        return 0
+
+    def report(self) -> "FleetReport":
+        """For JSON."""
+        summary = FleetSummary(
+            self.text, len(self.agents), **self.counts, differences=self.differences
+        )
+        return FleetReport(summary, self.agents)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSummary:
+    """Totals of a fleet."""
+
+    text: str
+    """One line."""
+    agents: int
+    unreachable: int
+    failing: int
+    degraded: int
+    ok: int
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetReport:
+    """The JSON of a fleet."""
+
+    summary: FleetSummary
+    agents: tuple[AgentReport, ...]
+    """The worst first."""
+
+
+def fleet_of(agents: Iterable[AgentReport]) -> Fleet:
+    """Sorts the agents: by state, quarantine, lag and name. An agent that was reached under several
+    addresses is listed once."""
+    return Fleet(tuple(sorted(_distinct(agents), key=_badness)))
+
+
+def _badness(agent: AgentReport) -> tuple[int, float, float, float, str]:
+    soon_s = agent.cdc_raw_time_to_full_s
+    return (
+        STATES.index(agent.state),
+        -(agent.quarantined or 0),
+        float("inf") if soon_s is None else soon_s,
+        -(agent.lag_s or 0),
+        agent.place,
+    )
+
+
+def _distinct(agents: Iterable[AgentReport]) -> Iterator[AgentReport]:
+    """Drops repetitions: the same node, host and process, as behind an A and an AAAA record."""
+    seen: dict[tuple[str | None, ...], float] = {}
+    for agent in agents:
+        process, uptime_s = _process(agent), agent.uptime_s
+        if agent.node_id is None or uptime_s is None:
+            yield agent
+        elif process not in seen:
+            seen[process] = uptime_s
+            yield agent
+        elif abs(seen[process] - uptime_s) >= _SAME_START_S:
+            yield agent
+
+
+def _process(agent: AgentReport) -> tuple[str | None, ...]:
+    port = agent.url.rpartition(":")[2]
+    return (agent.service, agent.cluster, agent.node_id, agent.host, agent.topic_prefix, port)
+
+
+def _differences(agents: Sequence[AgentReport]) -> Iterator[Difference]:
+    versions: dict[str, Counter[str]] = {}
+    configurations: dict[tuple[str, str], Counter[str]] = {}
+    for agent in agents:
+        if agent.state == "unreachable":
+            continue
+        service = agent.service or _UNKNOWN
+        versions.setdefault(service, Counter())[agent.version or _UNKNOWN] += 1
+        if agent.configuration_fingerprint is not None:
+            group = (service, agent.topic_prefix or _UNKNOWN)
+            found = configurations.setdefault(group, Counter())
+            found[agent.configuration_fingerprint] += 1
+    for service, counts in sorted(versions.items()):
+        if len(counts) > 1:
+            yield Difference(f"Versions of {service}", dict(counts.most_common()))
+    for (_, prefix), counts in sorted(configurations.items()):
+        if len(counts) > 1:
+            yield Difference(
+                f"Configurations for the topic prefix {prefix}", dict(counts.most_common())
+            )

@@ -1,0 +1,163 @@
+"""The command `fleet` against servers that answer like agents."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sidecar.cli.fleet import cells_of, fleet, plain_lines
+from sidecar.cli.invocation import Invocation
+from sidecar.errors import AccessDeniedError, ConfigError
+from sidecar.fleet.report import report_of, unreachable
+from sidecar.fleet.summary import fleet_of
+from sidecar.fleet.target import Target
+from tests.support.fake_agents import (
+    closed_address,
+    fake_agents,
+    health,
+    health_answer,
+    http_answer,
+)
+
+TARGET = Target("node-1", "http://node-1:8000")
+SLOW = ("--timeout", "120")
+
+
+def run(*arguments: object) -> Result:
+    def load(files: list[Path], overrides: list[str]) -> Any:
+        raise AssertionError("no configuration is read")
+
+    invocation: Invocation[Any] = Invocation("agent", load, lambda config: [])
+    # A group returns the code of its command; here the command stands alone.
+    return CliRunner().invoke(
+        fleet, [str(each) for each in arguments], obj=invocation, standalone_mode=False
+    )
+
+
+def targets_file(folder: Path, *addresses: str) -> Path:
+    file = folder / "nodes.txt"
+    file.write_text("\n".join(addresses))
+    return file
+
+
+def test_the_cells_have_human_values() -> None:
+    conditions = [{"code": "segment_quarantined"}]
+    assert cells_of(report_of(TARGET, health("degraded", conditions=conditions))) == (
+        "lab/dc1/r1/host-1",
+        "degraded",
+        "1.5 s",
+        "25 %",
+        "2.0 h",
+        "0",
+        "completed",
+        "0.2.0",
+        "0123456789ab",
+        "segment_quarantined",
+    )
+    assert cells_of(unreachable(TARGET, "Connection refused"))[-1] == "Connection refused"
+    assert set(cells_of(report_of(TARGET, {"status": "ok"}))) == {"node-1", "ok", "-"}
+
+
+def test_a_pipe_gets_aligned_columns_and_the_summary() -> None:
+    lines = plain_lines(fleet_of([report_of(TARGET, health()), unreachable(TARGET, "away")]))
+    assert lines[0].split("  ")[0] == "NODE"
+    column = lines[0].index("STATE")
+    assert lines[1][column:].startswith("unreachable")
+    assert lines[2][column:].startswith("ok")
+    assert lines[3] == "2 agents: 1 unreachable, 1 ok."
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"), [(["ok", "ok"], 0), (["ok", "degraded"], 7), (["ok", "failing"], 8)]
+)
+def test_the_exit_code_is_that_of_the_worst(tmp_path: Path, statuses: list[str], code: int) -> None:
+    with fake_agents(*([health_answer(health(status))] for status in statuses)) as agents:
+        file = targets_file(tmp_path, *(agent.address for agent in agents))
+        found = run("--targets", file, *SLOW)
+    assert found.return_value == code
+    assert len(found.stdout.splitlines()) >= 3
+
+
+def test_an_agent_without_an_answer_is_a_row(tmp_path: Path) -> None:
+    with fake_agents([health_answer(health())]) as (agent,):
+        file = targets_file(tmp_path, agent.address, closed_address())
+        found = run("--targets", file, "--json", *SLOW)
+    assert found.return_value == 8
+    document = json.loads(found.stdout)
+    assert [each["state"] for each in document["agents"]] == ["unreachable", "ok"]
+    assert document["summary"]["text"] == "2 agents: 1 unreachable, 1 ok."
+
+
+def test_differences_count_where_that_is_wanted(tmp_path: Path) -> None:
+    answers = [
+        [health_answer(health(instance={"version": version, "node_id": version}))]
+        for version in ("0.2.0", "0.3.0")
+    ]
+    with fake_agents(*answers) as agents:
+        file = targets_file(tmp_path, *(agent.address for agent in agents))
+        assert run("--targets", file, *SLOW).return_value == 0
+        assert run("--targets", file, "--require-same", *SLOW).return_value == 7
+
+
+def test_the_token_is_sent(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret-token\n")
+    with fake_agents([health_answer(health())]) as (agent,):
+        file = targets_file(tmp_path, agent.address)
+        run("--targets", file, "--token-file", token, *SLOW)
+    assert b"\r\nAuthorization: Bearer secret-token\r\n" in agent.requests[0]
+
+
+def test_a_name_is_resolved() -> None:
+    with fake_agents([health_answer(health())]) as (agent,):
+        found = run("--dns", f"127.0.0.1:{agent.port}", "--json", *SLOW)
+    assert json.loads(found.stdout)["agents"][0]["target"] == "127.0.0.1 (127.0.0.1)"
+
+
+def test_pods_are_listed(tmp_path: Path) -> None:
+    with fake_agents([health_answer(health())]) as (agent,):
+        items = [
+            {
+                "metadata": {"namespace": "lab", "name": "cassandra-0"},
+                "status": {"phase": "Running", "podIP": "127.0.0.1"},
+            },
+            {
+                "metadata": {"namespace": "lab", "name": "cassandra-1"},
+                "status": {"phase": "Pending"},
+            },
+        ]
+        with fake_agents([http_answer({"items": items})]) as (api,):
+            place = ("--kubernetes-api", f"http://{api.address}", "--namespace", "lab")
+            found = run("--kubernetes", *place, "--port", agent.port, "--json", *SLOW)
+    agents = json.loads(found.stdout)["agents"]
+    assert [(each["target"], each["state"]) for each in agents] == [
+        ("lab/cassandra-1", "unreachable"),
+        ("lab/cassandra-0", "ok"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "Name the agents by one of"),
+        (("--kubernetes", "--dns", "x"), "Name the agents by one of"),
+        (("--targets", "/no/such/file"), "No such file"),
+        (("--dns", "https://x"), "--dns: "),
+        (("--dns", "x", "--ca-file", "/no/such/file"), "--ca-file: /no/such/file"),
+        (("--dns", "x", "--token-file", "/no/such/file"), "--token-file: /no/such/file"),
+    ],
+)
+def test_unusable_options_are_named(arguments: tuple[str, ...], reason: str) -> None:
+    error = run(*arguments).exception
+    assert isinstance(error, ConfigError)
+    assert reason in str(error)
+
+
+def test_a_denied_list_of_pods_has_its_own_exit_code() -> None:
+    with fake_agents([http_answer({"message": "forbidden"}, 403)]) as (api,):
+        error = run(
+            "--kubernetes", "--namespace", "lab", "--kubernetes-api", f"http://{api.address}"
+        ).exception
+    assert isinstance(error, AccessDeniedError)

@@ -1,0 +1,74 @@
+"""Many agents at once, in every state."""
+
+from sidecar.fleet.poll import THREADS, ask, poll
+from sidecar.fleet.target import Target, parse_target
+from tests.support.fake_agents import (
+    closed_address,
+    fake_agents,
+    health,
+    health_answer,
+    http_answer,
+)
+
+DEADLINE_S = 120.0
+
+
+def test_every_agent_gets_its_row() -> None:
+    with fake_agents(
+        [health_answer(health())],
+        [health_answer(health("degraded"))],
+        [health_answer(health("failing"))],
+        [http_answer({}, 404)],
+        [http_answer([1])],
+        [http_answer("text", 401)],
+    ) as agents:
+        targets = [parse_target(each.address) for each in agents]
+        targets += [
+            parse_target(closed_address()),
+            Target("ns/pod", problem="its phase is Pending"),
+        ]
+        reports = poll(targets, DEADLINE_S)
+    assert [each.target for each in reports] == [each.name for each in targets]
+    assert [each.state for each in reports] == ["ok", "degraded", "failing", *["unreachable"] * 5]
+    assert [each.message for each in reports[3:]] == [
+        "HTTP 404 {}",
+        "the server is no agent: /health is not JSON",
+        "HTTP 401: the server denies access; name a token with --token-file",
+        "Connection refused",
+        "its phase is Pending",
+    ]
+
+
+def test_a_silent_agent_does_not_delay_the_others_beyond_its_time() -> None:
+    with fake_agents([None], [health_answer(health())]) as agents:
+        reports = poll([parse_target(each.address) for each in agents], 1.0)
+    assert [each.state for each in reports] == ["unreachable", "ok"]
+    assert reports[0].message == "no answer within 1 s"
+
+
+def test_more_agents_than_threads() -> None:
+    with fake_agents([health_answer(health())]) as (agent,):
+        target = parse_target(agent.address)
+        reports = poll([target] * (2 * THREADS + 1), DEADLINE_S)
+    assert {each.state for each in reports} == {"ok"}
+    assert len(reports) == 2 * THREADS + 1
+
+
+def test_no_targets_are_no_reports() -> None:
+    assert poll([], DEADLINE_S) == []
+
+
+def test_an_agent_of_the_first_release_is_asked_for_its_build() -> None:
+    old = health_answer({"status": "ok", "sentence": "All is delivered.", "components": {}})
+    build = http_answer({"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"})
+    with fake_agents([old, build]) as (agent,):
+        report = ask(parse_target(agent.address), DEADLINE_S)
+    assert (report.state, report.version) == ("ok", "0.1.0")
+    assert [each.split()[1] for each in agent.requests] == [b"/health", b"/buildinfo"]
+
+
+def test_deeply_nested_json_is_no_agent() -> None:
+    body = b"[" * 100_000
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with fake_agents([head + body]) as (agent,):
+        assert ask(parse_target(agent.address), DEADLINE_S).state == "unreachable"

@@ -1,0 +1,77 @@
+"""Addresses of agents."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import ConfigError
+from sidecar.fleet.target import Target, parse_target, parse_targets, read_targets
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("node-1", "http://node-1:8000"),
+        ("node-1:9000", "http://node-1:9000"),
+        ("10.0.0.1", "http://10.0.0.1:8000"),
+        ("2001:db8::1", "http://[2001:db8::1]:8000"),
+        ("[2001:db8::1]:9000", "http://[2001:db8::1]:9000"),
+        ("http://node-1", "http://node-1:80"),
+        ("https://node-1", "https://node-1:443"),
+        ("https://proxy/cdc/node-1/", "https://proxy:443/cdc/node-1"),
+        (" node-1 ", "http://node-1:8000"),
+    ],
+)
+def test_an_address_becomes_a_url(text: str, url: str) -> None:
+    assert parse_target(text) == Target(text.strip(), url)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ftp://node-1", "the scheme must be"),
+        ("file:///etc/passwd", "the scheme must be"),
+        ("node-1:port", "Port"),
+        ("node-1:99999", "Port"),
+        ("node 1", "must be host"),
+        (":8000", "must be host"),
+        ("http://", "must be host"),
+        ("node-1/path", "a path needs a URL"),
+        ("http://user:secret@node-1", "no user"),
+        ("http://node-1/?x=1", "no user, query"),
+        ("http://[::1", "Invalid IPv6"),
+    ],
+)
+def test_an_unusable_address_is_named(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_target(text)
+
+
+def test_a_file_has_comments_and_empty_lines(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.txt"
+    file.write_text("\ufeff# all nodes\nnode-1 # the first\n\nnode-2:9000\nnode-1:8000\n")
+    assert [target.url for target in read_targets(file)] == [
+        "http://node-1:8000",
+        "http://node-2:9000",
+    ]
+
+
+def test_every_mistake_has_its_line() -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_targets(["a", "ftp://b", "c d"], "nodes.txt", 8000)
+    assert [problem.partition(":")[0] for problem in error.value.problems] == [
+        "nodes.txt, line 2",
+        "nodes.txt, line 3",
+    ]
+
+
+def test_a_file_without_agents_is_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.txt"
+    file.write_text("# nothing\n")
+    with pytest.raises(ConfigError, match="names no agent"):
+        read_targets(file)
+    with pytest.raises(ConfigError, match="No such file"):
+        read_targets(tmp_path / "missing")
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        read_targets(file)

@@ -57,15 +57,20 @@ def delivery() -> DeliveryMetrics:
     return DeliveryMetrics("agent", "1")
 
 
-def spark() -> list[Metric]:
-    """The metrics in the files of the jobs, without deprecated ones."""
+def spark_registries() -> dict[str, CollectorRegistry]:
+    """The metrics of each job, after a micro-batch."""
     batch = BatchStats(1, 1, 3, 0, 1, frozenset("a"), 1, 1, 1, 0, 1)
-    found = set()
-    for job, registry in {
+    return {
         "dedupe": dedupe.registry_of(RunStats().plus(batch), 1),
         "reconcile": reconcile.registry_of(reconcile.RunStats()),
         "mongo-reconcile": mongo_reconcile.registry_of(0),
-    }.items():
+    }
+
+
+def spark() -> list[Metric]:
+    """The metrics in the files of the jobs, also deprecated ones."""
+    found = set()
+    for job, registry in spark_registries().items():
         metrics_files.add_run(registry, job, 1, has_failed=False)
         found.update(metrics_of(registry))
     return sorted(found)

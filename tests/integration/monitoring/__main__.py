@@ -1,17 +1,26 @@
 """`make monitoring-check`: promtool on alarms, dashboards and metrics."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
+
 from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
+from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
+from spark_jobs import metrics_files
+from spark_jobs.options.stream import StreamOptions
 from tests.integration.monitoring import panels
+from tests.support.metric_table import spark_registries
 from tests.support.monitoring.__main__ import FOLDER
+from tests.support.servers.certificates import Authority
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PACKAGE = "github.com/prometheus/prometheus/cmd/promtool"
@@ -35,10 +44,46 @@ def promtool() -> Path:
     return PROMTOOL
 
 
-def expositions() -> Iterator[tuple[str, bytes]]:
-    """The metrics of both agents, as `/metrics` has them."""
-    yield "agent", AgentMetrics(DeliveryMetrics("agent", "1")).delivery.render()
-    yield "mongo-agent", MongoMetrics(DeliveryMetrics("mongo-agent", "1")).delivery.render()
+def expositions(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The metrics of agents and jobs with every label set, as `/metrics` and files have them."""
+    instance = Instance("cdc-sidecar-cassandra", "1", "n1", "shop", "prod", "a1", "dc1", "r1")
+    agent = AgentMetrics(DeliveryMetrics("agent", "1")).delivery
+    mongo = MongoMetrics(DeliveryMetrics("mongo-agent", "1")).delivery
+    for name, each in (("agent", agent), ("mongo-agent", mongo)):
+        yield f"{name} at its start", each.render()
+        each.set_instance(instance)
+        with_every_label(each.registry)
+        yield f"{name} with every label", each.render()
+    for job, registry in spark_registries().items():
+        path = folder / f"{job}.prom"
+        options = StreamOptions(checkpoint="unused", metrics_prometheus_file=path)
+        metrics_files.write(options, {}, registry, job=job)
+        yield f"Spark job {job}", path.read_bytes()
+
+
+def with_every_label(registry: CollectorRegistry) -> None:
+    """Add a series to each metric that has none yet."""
+    for collector in list(registry._collector_to_names):
+        if isinstance(collector, MetricWrapperBase) and collector._labelnames:
+            collector.labels(*collector._labelnames)
+
+
+def installed(folder: Path) -> list[Path]:
+    """The scrape configurations as installed in `folder`, in place of /etc/prometheus."""
+    place = folder / "cdc"
+    shutil.copytree(FOLDER, place)
+    (place / "tls").mkdir()
+    authority = Authority()
+    authority.pem(place / "tls" / "ca.crt")
+    identity = authority.signed("prometheus")
+    for name in ("client.crt", "client.key"):
+        identity.pem(place / "tls" / name)
+    (place / "tls" / "token").write_text("token", encoding="utf-8")
+    paths = [place / "prometheus.yaml", *sorted((place / "scrape").glob("*.yaml"))]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("/etc/prometheus", str(folder)), encoding="utf-8")
+    return paths
 
 
 def main() -> int:
@@ -54,10 +99,12 @@ def main() -> int:
     check("check", "rules", *rules)
     check("test", "rules", *(str(path) for path in sorted(Path(__file__).parent.glob("*.yaml"))))
     with tempfile.TemporaryDirectory() as folder:
+        for path in installed(Path(folder)):
+            check("check", "config", str(path), title=path.name)
         path, count = panels.write(Path(folder))
         check("test", "rules", str(path), title=f"({count} expressions of dashboards)")
-    for name, text in expositions():
-        check("check", "metrics", text=text, title=name)
+        for name, text in expositions(Path(folder)):
+            check("check", "metrics", text=text, title=f"of {name}")
     print(f"{failed} failed" if failed else "passed")
     return 1 if failed else 0
 

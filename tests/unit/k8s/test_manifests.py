@@ -24,7 +24,7 @@ from tests.support.manifests import (
     workloads,
 )
 
-PROMETHEUS = (K8S / "monitoring" / "rules", K8S / "monitoring" / "scrape")
+PROMETHEUS = {K8S / "monitoring" / name for name in ("prometheus.yaml", "rules", "scrape")}
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""
 POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))
@@ -34,7 +34,7 @@ IMMUTABLE = ("selector", "serviceName", "podManagementPolicy", "volumeClaimTempl
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 # Of resources that come with operators there is no schema: what they may have, as far as we use it.
 POD_MONITOR = {"namespaceSelector", "selector", "podMetricsEndpoints"}
-ENDPOINT = {"port", "path", "interval"}
+ENDPOINT = {"port", "path", "interval", "relabelings"}
 
 
 def agents(directory: Path) -> Iterator[tuple[Object, Object]]:
@@ -258,8 +258,10 @@ def test_monitors_find_every_agent() -> None:
         (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
         assert endpoint.keys() == ENDPOINT
         assert (endpoint["port"], endpoint["path"]) == ("cdc-http", "/metrics")
+        # The alarm of an agent that never answered knows its target by this label.
+        (label,) = endpoint["relabelings"]
+        assert label["targetLabel"] == "cdc_agent"
         selectors[monitor["metadata"]["name"]] = monitor["spec"]["selector"]["matchLabels"]
-    # The alarm of an agent that is away knows its job by this name.
     assert selectors.keys() == {"cdc-cassandra", "cdc-mongo"}
     for directory in OVERLAYS:
         for workload, _ in agents(directory):
@@ -306,7 +308,7 @@ def test_every_manifest_is_part_of_a_kustomization() -> None:
         listed |= {(path.parent / each).resolve() for each in named}
     there = {path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"}
     # Files of Prometheus.
-    there = {path for path in there if path.parent not in PROMETHEUS}
+    there = {path for path in there if not PROMETHEUS & {path, *path.parents}}
     # In place of the continuous ones, by choice.
     scheduled = {path for path in there if path.name.endswith("-scheduled.yaml")}
     values = {K8S / "recipes" / "bitnami" / "values.yaml"}

@@ -68,6 +68,7 @@ class Site:
     agent_dir: AgentDir
     configuration: Path
     connector: Path
+    targets: Path
 
 
 @pytest.fixture
@@ -97,7 +98,9 @@ def site(agent_dir: AgentDir) -> Iterator[Site]:
     write_segment(agent_dir.cdc_raw, 7, [[payload(7)]])
     with HttpServer(FakeStatus(), HOST, 0, [pages]) as server:
         settings = {"http.host": HOST, "http.port": str(server.port)}
-        yield Site(agent_dir, agent_dir.configuration(settings), connector)
+        targets = agent_dir.folder / "nodes.txt"
+        targets.write_text(f"{HOST}:{server.port}\n")
+        yield Site(agent_dir, agent_dir.configuration(settings), connector, targets)
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class Case:
 CASES = (
     Case("status"),
     Case("check", exit_code=1),
+    Case("fleet", lambda site: ["--targets", site.targets], is_configured=False),
     Case("config check"),
     Case("config show"),
     Case("offsets show"),
@@ -150,6 +154,7 @@ def test_real_output_of_every_command_of_agent_is_valid(
 
 MONGO_CASES = (
     ("status",),
+    ("fleet", "--dns", HOST),
     ("config check",),
     ("config show",),
     ("offsets show",),
@@ -177,6 +182,8 @@ def test_real_output_of_commands_of_mongo_agent_is_valid(
         f"topic.prefix=p\nsink=stdout\noffset.backing.store.dir={offsets}\n"
     )
     for name, *arguments in MONGO_CASES:
+        if name == "fleet":
+            arguments += ["--port", port.partition("=")[2]]
         done = mongo_agent(*name.split(), "--json", "--config", file, *arguments)
         assert done.exit_code == 0, (name, done)
         validate("mongo-agent", name, done.output)

@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files monitoring monitoring-check docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check images images-check image-files monitoring monitoring-check kubernetes-check chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -160,6 +160,15 @@ image-files: setup
 	for lock in runtime gcs mongo; do \
 	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
 	        -d dist/images/wheels || exit 1; done
+
+kubernetes-check: setup ## Test manifests, recipes and chart on a real API server; needs Go
+	@scripts/kubernetes-tools .cache/kubernetes
+	@PATH="$(CURDIR)/.cache/kubernetes:$$PATH" $(PY) -m pytest tests/integration/kubernetes/on_chart.py \
+	    tests/integration/kubernetes/on_cluster.py tests/unit/support/test_kustomize.py $(ARGS)
+
+chart: ## Package the Helm chart into dist/; needs Go
+	@scripts/kubernetes-tools .cache/kubernetes helm
+	@.cache/kubernetes/helm package --destination dist k8s/chart
 
 docs: setup ## Generate the pages of docs/reference that come from the code, and build the site
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md

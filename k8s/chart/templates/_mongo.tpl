@@ -1,0 +1,83 @@
+{{- define "cdc-sidecar.mongo.configuration" -}}
+{{- $own := dict
+  "mongodb.user" "${file:/run/secrets/cdc/username}"
+  "mongodb.password" "${file:/run/secrets/cdc/password}"
+  "offset.backing.store.dir" "/var/lib/mongo-agent"
+  "http.host" "*"
+  "http.port" "8000"
+  "http.token.file" "/run/secrets/cdc/http-token"
+  "log.format" "json"
+  "shutdown.timeout.ms" "20000" -}}
+{{- if eq .Values.mongo.mode "snippet" }}{{ $_ := set $own "position.store" "kafka" }}{{ end }}
+{{- include "cdc-sidecar.properties" (merge (deepCopy .Values.mongo.properties) $own) | trim -}}
+{{- end -}}
+
+{{- define "cdc-sidecar.mongo.name" -}}
+{{ include "cdc-sidecar.fullname" . }}-mongo
+{{- end -}}
+
+{{- define "cdc-sidecar.mongo.container.shared" -}}
+image: {{ include "cdc-sidecar.image" (list . .Values.mongo.image) }}
+imagePullPolicy: {{ .Values.mongo.image.pullPolicy }}
+ports:
+  - name: cdc-http
+    containerPort: 8000
+resources: {{- toYaml .Values.mongo.resources | nindent 2 }}
+volumeMounts:
+  - name: cdc-directory
+    mountPath: /var/lib/mongo-agent
+  - name: cdc-configuration
+    mountPath: /etc/cdc
+    readOnly: true
+  - name: cdc-secrets
+    mountPath: /run/secrets/cdc
+    readOnly: true
+  {{- with .Values.mongo.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* The container beside mongod: an element of `containers`. It runs in the pod with index 0. */}}
+{{- define "cdc-sidecar.mongo.container" -}}
+- name: cdc
+  {{- include "cdc-sidecar.mongo.container.shared" . | nindent 2 }}
+  command: ["/opt/cdc-sidecar/bin/python", "-P", "-m", "sidecar.supervisor"]
+  args:
+    - --only-pod-index=0
+    - mongo-agent
+    - run
+    - --config=/etc/cdc/mongo.properties
+  env:
+    - name: POD_INDEX
+      valueFrom:
+        fieldRef:
+          fieldPath: metadata.labels['apps.kubernetes.io/pod-index']
+    {{- with .Values.mongo.extraEnv }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  securityContext:
+    runAsUser: {{ .Values.mongo.user }}
+    runAsGroup: {{ .Values.mongo.group }}
+    {{- include "cdc-sidecar.restricted" . | nindent 4 }}
+{{- end -}}
+
+{{/* The volumes of that container: elements of `volumes`. Dead letters end with the pod. */}}
+{{- define "cdc-sidecar.mongo.volumes" -}}
+- name: cdc-directory
+  emptyDir:
+    sizeLimit: 2Gi
+{{ include "cdc-sidecar.mongo.files" . }}
+{{- end -}}
+
+{{- define "cdc-sidecar.mongo.files" -}}
+- name: cdc-configuration
+  configMap:
+    name: {{ include "cdc-sidecar.mongo.name" . }}
+- name: cdc-secrets
+  secret:
+    secretName: {{ .Values.mongo.existingSecret }}
+    defaultMode: 0440
+{{- with .Values.mongo.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

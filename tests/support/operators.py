@@ -62,12 +62,12 @@ def _k8ssandra() -> Object:
 def _of_cassandra(labels: Object, pod: Object, settings: Object, spec: Object) -> Object:
     node = _node("cassandra", "server-data", "/var/lib/cassandra", settings["cdc_raw_directory"])
     assert settings["cdc_enabled"] is True
-    pod = {
-        # The operators' default.
+    defaults: Object = {
+        # Of both operators.
         "securityContext": {"runAsUser": 999, "runAsGroup": 999, "fsGroup": 999} | _PROFILE,
         "terminationGracePeriodSeconds": 120,
-    } | pod
-    pod = pod | {"containers": [*pod["containers"], node]}
+    }
+    pod = defaults | pod | {"containers": [*pod["containers"], node]}
     claim = spec["storageConfig"]["cassandraDataVolumeClaimSpec"]
     return _set(labels, pod, {"server-data": claim})
 
@@ -91,7 +91,7 @@ def _bitnami() -> Object:
 
 def _mongodb_community() -> Object:
     template = resource("mongodb-community")["spec"]["statefulSet"]["spec"]["template"]
-    pod = {"securityContext": {"runAsUser": 2000, "fsGroup": 2000} | _PROFILE}
+    pod: Object = {"securityContext": {"runAsUser": 2000, "fsGroup": 2000} | _PROFILE}
     pod |= template["spec"]
     node = _node("mongod", "data-volume", "/data", None)
     pod = pod | {"containers": [*pod["containers"], node]}

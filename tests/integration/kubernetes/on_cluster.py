@@ -7,6 +7,7 @@ the controllers fail to create a pod that violates its level. Run by `make kuber
 import copy
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def rolled_out(cluster: KubernetesCluster, namespace: str, workload: Object) -> 
         return False
     if kind == "DaemonSet":
         wanted = status["desiredNumberScheduled"]
-        return (
+        return bool(
             wanted == len(NODES)
             and status.get("updatedNumberScheduled") == wanted
             and status.get("numberReady") == wanted
@@ -72,7 +73,7 @@ def deploy(cluster: KubernetesCluster, namespace: str, found: list[Object]) -> N
     for each in found:
         if each["kind"] in ("StatefulSet", "DaemonSet"):
             name = each["metadata"]["name"]
-            cluster.wait(namespace, name, lambda each=each: rolled_out(cluster, namespace, each))
+            cluster.wait(namespace, name, partial(rolled_out, cluster, namespace, each))
 
 
 def images(cluster: KubernetesCluster, namespace: str) -> set[str]:

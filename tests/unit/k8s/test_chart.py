@@ -78,6 +78,6 @@ def test_the_chart_has_the_version_of_the_project() -> None:
     assert (chart["version"], chart["appVersion"]) == (VERSION, VERSION)
 
 
-@pytest.mark.parametrize("name", ["dashboard.json", "prometheus-rule.yaml"])
-def test_the_chart_has_the_dashboard_and_the_alarms_of_the_monitoring_folder(name: str) -> None:
+@pytest.mark.parametrize("name", ["dashboards", "prometheus-rule.yaml"])
+def test_the_chart_has_the_dashboards_and_the_alarms_of_the_monitoring_folder(name: str) -> None:
     assert (CHART / "files" / name).resolve() == K8S / "monitoring" / name

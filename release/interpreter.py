@@ -9,14 +9,14 @@ from pathlib import Path
 from release.libraries import bundle_libraries, strip_debugging
 
 _QUERY = """
-import json, sys, sysconfig
+import json, os, sys, sysconfig
 print(json.dumps({
     "executable": sys.executable,
     "version": "%d.%d" % sys.version_info[:2],
     "standard_library": sysconfig.get_path("stdlib"),
-    "extensions": sysconfig.get_config_var("DESTSHARED"),
+    "extensions": os.path.join(sysconfig.get_path("platstdlib"), "lib-dynload"),
     "site_packages": sysconfig.get_path("purelib"),
-    "libraries": sysconfig.get_config_var("LIBDIR"),
+    "libraries": [sysconfig.get_config_var("LIBDIR") or "", os.path.join(sys.base_prefix, "lib")],
     "shared_library": sysconfig.get_config_var("INSTSONAME") or "",
 }))
 """
@@ -65,15 +65,16 @@ def inspect(executable: Path) -> Interpreter:
     if not found["site_packages"].endswith("site-packages"):
         raise InterpreterError(
             f"{executable} searches {found['site_packages']}, as distributions configure it. Set "
-            "PYTHON_RUNTIME to an interpreter built from source, or to a python-build-standalone."
+            "PYTHON_RUNTIME to a Python built from source or installed by `uv python install`."
         )
-    shared = Path(found["libraries"], found["shared_library"])
+    # A Python that was moved after its build names the directory of its build first.
+    shared = [Path(each, found["shared_library"]) for each in found["libraries"]]
     return Interpreter(
         Path(found["executable"]).resolve(),
         found["version"],
         Path(found["standard_library"]),
         Path(found["extensions"]),
-        shared if ".so" in shared.name and shared.is_file() else None,
+        next((each for each in shared if ".so" in each.name and each.is_file()), None),
     )
 
 

@@ -89,6 +89,10 @@ def together(manager: Manager, services: tuple[Service, ...]) -> int:
     require(bool(machine.attempt(python, "-c", _IMPORT).returncode), "gcs is there unasked for")
     manager.install(f"{cassandra.package}-gcs", DIST)
     machine.run(python, "-c", _IMPORT)
+    own = machine.root / "usr" / "local" / "lib" / "cdc-sidecar"
+    own.mkdir(parents=True)
+    (own / "rules.py").write_text("")
+    machine.run(python, "-I", "-c", "import rules")
     events = run_demo(machine, python)
     manager.remove(f"{cassandra.package}-gcs")
     require(bool(machine.attempt(python, "-c", _IMPORT).returncode), "the removed gcs remains")

@@ -7,7 +7,7 @@ import promql_parser
 from tests.support.metric_table import Metric, all_metrics
 from tests.support.metric_table import spark as spark_metrics
 
-TARGET_LABELS = {"job", "instance", "namespace", "pod", "cdc_agent"}
+TARGET_LABELS = {"job", "instance", "namespace", "pod", "cdc_agent", "cluster"}
 OF_THE_SCRAPE = {
     "up": "gauge",
     "ALERTS": "gauge",

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.support.metric_table import Metric
 from tests.support.monitoring.__main__ import FOLDER
-from tests.support.monitoring.dashboards.queries import expressions
+from tests.support.monitoring.dashboards.fleet import AGENTS, DOWN, STATE
+from tests.support.monitoring.dashboards.queries import expressions, filled
 from tests.support.promql import METRICS, OF_THE_SCRAPE
 
 IDENTITY = {
@@ -104,6 +105,62 @@ def tests() -> dict[str, Any]:
             }
             for dashboard, exprs in asked.items()
             for site, labels in SITES.items()
+        ]
+        + [_states()],
+    }
+
+
+def _states() -> dict[str, Any]:
+    """One agent in each state of the fleet, and a target of another kind that is down."""
+    states = {"ok": 0, "degraded": 1, "failing": 2}
+    series = []
+    for status in states:
+        target = f'job="any", instance="{status}"'
+        series += [
+            {
+                "series": f'cdc_status{{{target}, status="{each}"}}',
+                "values": f"{each == status:d}x60",
+            }
+            for each in states
+        ]
+        series += [
+            {"series": f'cdc_build_info{{{target}, cluster="prod"}}', "values": "1x60"},
+            {"series": f"up{{{target}}}", "values": "1x60"},
+        ]
+    series += [
+        {"series": 'cdc_build_info{job="any", instance="silent"}', "values": "1x10 stale"},
+        {"series": 'up{job="any", instance="silent"}', "values": "1x10 0x50"},
+        {"series": 'up{job="any", instance="new", cdc_agent="mongo"}', "values": "0x60"},
+        {"series": 'up{job="any", instance="other"}', "values": "0x60"},
+    ]
+    expected = {**states, "silent": 3, "new": 3}
+    return {
+        "name": "states of the fleet",
+        "interval": "1m",
+        "input_series": series,
+        "promql_expr_test": [
+            {
+                "expr": filled(STATE),
+                "eval_time": "1h",
+                "exp_samples": [
+                    {"labels": f'{{instance="{name}"}}', "value": value}
+                    for name, value in expected.items()
+                ],
+            },
+            {
+                "expr": f"count by (instance) ({filled(AGENTS)})",
+                "eval_time": "1h",
+                "exp_samples": [
+                    {"labels": f'{{instance="{name}"}}', "value": 1} for name in expected
+                ],
+            },
+            {
+                "expr": filled(DOWN),
+                "eval_time": "5m",
+                "exp_samples": [
+                    {"labels": 'up{job="any", instance="new", cdc_agent="mongo"}', "value": 0}
+                ],
+            },
         ],
     }
 

@@ -104,7 +104,9 @@ def test_variables_are_declared(name: str) -> None:
     dashboard = DASHBOARDS[name]
     variables = {variable["name"] for variable in dashboard["templating"]["list"]}
     used = set(
-        re.findall(r"\$\{?(?!__)(\w+)", json.dumps([dashboard["panels"], dashboard["templating"]]))
+        re.findall(
+            r"\$\{?(?!__)([a-z]\w*)", json.dumps([dashboard["panels"], dashboard["templating"]])
+        )
     )
     assert used <= variables
     assert "datasource" in variables

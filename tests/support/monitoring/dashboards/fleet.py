@@ -19,7 +19,9 @@ from tests.support.monitoring.dashboards.panels import (
 BUILD = 'cdc_build_info{cluster=~"$cluster", datacenter=~"$datacenter"}'
 SEEN = f"last_over_time({BUILD}[1d])"
 """The identity of agents that answered within a day; a silent one stays in the table."""
-DOWN = f"(up == 0) and on ({TARGET}) {SEEN}"
+MARKED = 'up{cdc_agent!="", cluster=~"$cluster"} == 0'
+"""Targets with the label of agents, also those that never answered."""
+DOWN = f"({MARKED} or (up == 0) and on ({TARGET}) {SEEN})"
 NAMED = "{{cluster}} {{host}} {{instance}}"
 LINK = (
     "/d/${__data.fields.Service}?${datasource:queryparam}"
@@ -38,13 +40,16 @@ def worst(expr: str) -> str:
 
 
 STATE = (
-    f"max by (instance) (({DOWN}) + 3 or "
+    f"max by (instance) ({DOWN} + 3 or "
     f'(2 * cdc_status{{status="failing"}} + on ({TARGET}) cdc_status{{status="degraded"}}) '
     f"and on ({TARGET}) {BUILD})"
 )
-IDENTITY = (
+AGENTS = (
     f"group by (instance, service_name, cluster, datacenter, host, version) ({BUILD} or "
-    f"({SEEN} and on ({TARGET}) (up == 0)))"
+    f"({SEEN} and on ({TARGET}) (up == 0)) or "
+    # The label has the end of the name of the service.
+    f"label_replace(({MARKED}) unless on ({TARGET}) {SEEN}, "
+    '"service_name", "cdc-sidecar-$1", "cdc_agent", "(.*)"))'
 )
 RAW_USED = "cdc_raw_bytes / cdc_raw_limit_bytes"
 QUARANTINE = "cdc_quarantine_bytes"
@@ -104,7 +109,7 @@ def fleet() -> dict[str, Any]:
                 "No answer",
                 "short",
                 Query(f"count({DOWN}) or vector(0)"),
-                about="Agents that answered within a day and do not answer their scrape now.",
+                about="Agents of the last day, and targets marked as agents, that do not answer.",
                 limits=Limits(critical=1),
             ),
             stat(
@@ -144,7 +149,7 @@ def fleet() -> dict[str, Any]:
                 "Agents",
                 COLUMNS,
                 about="Click an agent for its own dashboard. Empty cells do not apply to it.",
-                labels=IDENTITY,
+                labels=AGENTS,
                 sort=("State", "Lag"),
                 height=14,
             ),

@@ -17,7 +17,7 @@ def panels(dashboard: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def filled(text: str) -> str:
     """An expression with a value for each variable."""
-    return re.sub(r"\$\{?(\w+)\}?", lambda found: VALUES[found[1]], text)
+    return re.sub(r"\$\{?([a-z_]\w*)\}?", lambda found: VALUES[found[1]], text)
 
 
 def expressions(dashboard: Mapping[str, Any]) -> Iterator[str]:

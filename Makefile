@@ -71,7 +71,7 @@ test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a
 registry: prerequisites-test setup ## Test Avro against two real schema registries from Maven Central (159 MB)
 	@$(PY) -m pytest tests/integration/avro/on_registry.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
 
-test-page: setup ## Test the status page in Chromium, which must be installed
+test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
 	@$(PY) -m tests.acceptance.page $(ARGS)
 
 cargo-test: $(DEPENDENCIES) ## Run the Rust tests

@@ -1,19 +1,21 @@
 // Charts of the last 24 hours as inline SVG. A sample is [seconds since 1970, value, …].
 
 const DAY_S = 86400;
-const CHART = { width: 720, height: 150, left: 62, right: 10, top: 10, bottom: 24 };
+// Pixels; `width` follows the page, so that text keeps its size.
+const CHART = { width: 720, height: 150, left: 58, right: 10, top: 10, bottom: 24 };
 const SVG = "http://www.w3.org/2000/svg";
-// Title, unit and the names of the column that may have the values.
+// Title, unit and columns of the history. `isLowBad`: the lowest value is of interest.
 const SERIES = [
-  { title: "Lag", unit: "seconds", columns: ["lag_s"] },
-  { title: "Events read", unit: "per_second", columns: ["events_per_s", "rate_per_s", "rate"] },
-  { title: "cdc_raw", unit: "bytes", columns: ["raw_bytes", "cdc_raw_bytes"], limits: ["raw_limit_bytes", "cdc_raw_limit_bytes"] },
+  { title: "Lag", unit: "seconds", column: "lag_s" },
+  { title: "Events delivered", unit: "per_second", column: "events_per_s" },
+  { title: "cdc_raw", unit: "bytes", column: "cdc_raw_bytes", limit: "cdc_raw_limit_bytes" },
+  { title: "Oplog headroom", unit: "seconds", column: "oplog_headroom_s", isLowBad: true },
 ];
 
 // Points [seconds, value or null] of one series, or null when the history has no such column.
-function pointsOf(history, columns) {
-  const at = columns.map((name) => history.columns.indexOf(name)).find((index) => index > 0);
-  if (at === undefined) return null;
+function pointsOf(history, column) {
+  const at = history.columns.indexOf(column);
+  if (at < 1) return null;
   return history.samples.map((sample) => [sample[0], sample[at] === undefined ? null : sample[at]]);
 }
 
@@ -55,28 +57,31 @@ function tickText(value, unit) {
   return numberText(value);
 }
 
-// Largest value and its time, the last value, and how long the agent was not recorded.
-function summaryOf(points, unit, runs, interval_s) {
+// The last value, the worst value and its time, and how long values are missing.
+function summaryOf(points, series, runs, interval_s) {
+  const unit = series.unit;
   const known = points.filter((point) => point[1] !== null);
   if (!known.length) return "no values yet";
-  const top = known.reduce((best, point) => (point[1] > best[1] ? point : best));
+  const sign = series.isLowBad ? -1 : 1;
+  const worst = known.reduce((best, point) => (sign * point[1] > sign * best[1] ? point : best));
   const last = known[known.length - 1];
   let missing_s = 0;
   for (let at = 1; at < runs.length; at += 1) missing_s += runs[at][0][0] - runs[at - 1][runs[at - 1].length - 1][0] - interval_s;
   const gap = missing_s > 0 ? "; without values for " + secondsText(missing_s) : "";
-  return "now " + valueText(last[1], unit) + ", highest " + valueText(top[1], unit) + " at " + clockText(top[0] * 1000) + gap;
+  return "now " + valueText(last[1], unit) + (series.isLowBad ? ", lowest " : ", highest ") + valueText(worst[1], unit) + " at " + clockText(worst[0] * 1000) + gap;
 }
 
-// One row for each hour with samples: start, highest lag, mean rate, highest size …
-function hoursOf(points, unit) {
+// By the start of each hour with samples: the mean of a rate, else the worst value.
+function hoursOf(points, series) {
+  const sign = series.isLowBad ? -1 : 1;
   const hours = new Map();
   for (const [at_s, value] of points) {
     if (value === null) continue;
     const hour = Math.floor(at_s / 3600) * 3600;
-    const found = hours.get(hour) || { sum: 0, count: 0, most: -Infinity };
-    hours.set(hour, { sum: found.sum + value, count: found.count + 1, most: Math.max(found.most, value) });
+    const found = hours.get(hour) || { sum: 0, count: 0, worst: value };
+    hours.set(hour, { sum: found.sum + value, count: found.count + 1, worst: sign * value > sign * found.worst ? value : found.worst });
   }
-  const worth = (hour) => (unit === "per_second" ? hour.sum / hour.count : hour.most);
+  const worth = (hour) => (series.unit === "per_second" ? hour.sum / hour.count : hour.worst);
   return new Map(Array.from(hours, ([hour, found]) => [hour, worth(found)]));
 }
 
@@ -119,20 +124,23 @@ function path(run, scale) {
 
 // A figure with one chart. The frame is a slider, so keys read single samples aloud.
 function chart(series, history, limit, now_s) {
-  const points = pointsOf(history, series.columns).filter((point) => point[0] > now_s - DAY_S);
+  const points = pointsOf(history, series.column).filter((point) => point[0] > now_s - DAY_S);
   const runs = runsOf(points, history.interval_s);
   const known = points.filter((point) => point[1] !== null);
-  const most = Math.max(limit || 0, 0, ...known.map((point) => point[1]));
+  const highest = Math.max(0, ...known.map((point) => point[1]));
+  // A limit far away would flatten the line; the summary names it in any case.
+  const isNear = limit !== null && 4 * highest >= limit;
+  const most = isNear ? Math.max(limit, highest) : highest;
   const ticks = ticksOf(most, series.unit);
   const scale = scaleOf(now_s, ticks[ticks.length - 1] || 1);
   const svg = drawn("svg", { viewBox: "0 0 " + CHART.width + " " + CHART.height, "aria-hidden": "true", focusable: "false" });
   svg.append(axes(scale, ticks, series.unit, now_s));
-  if (limit) svg.append(drawn("line", { class: "limit", x1: CHART.left, x2: CHART.width - CHART.right, y1: scale.y(limit), y2: scale.y(limit) }));
+  if (isNear) svg.append(drawn("line", { class: "limit", x1: CHART.left, x2: CHART.width - CHART.right, y1: scale.y(limit), y2: scale.y(limit) }));
   for (const run of runs) svg.append(drawn("path", { class: "line", d: path(run, scale) }));
   const cursor = drawn("line", { class: "cursor", y1: CHART.top, y2: CHART.height - CHART.bottom, x1: 0, x2: 0, visibility: "hidden" });
   const dot = drawn("circle", { class: "dot", r: 4, cx: 0, cy: 0, visibility: "hidden" });
   svg.append(cursor, dot);
-  const summary = summaryOf(points, series.unit, runs, history.interval_s) + (limit ? "; limit " + valueText(limit, series.unit) : "");
+  const summary = summaryOf(points, series, runs, history.interval_s) + (limit ? "; limit " + valueText(limit, series.unit) : "");
   const caption = element("figcaption");
   const shown = element("span", "note", summary);
   caption.append(element("h3", "", series.title), shown);
@@ -184,15 +192,15 @@ function chart(series, history, limit, now_s) {
 }
 
 function limitOf(history, series) {
-  const points = series.limits ? pointsOf(history, series.limits) : null;
+  const points = series.limit ? pointsOf(history, series.limit) : null;
   const known = (points || []).filter((point) => point[1]);
   return known.length ? known[known.length - 1][1] : null;
 }
 
 function historyTable(parts, now_s) {
-  const columns = parts.map(([series, points]) => hoursOf(points.filter((point) => point[0] > now_s - DAY_S), series.unit));
+  const columns = parts.map(([series, points]) => hoursOf(points.filter((point) => point[0] > now_s - DAY_S), series));
   const hours = Array.from(new Set(columns.flatMap((column) => Array.from(column.keys())))).sort((a, b) => b - a);
-  const head = filled(element("tr"), ["Hour", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : ", highest"))].map((text) => headCell(text)));
+  const head = filled(element("tr"), ["Hour", ...parts.map(([series]) => series.title + (series.unit === "per_second" ? ", mean" : series.isLowBad ? ", lowest" : ", highest"))].map((text) => headCell(text)));
   const rows = hours.map((hour) => filled(element("tr"), [headCell(clockText(hour * 1000), "row"), ...columns.map((column, index) =>
     element("td", "", column.has(hour) ? valueText(column.get(hour), parts[index][0].unit) : "–"))]));
   return [filled(element("thead"), [head]), filled(element("tbody"), rows)];
@@ -200,8 +208,9 @@ function historyTable(parts, now_s) {
 
 function showHistory(history) {
   const now_s = Date.now() / 1000;
-  const parts = SERIES.map((series) => [series, pointsOf(history, series.columns)]).filter((part) => part[1] && part[1].some((point) => point[1] !== null));
+  const parts = SERIES.map((series) => [series, pointsOf(history, series.column)]).filter((part) => part[1] && part[1].some((point) => point[1] !== null));
   const found = section("history", "", parts.length > 0);
+  CHART.width = Math.max(280, Number(found.querySelector(".charts").clientWidth) || 720);
   filled(found.querySelector(".charts"), parts.map(([series]) => chart(series, history, limitOf(history, series), now_s)));
   filled(found.querySelector("table"), historyTable(parts, now_s));
 }

@@ -73,7 +73,7 @@ function chip(className, text, title) {
 }
 
 function statCard(stat) {
-  const value = element("div", "value", valueText(stat.value, stat.unit));
+  const value = element("div", "value", stat.isMeasuring ? "…" : valueText(stat.value, stat.unit));
   value.title = exactText(stat.value, stat.unit);
   const card = filled(element("div", "card"), [element("div", "name", stat.name), value]);
   if (stat.limit !== null && stat.value !== null) {
@@ -88,7 +88,7 @@ function statCard(stat) {
 }
 
 function rateStat(rate) {
-  return { name: "Events read", value: rate, unit: "per_second", limit: null, note: rate === null ? "measuring" : "" };
+  return { name: "Events read", value: rate, unit: "per_second", limit: null, note: "", isMeasuring: rate === null };
 }
 
 function barRow(bar) {
@@ -281,7 +281,14 @@ async function ask(path) {
 async function refreshHistory() {
   if (Date.now() - seen.history_ms < HISTORY_MS) return;
   seen.history_ms = Date.now();
-  const history = await ask("history");
+  let history;
+  try {
+    history = await ask("history");
+  } catch {
+    // The page says already whether the agent answers; charts come with the next attempt.
+    seen.history_ms = 0;
+    return;
+  }
   // A chart in use stays as it is.
   if (!document.querySelector(".charts").contains(document.activeElement)) showHistory(history);
 }
@@ -292,7 +299,7 @@ async function refresh() {
     const values = await ask("page.json");
     show(values);
     unreachable.hidden = true;
-    if (values.has_history) await refreshHistory();
+    await refreshHistory();
   } catch (error) {
     if (unreachable.hidden) announce("The agent does not answer.");
     seen.announced = "";

@@ -62,7 +62,6 @@ def page_values(
 ) -> Mapping[str, object]:
     """The values of the page; those that JSON cannot express, such as infinity, are null."""
     return {
-        "has_history": False,
         "service_name": instance.service,
         "version": instance.version,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -65,7 +65,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """What JavaScript says of the page. Needs no `eval` of the page's own."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        found = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in found:
             raise BrowserError(f"{expression}: {found['exceptionDetails']}")
         return found["result"].get("value")
@@ -77,6 +79,21 @@ class Browser:
                 text = self.value("document.body.innerText")
                 raise BrowserError(f"{expression} does not come true. The page says:\n{text}")
             time.sleep(0.1)
+
+    def press(self, key: str) -> None:
+        """Press and release a key, by its name in `KeyboardEvent.key`."""
+        code = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "Home": 36}[key]
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            more = text if kind == "keyDown" else {}
+            self.call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                **more,
+            )
 
     def picture(self, path: Path) -> None:
         """The whole page as PNG."""

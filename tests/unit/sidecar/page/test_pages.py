@@ -155,7 +155,7 @@ def test_its_script_shows_a_history_with_gaps() -> None:
     samples = [
         [1_700_000_000 + 60 * at, at % 7, 5.5, None] for at in range(90) if at not in (9, 10)
     ]
-    history = {"interval_s": 60, "columns": ["at_s", "lag_s", "events_per_s", "raw_bytes"]}
+    history = {"interval_s": 60, "columns": ["epoch_s", "lag_s", "events_per_s", "cdc_raw_bytes"]}
     javascript(DOM).eval(f"showHistory({json.dumps({**history, 'samples': samples})});")
 
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json, print_json_line
 from sidecar.cli.tables import plain_columns
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.fleet.dns import resolve_targets
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR, PodQuery, list_pods
@@ -27,6 +28,7 @@ from sidecar.fleet.report import AgentReport, State
 from sidecar.fleet.request import Access
 from sidecar.fleet.summary import Fleet, FleetReport, fleet_of
 from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets
+from sidecar.fleet.watcher import configured_targets
 from sidecar.http.token import read_token
 from sidecar.quantities import duration_text
 
@@ -146,7 +148,11 @@ def fleet(
     """
     query = PodQuery(port, namespace, all_namespaces, selector)
     source = _source(
-        targets, dns, (lambda: list_pods(query, api=kubernetes_api)) if kubernetes else None, port
+        targets,
+        dns,
+        (lambda: list_pods(query, api=kubernetes_api)) if kubernetes else None,
+        port,
+        invocation.config().properties if invocation.files else None,
     )
     request = _Request(source, _access(token_file, ca_file), timeout)
     if watch:
@@ -161,8 +167,14 @@ def fleet(
     return found.exit_code(requires_same=require_same)
 
 
-def _source(targets: Path | None, dns: str | None, pods: Source | None, port: int) -> Source:
-    """The one source that is named. Raises ConfigError."""
+def _source(
+    targets: Path | None,
+    dns: str | None,
+    pods: Source | None,
+    port: int,
+    configured: SidecarProperties | None,
+) -> Source:
+    """The one source that is named, else that of the configuration. Raises ConfigError."""
     sources: list[Source] = []
     if targets is not None:
         sources.append(lambda: read_targets(targets, port))
@@ -170,8 +182,15 @@ def _source(targets: Path | None, dns: str | None, pods: Source | None, port: in
         sources.append(lambda: _resolved(dns, port))
     if pods is not None:
         sources.append(pods)
+    if not sources and configured is not None:
+        file, name = configured.fleet_targets_file, configured.fleet_dns
+        if file is not None or name is not None:
+            sources.append(lambda: configured_targets(file, name))
     if len(sources) != 1:
-        raise ConfigError("Name the agents by one of --targets FILE, --kubernetes and --dns NAME.")
+        raise ConfigError(
+            "Name the agents by one of --targets FILE, --kubernetes and --dns NAME, or by "
+            "fleet.targets.file or fleet.dns in --config FILE."
+        )
     return sources[0]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, field_validator, model_validator
 
 from sidecar.errors import ConfigError
+from sidecar.fleet.target import parse_target
 from sidecar.http.hosts import allowed_host_problems
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties.addresses import bare_host
@@ -39,6 +40,12 @@ def _host_names(values: tuple[str, ...]) -> tuple[str, ...]:
     if problems := allowed_host_problems(values):
         raise ValueError(problems[0])
     return values
+
+
+def _dns_name(name: str | None) -> str | None:
+    if name is not None and ("/" in name or parse_target(name).problem):
+        raise ValueError("must be a host name, or host:port")
+    return name
 
 
 def _function_name(name: str | None) -> str | None:
@@ -129,6 +136,18 @@ class SidecarProperties(Properties):
         ge=0,
         le=65535,
         doc="Port of the HTTP server; 0 for any free port.",
+    )
+    fleet_targets_file: Path | None = prop(
+        "fleet.targets.file",
+        default=None,
+        doc="File with the addresses of agents, one `host:port` or URL a line. The agent shows "
+        "their status at `/fleet`, and the command `fleet` uses the file (docs/how-to/fleet.md).",
+    )
+    fleet_dns: Annotated[str | None, AfterValidator(_dns_name)] = prop(
+        "fleet.dns",
+        default=None,
+        doc="Host name whose A and AAAA records are agents, with a port other than 8000 as "
+        "`name:port`. Used as `fleet.targets.file`.",
     )
     custom_metric_tags: Annotated[CommaList, AfterValidator(_tags)] = prop(
         "custom.metric.tags",

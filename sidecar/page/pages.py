@@ -26,7 +26,7 @@ from sidecar.page.summary import Summary
 _PAGE = "page.html"
 _PARTS = re.compile(r"/\* ([\w. ]+) \*/")
 """Files that the page contains: `/* words.js page.js */`."""
-_HEADERS = {
+PAGE_HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -42,7 +42,7 @@ def status_pages(
     @pages.get("/")
     def page() -> Response:
         text = page_text()
-        headers = {**_HEADERS, "Content-Security-Policy": security_policy(text)}
+        headers = {**PAGE_HEADERS, "Content-Security-Policy": security_policy(text)}
         return Response(text, mimetype="text/html", headers=headers)
 
     @pages.get("/page.json")
@@ -52,7 +52,7 @@ def status_pages(
             **page_values(status.instance(), health, summary(health), recent),
             **status.about(),
         }
-        return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
+        return Response(orjson.dumps(values), mimetype="application/json", headers=PAGE_HEADERS)
 
     return pages
 
@@ -80,9 +80,9 @@ def page_values(
 
 
 @cache
-def page_text() -> str:
-    """The page with its style and its script."""
-    return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read(_PAGE))
+def page_text(name: str = _PAGE) -> str:
+    """A page with its style and its script."""
+    return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read(name))
 
 
 def _read(name: str) -> str:

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic
 
@@ -12,6 +13,7 @@ from prometheus_client import Counter
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
+from sidecar.fleet.watcher import FleetWatcher, configured_targets
 from sidecar.history.pages import history_pages
 from sidecar.history.recorder import Column, HistoryRecorder
 from sidecar.http.server import HttpServer
@@ -20,6 +22,7 @@ from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
+from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import status_pages
 from sidecar.properties.fingerprint import configuration_fingerprint
 from sidecar.status.log import StatusWatch
@@ -66,6 +69,7 @@ class ServiceShell(Generic[ViewOf]):
             quarantined=quarantined,
             quarantine_max_bytes=quarantine_max_bytes,
         )
+        self._fleet = _fleet_watcher(properties)
         self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
         self._server = HttpServer(
             status,
@@ -75,6 +79,7 @@ class ServiceShell(Generic[ViewOf]):
                 *pages,
                 status_pages(status, page, self._warnings),
                 history_pages(self._history.document),
+                *([] if self._fleet is None else [fleet_pages(self._fleet.document)]),
                 jmx_pages(
                     connector,
                     topic_prefix,
@@ -101,6 +106,7 @@ class ServiceShell(Generic[ViewOf]):
             DirectoryLock(*directories),
             self._server,
             self._history,
+            self._fleet or nullcontext(),
             StatusWatch(self._status.status),
         ):
             yield
@@ -124,3 +130,11 @@ class ServiceShell(Generic[ViewOf]):
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
             self._status.note_offsets(stored.recovered_from_previous)
+
+
+def _fleet_watcher(properties: SidecarProperties) -> FleetWatcher | None:
+    """None where no fleet is configured."""
+    file, dns = properties.fleet_targets_file, properties.fleet_dns
+    if file is None and dns is None:
+        return None
+    return FleetWatcher(partial(configured_targets, file, dns))

@@ -1,6 +1,8 @@
 """`agent fleet` over real agents: one healthy, one with a quarantined segment, one dead."""
 
 import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -52,14 +54,16 @@ def code(process: AgentProcess) -> tuple[str, set[str]]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("fleet")
     with ExitStack() as stack:
-        well_dir, well = started(stack, folder / "well", "node-1")
+        targets = folder / "nodes.txt"
+        # Written later: the ports are not known yet.
+        peers: dict[str, str | None] = {"fleet.targets.file": str(targets)}
+        well_dir, well = started(stack, folder / "well", "node-1", peers)
         write_segment(well_dir.cdc_raw, 1, [[payload(1)]])
         damaged_dir, damaged = started(stack, folder / "damaged", "node-2")
         segment = write_segment(damaged_dir.cdc_raw, 1, [[payload(1), payload(2), payload(3)]])
         content = bytearray(segment.read_bytes())
         content[-40] ^= 0xFF
         segment.write_bytes(bytes(content))
-        targets = folder / "nodes.txt"
         targets.write_text(
             f"# three agents\n{well.url}\n{damaged.url}\n{closed_address()}  # dead\n"
         )
@@ -112,3 +116,30 @@ def test_without_the_dead_agent_the_fleet_is_degraded(site: Site, tmp_path: Path
     assert agent("fleet", "--targets", targets).exit_code == 7
     targets.write_text(f"{site.well.url}\n")
     assert agent("fleet", "--targets", targets).exit_code == 0
+
+
+def test_an_agent_with_peers_shows_the_fleet(site: Site) -> None:
+    def rows() -> list[tuple[str, str | None]]:
+        document = site.well.document("/fleet.json") or {}
+        return [(each["state"], each["node_id"]) for each in document.get("agents", [])]
+
+    expected = [("unreachable", None), ("degraded", "node-2"), ("ok", "node-1")]
+    site.well.wait_until("the fleet", lambda: rows() == expected, DEADLINE_S)
+    with urllib.request.urlopen(f"{site.well.url}/fleet?target=http://10.0.0.1") as answer:
+        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert "<title>Fleet" in answer.read().decode()
+
+
+def test_an_agent_without_peers_has_no_fleet(site: Site) -> None:
+    for page in ("/fleet", "/fleet.json"):
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(f"{site.damaged.url}{page}")
+        assert error.value.code == 404
+        error.value.close()
+
+
+def test_the_command_uses_the_targets_of_a_configuration(site: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "configured"
+    folder.mkdir()
+    path = AgentDir(folder).configuration({"fleet.targets.file": str(site.targets)})
+    assert agent("fleet", "--config", path).output.splitlines()[-1].startswith("3 agents: ")

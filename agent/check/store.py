@@ -3,39 +3,38 @@
 from collections.abc import Iterator
 
 from agent.config.loader import AgentConfig
-from agent.store.base import StoreError
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.gcs_errors import CREATE, GET, LIST
-from agent.store.subprocess_store import SubprocessStore
 from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
+from sidecar.store.base import StoreError
+from sidecar.store.registry import create_store
+from sidecar.store.subprocess_store import SubprocessStore
 
-_ANSWER_S = 10.0
+_ANSWER_MS = 10_000
 
 
 def store_text(config: AgentConfig) -> str:
     """Address and timeout of the store; empty without a store."""
     where = config.properties.remote_directory
-    if config.transfer_name != "gcs" or where is None:
+    if config.store_kind is None or where is None:
         return ""
-    return f"{where} (timeout {_ANSWER_S:.0f} s)"
+    return f"{where} (timeout {_ANSWER_MS // 1000} s)"
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
     """Queries the rights in the bucket; writes nothing. A worker process loads the client, which
     needs 30 MB."""
-    properties = config.properties
-    if config.transfer_name != "gcs" or properties.remote_directory is None:
+    properties, kind = config.properties, config.store_kind
+    if kind is None or properties.remote_directory is None:
         return
     where = properties.remote_directory
     try:
-        settings = GcsSettings(where, properties.credential_key_file, timeout_s=_ANSWER_S)
-        store = SubprocessStore(GcsStore(settings))
+        settings = properties.store_settings(timeout_ms=_ANSWER_MS)
+        store = SubprocessStore(create_store(where, settings))
     except ConfigError as error:
         yield fault(
             "transfer",
             str(error),
-            "Correct storage.credential.key.file. Until then the agent exits with code 2.",
+            f"{kind.settings_remedy} Until then the agent exits with code 2.",
             code="store_settings_invalid",
         )
         return
@@ -52,15 +51,17 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         return
     finally:
         store.close()
-    grant = f"gcloud storage buckets add-iam-policy-binding gs://{where.bucket} --member=… --role="
-    needed = [right for right in (CREATE, GET, LIST) if right in missing]
+    prefix = f"{where.prefix}/" if where.prefix else ""
+
+    def remedy(text: str) -> str:
+        return text.format(bucket=where.bucket, prefix=prefix)
+
+    needed = [right for right in kind.send_rights if right in missing]
     if needed:
         yield fault(
             "transfer",
             f"The agent cannot send segments to {where}: it lacks {listed(needed)}.",
-            f"Grant Storage Object Creator and Storage Object Viewer: {grant}"
-            "roles/storage.objectCreator, then …objectViewer. Until then finished segments wait in "
-            "`upload`.",
+            f"{remedy(kind.send_remedy)} Until then finished segments wait in `upload`.",
             code="transfer_rights_missing",
         )
     elif missing:
@@ -68,7 +69,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             "transfer",
             f"{where} is available, but the agent lacks {listed(missing)}, which retries of "
             "quarantined segments need.",
-            f"Grant Storage Object User: {grant}roles/storage.objectUser.",
+            remedy(kind.fetch_remedy),
             code="transfer_rights_partial",
         )
     else:

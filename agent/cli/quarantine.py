@@ -3,7 +3,6 @@
 import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import click
 
@@ -18,16 +17,16 @@ from agent.quarantine.entries import (
     request_retry,
 )
 from agent.quarantine.files import DIRECTORY
-from agent.store.base import StoreError
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import parse_remote_directory
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import MessageReport, json_output, print_json, print_message
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.quantities import size_text
+from sidecar.store.base import StoreError
+from sidecar.store.registry import STORES, create_store, parse_remote_directory, store_kind
+from sidecar.store.settings import StoreSettings
 
-_REQUEST_TIMEOUT_S = 10.0
+_REQUEST_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     directory = config.properties.relocation_directory / DIRECTORY
     found = list_entries(directory)
     chosen = _chosen(names, is_all, [each.name for each in found if each.can_requeue])
-    if config.transfer_name != "gcs":
+    if config.store_kind is None:
         _require_local(chosen, found)
     request_retry(directory, chosen)
     message = f"Requested a retry of {_count(chosen)}."
@@ -146,7 +145,7 @@ def discard_quarantined(
         if invocation.is_json or not sys.stdin.isatty():
             raise ConfigError("There is no terminal for the confirmation prompt. Use --yes.")
         click.confirm(f"Delete {_count(chosen)} with undelivered changes?", abort=True)
-    remove = partial(_remove, key_file=config.properties.credential_key_file)
+    remove = partial(_remove, settings=config.properties.store_settings(timeout_ms=_REQUEST_MS))
     for name in chosen:
         discard(directory, config.cdc_raw_directory, name, remove)
     segments = tuple(each.log for each in chosen)
@@ -171,9 +170,16 @@ def _require_local(chosen: list[QuarantineKey], found: list[QuarantineEntry]) ->
         if each.remote and each.name in chosen:
             raise ConfigError(
                 f"{each.name}: the segment is in {each.remote}, and only an agent with "
-                "commit.log.transfer.class=GCS can fetch it. Set that, or name segments of this "
-                "machine."
+                f"commit.log.transfer.class={_transfer_of(each.remote)} can fetch it. Set that, or "
+                "name segments of this machine."
             )
+
+
+def _transfer_of(remote: str) -> str:
+    try:
+        return store_kind(parse_remote_directory(remote)).name.upper()
+    except ValueError:
+        return " or ".join(name.upper() for name in STORES)
 
 
 def _key(text: str) -> QuarantineKey:
@@ -183,10 +189,9 @@ def _key(text: str) -> QuarantineKey:
     return name
 
 
-def _remove(directory: str, name: SegmentName, key_file: Path | None) -> None:
+def _remove(directory: str, name: SegmentName, settings: StoreSettings) -> None:
     try:
-        remote = parse_remote_directory(directory)
-        store = GcsStore(GcsSettings(remote, key_file, timeout_s=_REQUEST_TIMEOUT_S))
+        store = create_store(parse_remote_directory(directory), settings)
         for file_name in (name.log, name.idx):
             store.remove(file_name)
     except ValueError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from agent.config.model import AgentProperties
+from sidecar.store.registry import STORES, store_kind
 
 
 def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
@@ -13,17 +14,30 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
         yield "`cassandra.username` and `cassandra.password` must be set together."
     if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
         yield "`commit.log.keystore.path` must be an absolute path."
-    if properties.transfer == "gcs" and properties.remote_directory is None:
-        yield (
-            "`remote.commit.log.relocation.dir` must be set (gs://bucket/prefix) for "
-            "`commit.log.transfer.class=GCS`."
-        )
+    yield from _store(properties)
+    yield from properties.store_problems()
     if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":
         yield (
             "`skipped.operations` skips every change and `snapshot.mode=never` every existing row, "
             "so the agent would publish nothing. Change one of them."
         )
     yield from properties.converter_problems()
+
+
+def _store(properties: AgentProperties) -> Iterator[str]:
+    kind, directory = STORES.get(properties.transfer), properties.remote_directory
+    if kind is None:
+        return
+    if directory is None:
+        yield (
+            f"`remote.commit.log.relocation.dir` must be set ({kind.example}) for "
+            f"`commit.log.transfer.class={kind.name.upper()}`."
+        )
+    elif directory.scheme not in kind.schemes:
+        yield (
+            f"`remote.commit.log.relocation.dir` must be {kind.example} for "
+            f"`commit.log.transfer.class={kind.name.upper()}`, not {directory}."
+        )
 
 
 def _skipped_operations(properties: AgentProperties) -> Iterator[str]:
@@ -75,12 +89,14 @@ def _unused_tls(properties: AgentProperties) -> Iterator[str]:
 
 
 def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
-    if properties.transfer != "gcs" and properties.remote_directory is not None:
+    is_remote = properties.transfer in STORES
+    if properties.remote_directory is not None and not is_remote:
+        name = store_kind(properties.remote_directory).name.upper()
         yield (
             "`remote.commit.log.relocation.dir` has no effect without "
-            "`commit.log.transfer.class=GCS`."
+            f"`commit.log.transfer.class={name}`."
         )
-    if properties.transfer == "gcs" and not properties.post_processing_enabled:
+    if is_remote and not properties.post_processing_enabled:
         yield (
             "`commit.log.post.processing.enabled=false`: finished segments are archived in "
             "`commit.log.relocation.dir` and not sent."

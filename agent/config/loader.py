@@ -12,7 +12,6 @@ from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
-from agent.config.properties import TransferName
 from agent.keystore.settings import KeystoreSettings
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
@@ -20,6 +19,7 @@ from sidecar.files import directories
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.references import resolve
 from sidecar.properties.source import Setting, command_line_settings, read_properties
+from sidecar.store.registry import STORES, StoreKind
 
 OFFSET_FILE = "segment_offset.properties"
 """The file in `offset.backing.store.dir` with the offsets of segments."""
@@ -57,9 +57,14 @@ class AgentConfig:
         return keystore_settings(self.properties, node)
 
     @property
-    def transfer_name(self) -> TransferName:
+    def transfer_name(self) -> str:
         """The transfer of finished segments; `archive` without post-processing."""
         return self.properties.transfer if self.properties.post_processing_enabled else "archive"
+
+    @property
+    def store_kind(self) -> StoreKind | None:
+        """The kind of store that gets finished segments; None without one."""
+        return STORES.get(self.transfer_name)
 
 
 def load_config(

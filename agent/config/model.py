@@ -8,8 +8,10 @@ from agent.config.debezium import DebeziumProperties
 from agent.config.encoding import EncodingProperties
 from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
 from agent.config.snapshot import SnapshotProperties
+from agent.config.transfer import TransferProperties
 from sidecar.config import kafka_connect
 from sidecar.config.settings import SidecarProperties
+from sidecar.config.store import StoreProperties
 from sidecar.properties.model import Properties
 
 SERVICE_NAME = "cdc-sidecar-cassandra"
@@ -20,6 +22,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Sink, offsets and process", SidecarProperties),
     ("Cassandra node", NodeProperties),
     ("Segments", SegmentProperties),
+    ("Remote stores", StoreProperties),
     ("Snapshots of existing rows", SnapshotProperties),
     ("Unsupported features of Debezium's connector", DebeziumProperties),
 )
@@ -30,7 +33,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 class AgentProperties(
     DebeziumProperties,
     SnapshotProperties,
-    SegmentProperties,
+    TransferProperties,
     NodeProperties,
     SidecarProperties,
     EncodingProperties,

@@ -3,28 +3,45 @@
 Names are Debezium's where Debezium has the property; `agent.config.debezium` has its others.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from agent.config.patterns import validated_expressions
-from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.topic_names import TopicPrefix
-from sidecar.properties.types import ByteSize, CommaList, LowerCase, Milliseconds, UpperCase
+from sidecar.properties.types import (
+    ByteSize,
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    Unit,
+    UpperCase,
+)
+from sidecar.store.registry import STORES, parse_remote_directory
+from sidecar.store.remote_directory import RemoteDirectory
 
 _MIB = 1 << 20
 _DEBEZIUM = "io.debezium.connector.cassandra"
 
 
+_LOCAL_TRANSFERS = ("delete", "archive")
+_OWN_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
 def _transfer_name(value: Any) -> Any:
     """Debezium's value is a class name; its package and suffix are ignored."""
-    if not isinstance(value, str):
-        return value
+    if not isinstance(value, str) or _OWN_CLASS.fullmatch(value.strip()):
+        return value.strip() if isinstance(value, str) else value
     short = value.strip().removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
-    return {"blackhole": "delete", "local": "archive"}.get(short, short)
+    name = {"blackhole": "delete", "local": "archive"}.get(short, short)
+    if name not in (*_LOCAL_TRANSFERS, *STORES):
+        known = ", ".join(f"'{each}'" for each in (*_LOCAL_TRANSFERS, *STORES))
+        raise ValueError(f"must be {known} or a Python class, 'module:Class'")
+    return name
 
 
 def _remote_directory(value: Any) -> Any:
@@ -61,7 +78,12 @@ _OPERATIONS: dict[str, Literal["i", "u", "d", "r"]] = {
 }
 """Debezium's letters and those of this connector, to the letter of the event."""
 
-TransferName = Literal["delete", "archive", "gcs"]
+TransferName = Annotated[
+    str,
+    BeforeValidator(_transfer_name),
+    Unit(f"{', '.join(f'`{name}`' for name in (*_LOCAL_TRANSFERS, *STORES))} or `module:Class`"),
+]
+"""A local transfer, a kind of store, or a Python class."""
 TableList = Annotated[CommaList, AfterValidator(validated_expressions)]
 
 
@@ -272,62 +294,58 @@ class SegmentProperties(Properties):
         doc="Directory with `archive`, `upload` (segments for the remote store) and `error` (the "
         "quarantine). Put it on the file system of `cdc_raw`, where a move is a rename.",
     )
-    transfer: Annotated[TransferName, BeforeValidator(_transfer_name)] = prop(
+    transfer: TransferName = prop(
         "commit.log.transfer.class",
         default="delete",
         doc="Handling of a segment after all its events are acknowledged. `delete`; "
-        "`archive`: kept in `commit.log.relocation.dir`; `gcs`: sent to Google Cloud Storage, as "
-        "are quarantined segments. `BlackHole`, `Local` and `GCS` are synonyms, as are Debezium's "
-        "class names `io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
+        "`archive`: kept in `commit.log.relocation.dir`; `gcs` and `s3`: sent to Google Cloud "
+        "Storage or S3, as are quarantined segments; `module:Class`: a Python class of yours "
+        "(docs/how-to/transfer-class.md). `BlackHole`, `Local` and `GCS` are synonyms, as are "
+        "Debezium's class names `io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
         "`…GCSCommitLogTransfer`.",
     )
     remote_directory: Annotated[RemoteDirectory | None, BeforeValidator(_remote_directory)] = prop(
         "remote.commit.log.relocation.dir",
         default=None,
-        doc="With `gcs`: `gs://bucket/prefix` (or `gcs://…`). Object names are `<node "
-        "id>/archive/<file>`, and `<node id>/error/<file>` for quarantined segments.",
-    )
-    credential_key_file: Path | None = prop(
-        "storage.credential.key.file",
-        default=None,
-        doc="With `gcs`: JSON key of a service account. Not set: Application Default Credentials. "
-        "With the environment variable `STORAGE_EMULATOR_HOST` and no key the agent sends no "
-        "credentials.",
+        doc="With `gcs`: `gs://bucket/prefix` (or `gcs://…`); with `s3`: `s3://bucket/prefix`. "
+        "Object names are `<node id>/archive/<file>`, and `<node id>/error/<file>` for "
+        "quarantined segments.",
     )
     transfer_backlog_max_bytes: ByteSize = prop(
         "commit.log.transfer.backlog.max.bytes",
         default=1024 * _MIB,
         ge=1,
-        doc="With `gcs`: limit of `upload` in `commit.log.relocation.dir`. A segment that does "
-        "not fit stays in `cdc_raw`.",
+        doc="With a store or a class: limit of `upload` in `commit.log.relocation.dir`. A segment "
+        "that does not fit stays in `cdc_raw`.",
     )
     transfer_chunk_bytes: ByteSize = prop(
         "commit.log.transfer.chunk.bytes",
         default=4 * _MIB,
         ge=256 << 10,
-        doc="With `gcs`: bytes of one request, in units of 256 KiB. The upload needs this much "
-        "memory, and a lost connection repeats this much.",
+        doc="With a store: bytes of one request, in units of 256 KiB; with `s3` at least 5 MiB. "
+        "The upload needs this much memory, and a lost connection repeats this much.",
     )
     transfer_timeout_ms: Milliseconds = prop(
         "commit.log.transfer.timeout.ms",
         default=60_000,
         gt=0,
-        doc="With `gcs`: timeout of a response, and time for which the agent repeats one request. "
-        "After it the agent pauses and sends the segment again.",
+        doc="With a store: timeout of a response, and time for which the agent repeats one "
+        "request (`s3`: four attempts). After it the agent pauses and sends the segment again. "
+        "With a class: time after which `/health` reports that it has not returned.",
     )
     transfer_retry_longest_ms: Milliseconds = prop(
         "commit.log.transfer.retry.max.ms",
         default=60_000,
         gt=0,
-        doc="With `gcs`: longest pause between two attempts to send a segment. The first pause is "
-        "one second; each doubles the last.",
+        doc="With a store or a class: longest pause between two attempts to send a segment. The "
+        "first pause is one second; each doubles the last.",
     )
     error_reprocessing_enabled: bool = prop(
         "commit.log.error.reprocessing.enabled",
         default=False,
         doc="Whether every start reads all quarantined segments again, from their beginning, and "
-        "sends their events again. With `gcs` the agent fetches those in the store, one at a "
-        "time. `agent quarantine retry` does it once, for some segments.",
+        "sends their events again. With a store the agent fetches those in it, one at a time. "
+        "`agent quarantine retry` does it once, for some segments.",
     )
     post_processing_enabled: bool = prop(
         "commit.log.post.processing.enabled",

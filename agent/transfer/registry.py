@@ -1,16 +1,15 @@
 """Creates the transfer for `commit.log.transfer.class`.
 
-A new transfer is one module, one case here, and one name in `TransferName`.
+A new transfer is one module and one case here. A new kind of store needs no change here: see
+`sidecar.store.registry`.
 """
 
 import logging
 from pathlib import Path
 
-from agent.config.properties import SegmentProperties, TransferName
+from agent.config.transfer import TransferProperties
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import DIRECTORY, REMOTE
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
 from agent.transfer.delete import DeleteTransfer
@@ -18,6 +17,8 @@ from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSetting
 from agent.transfer.remote import RemoteTransfer
 from agent.transfer.upload_queue import UPLOAD, UploadQueue, UploadSettings
 from sidecar.logs import fields
+from sidecar.store.registry import STORES, create_store
+from sidecar.store.subprocess_store import SubprocessStore
 
 logger = logging.getLogger(__name__)
 
@@ -25,14 +26,14 @@ ARCHIVE_OF_NODE = "archive"
 
 
 def create_transfer(
-    name: TransferName,
-    properties: SegmentProperties,
+    name: str,
+    properties: TransferProperties,
     cdc_raw: Path,
     node_id: str,
     metrics: AgentMetrics,
 ) -> Transfer:
     """Raises ConfigError."""
-    if name == "gcs":
+    if name in STORES:
         return _remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
     if name == "archive":
@@ -41,7 +42,7 @@ def create_transfer(
 
 
 def _remote(
-    properties: SegmentProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
+    properties: TransferProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
 ) -> Transfer:
     longest_pause_s = properties.transfer_retry_longest_ms / 1000
     first_pause_s = min(1.0, longest_pause_s)
@@ -64,22 +65,22 @@ def _remote(
     )
 
 
-def _store(properties: SegmentProperties, node_id: str, name: str) -> SubprocessStore:
+def _store(properties: TransferProperties, node_id: str, name: str) -> SubprocessStore:
     assert properties.remote_directory is not None
-    settings = GcsSettings(
-        properties.remote_directory.inside(node_id, name),
-        properties.credential_key_file,
-        properties.transfer_chunk_bytes,
-        properties.transfer_timeout_ms / 1000,
+    settings = properties.store_settings(
+        chunk_bytes=properties.transfer_chunk_bytes, timeout_ms=properties.transfer_timeout_ms
     )
-    return SubprocessStore(GcsStore(settings))
+    return SubprocessStore(
+        create_store(properties.remote_directory.inside(node_id, name), settings)
+    )
 
 
 def _warn_of_unreachable_segments(quarantine: Path) -> None:
     """Quarantined segments in a store of an earlier configuration."""
     if count := sum(1 for _ in quarantine.glob(f"*{REMOTE}")):
+        names = " or ".join(name.upper() for name in STORES)
         logger.warning(
             "quarantined segments are in a remote store and cannot be retried without "
-            "commit.log.transfer.class=GCS",
+            f"commit.log.transfer.class={names}",
             extra=fields(segments=count, directory=quarantine),
         )

@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 
-from agent.store.base import StoppableStore
+from sidecar.store.base import StoppableStore
 
 _JOIN_S = 5.0
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
-from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from agent.transfer.store_thread import StoreThread
 from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import RateLimitedLog, fields
+from sidecar.store.base import StoppableStore, StoreError, StoreStoppedError
 
 UPLOAD = "upload"
 

@@ -13,8 +13,8 @@ from sidecar.instance import Instance
 from sidecar.logs import LogLevel, fields
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
+from sidecar.process.tune_malloc import tune_malloc
 from sidecar.properties.secrets import hiding
-from sidecar.runtime.tune_malloc import tune_malloc
 
 logger = logging.getLogger(__name__)
 

@@ -9,11 +9,12 @@ from sidecar.errors import ConfigError
 _PACKAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "gcs": ("google-cloud-storage", "google.cloud.storage"),
+        "s3": ("botocore", "botocore"),
         "mongo": ("pymongo", "pymongo"),
     }
 )
 """Package and module of each extra."""
-_IMAGES = {"gcs": ", or use the image whose tag ends with -gcs."}
+_IMAGES = {name: f", or use the image whose tag ends with -{name}." for name in ("gcs", "s3")}
 
 
 def require_extra(extra: str, needed_by: str) -> None:

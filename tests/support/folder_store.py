@@ -5,7 +5,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.store.base import StoreError
+from sidecar.store.base import StoreError
 
 HANGING, REFUSED, FORBIDDEN, BROKEN = "hanging", "refused", "forbidden", "broken"
 

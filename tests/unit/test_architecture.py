@@ -52,12 +52,13 @@ CRATES_MAY_KNOW = {
 }
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
+    "botocore": "sidecar/store",
     "cassandra": ("agent/node", "agent/snapshot/connection.py"),
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "cryptography": "sidecar/tls",
-    "google": "agent/store",
-    "google_crc32c": "agent/store",
+    "google": "sidecar/store",
+    "google_crc32c": "sidecar/store",
     "javaobj": ("agent/keystore", "mongo_agent/migration"),
     "opentelemetry": "sidecar/tracing",
     "pymongo": "mongo_agent",
@@ -104,7 +105,7 @@ SURFACE = {
 # Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "agent": (
-        ("cdc_raw", "keystore", "store"),
+        ("cdc_raw", "keystore"),
         ("config", "quarantine", "segments"),
         ("debezium", "metrics", "node"),
         ("schema", "transfer"),
@@ -137,7 +138,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
             "regular_expressions",
         ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
-        ("http", "offsets", "schema_registry", "transform"),
+        ("http", "offsets", "schema_registry", "store", "transform"),
         ("fleet", "history", "jolokia", "sinks"),
         ("config", "delivery"),
         ("check",),

@@ -13,9 +13,9 @@ import google_crc32c
 import pytest
 
 from agent.cdc_raw.names import parse_log_name
-from agent.store.base import StoreError
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import RemoteDirectory
+from sidecar.store.base import StoreError
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
 
 NAME = "CommitLog-7-1.log"
 CONTENT = b"a segment"
@@ -211,7 +211,7 @@ def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.store.gcs.MAX_NAMES", 1000)
+    monkeypatch.setattr("sidecar.store.gcs.MAX_NAMES", 1000)
     with serving(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as hostile:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
         store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=60))

@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from agent.metrics import AgentMetrics
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import RemoteDirectory
-from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.base import TransferDeferredError
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer, Seen
 from tests.support.servers.processes import wait_until
 

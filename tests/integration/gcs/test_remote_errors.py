@@ -13,13 +13,13 @@ from agent.metrics import AgentMetrics
 from agent.quarantine.entries import list_entries, request_retry
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import RemoteDirectory
-from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings, SegmentsDue, due
 from agent.transfer.remote import RemoteTransfer
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
 from tests.support.servers.processes import wait_until
 
@@ -417,7 +417,7 @@ def test_nothing_half_fetched_is_left(
     def full(file: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("agent.store.gcs.sync_file", full)
+    monkeypatch.setattr("sidecar.store.gcs.sync_file", full)
     store = GcsStore(GcsSettings(RemoteDirectory(harness.bucket, PREFIX), timeout_s=1))
     target = harness.raw / name.log
     with pytest.raises(OSError, match="No space left"):

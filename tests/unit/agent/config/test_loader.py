@@ -98,6 +98,8 @@ def test_lists_of_tables_are_regular_expressions(tmp_path: Path) -> None:
         ("GCS", "true", "gcs"),
         ("GCS", "false", "archive"),
         ("delete", "true", "delete"),
+        ("archive.sftp:Transfer", "true", "archive.sftp:Transfer"),
+        ("archive.sftp:Transfer", "false", "archive"),
     ],
 )
 def test_finished_segments_are_kept_when_either_property_says_so(
@@ -115,10 +117,21 @@ def test_finished_segments_are_kept_when_either_property_says_so(
 def test_a_remote_store_has_a_place(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, commit__log__transfer__class="GCS")
     assert "`remote.commit.log.relocation.dir` must be set" in problem
-    (problem,) = problems(tmp_path, remote__commit__log__relocation__dir="s3://bucket")
-    assert "gs://bucket/prefix" in problem
-    (warning,) = load(tmp_path, remote__commit__log__relocation__dir="gs://bucket").warnings
-    assert "has no effect" in warning
+    (problem,) = problems(tmp_path, commit__log__transfer__class="s3")
+    assert "`remote.commit.log.relocation.dir` must be set (s3://bucket/prefix)" in problem
+    (problem,) = problems(tmp_path, remote__commit__log__relocation__dir="ftp://bucket")
+    assert "gs://bucket/prefix or s3://bucket/prefix" in problem
+    (problem,) = problems(
+        tmp_path,
+        commit__log__transfer__class="s3",
+        remote__commit__log__relocation__dir="gs://bucket/prefix",
+    )
+    assert "must be s3://bucket/prefix" in problem
+    for name, scheme in (("GCS", "gs"), ("S3", "s3")):
+        (warning,) = load(
+            tmp_path, remote__commit__log__relocation__dir=f"{scheme}://bucket"
+        ).warnings
+        assert f"has no effect without `commit.log.transfer.class={name}`" in warning
 
 
 @pytest.mark.parametrize(

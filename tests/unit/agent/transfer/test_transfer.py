@@ -8,15 +8,15 @@ from typing import IO
 import pytest
 
 from agent.cdc_raw.move import move
-from agent.config.properties import SegmentProperties, TransferName
+from agent.config.transfer import TransferProperties
 from agent.metrics import AgentMetrics
-from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
 from agent.transfer.delete import DeleteTransfer
 from agent.transfer.registry import create_transfer
 from agent.transfer.remote import RemoteTransfer
 from sidecar.metrics import DeliveryMetrics
+from sidecar.store.remote_directory import RemoteDirectory
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
 
@@ -30,9 +30,10 @@ def raw(tmp_path: Path) -> Path:
     return raw
 
 
-def created(name: TransferName, relocation: Path) -> Transfer:
-    properties = SegmentProperties.model_construct(
-        relocation_directory=relocation, remote_directory=RemoteDirectory("b", "p")
+def created(name: str, relocation: Path) -> Transfer:
+    properties = TransferProperties.model_construct(
+        relocation_directory=relocation,
+        remote_directory=RemoteDirectory("b", "p", "s3" if name == "s3" else "gs"),
     )
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
     return create_transfer(name, properties, relocation / "cdc_raw", "node-1", metrics)
@@ -45,23 +46,23 @@ def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     monkeypatch.setattr(os, "link", refuse)
 
 
-@pytest.mark.parametrize("name", ["delete", "archive", "gcs"])
+@pytest.mark.parametrize("name", ["delete", "archive", "gcs", "s3"])
 def test_unfetched_segments_of_a_store_are_reported_at_the_start(
-    tmp_path: Path, name: TransferName, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     created(name, tmp_path)
     assert caplog.messages == []
     (tmp_path / "error").mkdir()
     (tmp_path / "error" / f"{LOG}.remote").touch()
     created(name, tmp_path)
-    said = any("commit.log.transfer.class=GCS" in message for message in caplog.messages)
-    assert said == (name != "gcs")
+    said = any("commit.log.transfer.class=GCS or S3" in text for text in caplog.messages)
+    assert said == (name in ("delete", "archive"))
 
 
 @pytest.mark.parametrize("missing", [(), (LOG,), (IDX,), (LOG, IDX)])
 @pytest.mark.parametrize("name", ["delete", "archive"])
 def test_both_files_leave_and_either_may_be_missing(
-    raw: Path, tmp_path: Path, name: TransferName, missing: tuple[str, ...]
+    raw: Path, tmp_path: Path, name: str, missing: tuple[str, ...]
 ) -> None:
     for file_name in missing:
         (raw / file_name).unlink()
@@ -146,29 +147,10 @@ def test_a_missing_target_directory_is_an_error_and_no_missing_source(
 def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
     assert isinstance(created("delete", tmp_path), DeleteTransfer)
     assert isinstance(created("archive", tmp_path), ArchiveTransfer)
-    uploads = created("gcs", tmp_path)
-    assert isinstance(uploads, RemoteTransfer)
-    assert uploads.backlog.destination == "gs://b/p/node-1/archive"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("gs://bucket/prefix", "gs://bucket/prefix"),
-        ("gcs://bucket-name/prefix-name", "gs://bucket-name/prefix-name"),
-        ("gs://bucket", "gs://bucket"),
-        ("gs://bucket/", "gs://bucket"),
-        ("gs://bucket/a/b/", "gs://bucket/a/b"),
-    ],
-)
-def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) -> None:
-    assert str(parse_remote_directory(text)) == shown
-
-
-@pytest.mark.parametrize("text", ["", "bucket/prefix", "s3://bucket", "gs://", "gs:///x", "gs://B"])
-def test_invalid_remote_directory_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="gs://bucket/prefix"):
-        parse_remote_directory(text)
+    for name, scheme in (("gcs", "gs"), ("s3", "s3")):
+        uploads = created(name, tmp_path)
+        assert isinstance(uploads, RemoteTransfer)
+        assert uploads.backlog.destination == f"{scheme}://b/p/node-1/archive"
 
 
 def test_a_full_disk_is_named_and_not_kept_full(

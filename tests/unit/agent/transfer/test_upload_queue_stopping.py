@@ -7,10 +7,10 @@ import pytest
 
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
-from agent.store.subprocess_store import SubprocessStore
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
+from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.folder_store import HANGING, FolderStore
 from tests.support.servers.processes import wait_until
 

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote_directory import RemoteDirectory
 from sidecar.errors import ConfigError
 from sidecar.process import extras
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
 
 # An interpreter that finds no third-party package of the named prefix.
 WITHOUT = """

@@ -10,7 +10,7 @@ _ROUNDS, _BATCHES, _BATCH_BYTES, _PAGE_BYTES = 20, 4, 2 << 20, 4096
 _PROCESS = f"""
 import resource
 import sys
-from sidecar.runtime.tune_malloc import tune_malloc
+from sidecar.process.tune_malloc import tune_malloc
 
 def a_round():
     batches = [bytearray({_BATCH_BYTES}) for _ in range({_BATCHES})]

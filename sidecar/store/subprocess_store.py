@@ -1,6 +1,6 @@
 """A store that a worker process accesses.
 
-    thread of the agent ── pickled, over a socket ──► agent.store.worker ── HTTP ──► store
+    thread of the agent ── pickled, over a socket ──► sidecar.store.worker ── HTTP ──► store
 
 The worker has its own interpreter lock and a lower priority, so uploads do not slow down delivery.
 To cancel a request the agent ends the process.
@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-from agent.store.base import Store, StoreError, StoreStoppedError
+from sidecar.store.base import Store, StoreError, StoreStoppedError
 
 _END_S = 5.0
 _SIGNALS = {each.value: each.name for each in signal.Signals}
@@ -124,7 +124,7 @@ def _spawn() -> tuple[subprocess.Popen[bytes], Connection]:
     ours, theirs = Pipe()
     with theirs:
         # Without -P a folder named `agent` in the working directory would be imported.
-        command = [sys.executable, "-P", "-m", "agent.store.worker", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "sidecar.store.worker", str(theirs.fileno())]
         try:
             process = subprocess.Popen(
                 command,

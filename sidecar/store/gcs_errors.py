@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.store.base import StoreError
+from sidecar.store.base import StoreError, upload_mismatch
 
 CREATE, GET = "storage.objects.create", "storage.objects.get"
 LIST, DELETE = "storage.objects.list", "storage.objects.delete"
@@ -70,20 +70,6 @@ def to_store_error(
             case answers.NotFound():
                 return context.no_bucket()
     return StoreError(f"Google Cloud Storage failed for {file_name}: {_first_line(error)}.")
-
-
-def upload_mismatch(file_name: str, address: str) -> str:
-    return (
-        f"{file_name}: the checksum in {address} differs from the sent file; the agent sends it "
-        "again."
-    )
-
-
-def download_mismatch(file_name: str, address: str) -> str:
-    return (
-        f"{file_name}: the fetched file has another checksum than {address}; the agent fetches it "
-        "again."
-    )
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

@@ -18,25 +18,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from agent.store.base import StoreError
-from agent.store.bounded_responses import MAX_NAMES, bound_responses
-from agent.store.gcs_errors import (
+from sidecar.errors import ConfigError
+from sidecar.files.fsync import sync_directory, sync_file
+from sidecar.files.regular import open_new, open_regular
+from sidecar.process.extras import require_extra
+from sidecar.store.base import StoreError, download_mismatch, upload_mismatch
+from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile, bound_responses
+from sidecar.store.gcs_errors import (
     CREATE,
     DELETE,
     GET,
     LIST,
     RequestContext,
-    download_mismatch,
     to_store_error,
-    upload_mismatch,
 )
-from agent.store.remote_directory import RemoteDirectory
-from sidecar.errors import ConfigError
-from sidecar.files.fsync import sync_directory, sync_file
-from sidecar.files.regular import open_new, open_regular
-from sidecar.process.extras import require_extra
+from sidecar.store.remote_directory import RemoteDirectory
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
@@ -135,7 +133,7 @@ class GcsStore:
             blob = bucket.blob(self._object(name), generation=there.generation)
             try:
                 with os.fdopen(open_new(temporary), "wb") as stream:
-                    into = _Bounded(stream, there.size)
+                    into = BoundedFile(stream, there.size)
                     blob.download_to_file(into, checksum="crc32c", **options)
             except DataCorruption as error:
                 raise StoreError(download_mismatch(name, self.address)) from error
@@ -181,7 +179,7 @@ class GcsStore:
         return {"timeout": timeout_s, "retry": retry}
 
     def _object(self, name: str) -> str:
-        return "/".join(part for part in (self._settings.directory.prefix, name) if part)
+        return self._settings.directory.object_name(name)
 
     @contextmanager
     def _translated(self, file_name: str, rights: str) -> Iterator[None]:
@@ -262,20 +260,6 @@ class GcsStore:
             bound_responses(client._http)
             self._bucket = client.bucket(self._settings.directory.bucket)
         return self._bucket
-
-
-class _Bounded:
-    """A file with a limit of bytes."""
-
-    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
-        self._file = file
-        self._left_bytes = max_bytes
-
-    def write(self, content: bytes) -> int:
-        self._left_bytes -= len(content)
-        if self._left_bytes < 0:
-            raise StoreError("The store sends more bytes than the size of the object.")
-        return self._file.write(content)
 
 
 def _size_and_checksum(file: Path) -> tuple[int, str]:

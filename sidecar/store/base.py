@@ -53,3 +53,17 @@ class StoppableStore(Store, Protocol):
 
     def close(self) -> None:
         """Releases resources. Called by the thread that makes requests."""
+
+
+def upload_mismatch(file_name: str, address: str) -> str:
+    return (
+        f"{file_name}: the checksum in {address} differs from the sent file; the agent sends it "
+        "again."
+    )
+
+
+def download_mismatch(file_name: str, address: str) -> str:
+    return (
+        f"{file_name}: the fetched file has another checksum than {address}; the agent fetches it "
+        "again."
+    )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.store.base import StoreError, StoreStoppedError
-from agent.store.subprocess_store import SubprocessStore
+from sidecar.store.base import StoreError, StoreStoppedError
+from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
 from tests.support.servers.processes import wait_until
 
@@ -135,7 +135,7 @@ def test_missing_socket_is_reported(
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent.store.subprocess_store.Pipe", no_more)
+        patch.setattr("sidecar.store.subprocess_store.Pipe", no_more)
         with pytest.raises(StoreError, match=r"cannot be started: Too many open files\."):
             store.names()
     assert store.names() == []
@@ -187,7 +187,7 @@ def test_a_stop_before_the_first_request_begins_nothing(store: SubprocessStore) 
 _AGENT = """
 import sys
 from pathlib import Path
-from agent.store.subprocess_store import SubprocessStore
+from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.folder_store import FolderStore
 
 store = SubprocessStore(FolderStore(Path(sys.argv[1])))

@@ -1,4 +1,4 @@
-"""The worker process of a store: `python -m agent.store.worker <socket>`.
+"""The worker process of a store: `python -m sidecar.store.worker <socket>`.
 
 It reads the store and then requests, pickled by the agent, from an inherited socket. It answers
 each request with the result or the error. It ends when the socket closes: with the agent.
@@ -14,8 +14,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from agent.store.base import Store, StoreError
-from sidecar.runtime.tune_malloc import tune_malloc
+from sidecar.process.tune_malloc import tune_malloc
+from sidecar.store.base import Store, StoreError
 
 # A tenth of a processor when others of the control group want all of it: enough for a node that
 # writes at full speed.

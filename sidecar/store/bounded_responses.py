@@ -1,0 +1,80 @@
+"""Bounds the responses of a store, so that an endless one exhausts neither memory nor disk."""
+
+from typing import Any, BinaryIO
+
+from sidecar.store.base import StoreError
+
+MAX_RESPONSE_BYTES = 16 << 20
+"""Google's longest listing page has 1,000 objects in less than 3 MiB."""
+MAX_NAMES = 1_000_000
+_READ_BYTES = 64 << 10
+
+
+def bound_responses(session: Any) -> None:
+    """Makes a session of `requests` raise StoreError for a response of more than
+    `MAX_RESPONSE_BYTES`, unless the caller streams it."""
+    session.hooks["response"].append(_read)
+
+
+def _read(response: Any, **options: Any) -> None:
+    if options.get("stream"):
+        return
+    content = bytearray()
+    for block in response.iter_content(_READ_BYTES):
+        content += block
+        if len(content) > MAX_RESPONSE_BYTES:
+            response.close()
+            raise StoreError(
+                f"The store's response exceeds {MAX_RESPONSE_BYTES >> 20} MiB; responses of Google "
+                "Cloud Storage are smaller. Check STORAGE_EMULATOR_HOST and proxies."
+            )
+    # `requests` caches the content here itself; there is no public way to set it.
+    response._content = bytes(content)
+
+
+class BoundedFile:
+    """A file that takes a limited number of bytes; more raise StoreError."""
+
+    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
+        self._file = file
+        self._left_bytes = max_bytes
+
+    def write(self, content: bytes) -> int:
+        self._left_bytes -= len(content)
+        if self._left_bytes < 0:
+            raise StoreError("The store sends more bytes than the size of the object.")
+        return self._file.write(content)
+
+
+def bound_bodies(client: Any) -> None:
+    """Makes a client of `botocore` raise StoreError for a response of more than
+    `MAX_RESPONSE_BYTES`, unless it streams the response."""
+    from botocore.exceptions import HTTPClientError
+
+    # There is no public way: the client reads the whole body before any of its events.
+    session = client._endpoint.http_session
+    send = session.send
+
+    def bounded(request: Any) -> Any:
+        is_streamed, request.stream_output = request.stream_output, True
+        response = send(request)
+        if is_streamed and response.status_code < 300:
+            return response
+        content = bytearray()
+        try:
+            for block in response.raw.stream(_READ_BYTES):
+                content += block
+                if len(content) > MAX_RESPONSE_BYTES:
+                    response.raw.close()
+                    raise StoreError(
+                        f"The store's response exceeds {MAX_RESPONSE_BYTES >> 20} MiB; responses "
+                        "of S3 are smaller. Check storage.s3.endpoint and proxies."
+                    )
+        except StoreError:
+            raise
+        except Exception as error:
+            raise HTTPClientError(error=error) from error
+        response._content = bytes(content)
+        return response
+
+    session.send = bounded

@@ -1,0 +1,336 @@
+"""Amazon S3, and servers with its protocol, as a store of files.
+
+A file up to one chunk is one request; a larger one is a multipart upload, which makes the object
+visible only with its last request. The server compares the MD5 of each request's body. Uploads
+require that the object does not exist, so they never overwrite one. The SHA-256 of the file is in
+the object's metadata: an existing object with the same size and SHA-256 counts as sent.
+
+The client is imported with the first request: it needs half a second of CPU time and 30 MB.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sidecar.files.fsync import sync_directory, sync_file
+from sidecar.files.regular import open_new, open_regular
+from sidecar.process.extras import require_extra
+from sidecar.store.base import StoreError, download_mismatch, upload_mismatch
+from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile
+from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.s3_checksums import FileChecksums, encoded, md5_of, read_checksums
+from sidecar.store.s3_client import create_client, region_of
+from sidecar.store.s3_errors import (
+    DELETE,
+    EXISTS,
+    GET,
+    LIST,
+    PUT,
+    S3Context,
+    error_code,
+    is_missing,
+    to_s3_error,
+)
+from sidecar.store.settings import StoreSettings
+
+_READ_BYTES = 1 << 20
+# `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
+_MAX_OBJECT_BYTES = 4 << 30
+_SMALLEST_PART_BYTES = 5 << 20
+_MOST_PARTS = 10_000
+# Without the right to list, S3 returns 403 instead of 404 for a missing object.
+_TO_SEND = (PUT, GET, LIST)
+_CHECK_NAME = ".cdc-sidecar-check"
+_SHA256 = "sha256"
+# Of a multipart upload: the MD5 of all MD5s, and the number of parts.
+_MD5 = re.compile(r"[0-9a-f]{32}(-[0-9]+)?")
+# These write errors have no file name.
+_DISK_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
+
+
+class S3Store:
+    """A directory in a bucket. Raises ConfigError for a missing package."""
+
+    def __init__(self, directory: RemoteDirectory, settings: StoreSettings) -> None:
+        require_extra("s3", "S3 (`s3://…`)")
+        self._directory = directory
+        self._settings = settings
+        self._client: Any = None
+
+    @property
+    def address(self) -> str:
+        return str(self._directory)
+
+    def missing_rights(self) -> list[str]:
+        """The rights that the agent lacks; creates no object. Whether it may delete is not known:
+        the question would create a delete marker in a versioned bucket. Raises StoreError."""
+        key = {"Bucket": self._directory.bucket, "Key": self._directory.object_name(_CHECK_NAME)}
+        missing: list[str] = []
+        with self._translated("requests", _TO_SEND):
+            client = self._opened()
+            prefix = {"Bucket": key["Bucket"], "Prefix": self._directory.object_name("")}
+            if not self._is_allowed(lambda: client.list_objects_v2(**prefix, MaxKeys=1)):
+                missing.append(LIST)
+            if not self._is_allowed(lambda: client.head_object(**key)):
+                missing.append(GET)
+            # An upload that is never completed creates nothing.
+            begun: list[str] = []
+            if self._is_allowed(lambda: begun.append(self._begin(client, key, ""))):
+                for upload in begun:
+                    client.abort_multipart_upload(**key, UploadId=upload)
+            else:
+                missing.append(PUT)
+        return [right for right in (PUT, GET, LIST) if right in missing]
+
+    def put(self, file: Path) -> bool:
+        sums = read_checksums(file)
+        with self._translated(file.name, _TO_SEND):
+            return self._put(file, sums)
+
+    def names(self) -> list[str]:
+        with self._translated("requests", (LIST,)):
+            found = list(islice(self._listed(), MAX_NAMES + 1))
+        if len(found) > MAX_NAMES:
+            raise StoreError(
+                f"{self.address} lists more than {MAX_NAMES} objects. Move other objects to "
+                "another prefix."
+            )
+        return found
+
+    def get(self, name: str, target: Path) -> bool:
+        temporary = target.with_name(f".{target.name}.tmp")
+        try:
+            return self._fetched(name, temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def remove(self, name: str) -> None:
+        with self._translated(name, (DELETE,)):
+            # Deleting a missing object succeeds.
+            self._opened().delete_object(**self._key(name))
+
+    def _key(self, name: str) -> dict[str, str]:
+        return {"Bucket": self._directory.bucket, "Key": self._directory.object_name(name)}
+
+    def _listed(self) -> Iterator[str]:
+        prefix = f"{self._directory.prefix}/".removeprefix("/")
+        asked = {"Bucket": self._directory.bucket, "Prefix": prefix, "Delimiter": "/"}
+        for page in self._opened().get_paginator("list_objects_v2").paginate(**asked):
+            for each in page.get("Contents", ()):
+                yield str(each["Key"]).removeprefix(prefix)
+
+    def _is_allowed(self, request: Callable[[], object]) -> bool:
+        """False when the server denies it. A missing object is no denial. Raises other errors."""
+        from botocore.exceptions import ClientError
+
+        try:
+            request()
+        except ClientError as error:
+            if is_missing(error):
+                return True
+            if not to_s3_error(error, "requests", self._context, _TO_SEND).is_forbidden:
+                raise
+            return False
+        return True
+
+    def _head(self, name: str) -> dict[str, Any] | None:
+        """Facts of an object; None when it does not exist. Raises StoreError for a missing
+        bucket."""
+        from botocore.exceptions import ClientError
+
+        try:
+            found: dict[str, Any] = self._opened().head_object(**self._key(name))
+        except ClientError as error:
+            self._explain(name, is_object_missing=is_missing(error))
+            if not is_missing(error):
+                raise
+            return None
+        return found
+
+    def _explain(self, name: str, *, is_object_missing: bool) -> None:
+        """Raises the server's reason. The response to HEAD has none: neither for a denied request
+        nor for a missing bucket."""
+        from botocore.exceptions import ClientError
+
+        key = self._key(name)
+        try:
+            self._opened().list_objects_v2(Bucket=key["Bucket"], Prefix=key["Key"], MaxKeys=1)
+        except ClientError as error:
+            if not is_object_missing or error_code(error) == "NoSuchBucket":
+                raise
+
+    def _has_same(self, file: Path, sums: FileChecksums) -> bool:
+        """Whether the object exists. Raises StoreError when it has other content."""
+        found = self._head(file.name)
+        if found is None:
+            return False
+        stored = str(found.get("Metadata", {}).get(_SHA256, ""))
+        is_same = stored == sums.sha256 if stored else _etag(found) == sums.md5
+        if found["ContentLength"] == sums.size_bytes and is_same:
+            return True
+        raise StoreError(
+            f"{self.address} has a different {file.name} ({found['ContentLength']} bytes; local: "
+            f"{sums.size_bytes}, SHA-256 {sums.sha256}). The agent does not overwrite it. Move one "
+            "of them away.",
+            is_segment_specific=True,
+        )
+
+    def _put(self, file: Path, sums: FileChecksums) -> bool:
+        from botocore.exceptions import ClientError
+
+        if self._has_same(file, sums):
+            return False
+        part_bytes = max(
+            self._settings.chunk_bytes, _SMALLEST_PART_BYTES, -(-sums.size_bytes // _MOST_PARTS)
+        )
+        try:
+            if sums.size_bytes <= part_bytes:
+                self._put_at_once(file, sums)
+            else:
+                self._put_in_parts(file, sums, part_bytes)
+        except ClientError as error:
+            # Created meanwhile, or the response to our last request was lost.
+            if error_code(error) not in EXISTS or not self._has_same(file, sums):
+                raise
+            return False
+        return True
+
+    def _put_at_once(self, file: Path, sums: FileChecksums) -> None:
+        with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
+            content = stream.read(sums.size_bytes + 1)
+        answer = self._opened().put_object(
+            **self._key(file.name),
+            **self._attributes(sums.sha256),
+            **self._condition(),
+            Body=content,
+            ContentMD5=encoded(sums.md5),
+        )
+        self._compare(file, sums, _etag(answer), sums.md5)
+
+    def _put_in_parts(self, file: Path, sums: FileChecksums, part_bytes: int) -> None:
+        client, key = self._opened(), self._key(file.name)
+        self._abort_earlier(client, key)
+        upload = self._begin(client, key, sums.sha256)
+        try:
+            parts: list[dict[str, Any]] = []
+            digests = b""
+            with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
+                while content := stream.read(part_bytes):
+                    md5 = md5_of(content)
+                    digests += bytes.fromhex(md5)
+                    sent = client.upload_part(
+                        **key,
+                        UploadId=upload,
+                        PartNumber=len(parts) + 1,
+                        Body=content,
+                        ContentMD5=encoded(md5),
+                    )
+                    parts.append({"PartNumber": len(parts) + 1, "ETag": sent["ETag"]})
+            answer = client.complete_multipart_upload(
+                **key, **self._condition(), UploadId=upload, MultipartUpload={"Parts": parts}
+            )
+        except BaseException:
+            with suppress(Exception):
+                client.abort_multipart_upload(**key, UploadId=upload)
+            raise
+        self._compare(file, sums, _etag(answer), f"{md5_of(digests)}-{len(parts)}")
+
+    def _begin(self, client: Any, key: dict[str, str], sha256: str) -> str:
+        return str(client.create_multipart_upload(**key, **self._attributes(sha256))["UploadId"])
+
+    def _abort_earlier(self, client: Any, key: dict[str, str]) -> None:
+        """Frees what a killed process had sent. Only this node writes the object."""
+        with suppress(Exception):
+            found = client.list_multipart_uploads(Bucket=key["Bucket"], Prefix=key["Key"])
+            for each in found.get("Uploads", ()):
+                if each["Key"] == key["Key"]:
+                    client.abort_multipart_upload(**key, UploadId=each["UploadId"])
+
+    def _attributes(self, sha256: str) -> dict[str, Any]:
+        """Properties of a new object."""
+        options = self._settings.s3
+        chosen: dict[str, Any] = {
+            "ServerSideEncryption": options.encryption,
+            "SSEKMSKeyId": options.kms_key_id,
+            "StorageClass": options.storage_class,
+        }
+        return {
+            **{name: value for name, value in chosen.items() if value is not None},
+            "ContentType": "application/octet-stream",
+            "Metadata": {_SHA256: sha256} if sha256 else {},
+        }
+
+    def _condition(self) -> dict[str, str]:
+        return {"IfNoneMatch": "*"} if self._settings.s3.conditional_writes else {}
+
+    def _compare(self, file: Path, sums: FileChecksums, etag: str, expected: str) -> None:
+        """Raises StoreError when the object is not the file. With KMS the ETag is no MD5."""
+        found = self._head(file.name)
+        is_same = found is not None and (
+            found["ContentLength"] == sums.size_bytes
+            and found.get("Metadata", {}).get(_SHA256) == sums.sha256
+        )
+        has_md5 = (found or {}).get("ServerSideEncryption", "AES256") == "AES256"
+        if not is_same or (has_md5 and _MD5.fullmatch(etag) and etag != expected):
+            raise StoreError(upload_mismatch(file.name, self.address))
+
+    def _fetched(self, name: str, temporary: Path, target: Path) -> bool:
+        with self._translated(name, (GET,)):
+            there = self._head(name)
+            if there is None:
+                return False
+            size_bytes = there["ContentLength"]
+            if size_bytes > _MAX_OBJECT_BYTES:
+                raise StoreError(
+                    f"{self.address}: {name} has {size_bytes} bytes, more than any segment. Check "
+                    "the object and delete it.",
+                    is_segment_specific=True,
+                )
+            answer = self._opened().get_object(**self._key(name), IfMatch=there["ETag"])
+            body = answer["Body"]
+            with os.fdopen(open_new(temporary), "wb") as stream, closing(body):
+                into = BoundedFile(stream, size_bytes)
+                for block in body.iter_chunks(_READ_BYTES):
+                    into.write(block)
+        sums = read_checksums(temporary)
+        stored = str(there.get("Metadata", {}).get(_SHA256, ""))
+        if sums.size_bytes != size_bytes or (stored and stored != sums.sha256):
+            raise StoreError(download_mismatch(name, self.address))
+        sync_file(temporary)
+        temporary.replace(target)
+        sync_directory(target.parent)
+        return True
+
+    @property
+    def _context(self) -> S3Context:
+        return S3Context(self._directory, self._settings.s3, region_of(self._client))
+
+    @contextmanager
+    def _translated(self, file_name: str, rights: tuple[str, ...]) -> Iterator[None]:
+        """Converts errors of the client to StoreError; errors of local files pass."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except Exception as error:
+            is_disk_error = isinstance(error, OSError) and error.errno in _DISK_ERRORS
+            if is_disk_error or (isinstance(error, OSError) and error.filename is not None):
+                raise
+            found = to_s3_error(error, file_name, self._context, rights)
+            # The next request reads credentials and settings of the environment again.
+            self._client = None
+            raise found from error
+
+    def _opened(self) -> Any:
+        if self._client is None:
+            self._client = create_client(self._settings)
+        return self._client
+
+
+def _etag(answer: dict[str, Any]) -> str:
+    return str(answer["ETag"]).strip('"').lower()

@@ -1,0 +1,47 @@
+import pytest
+
+from sidecar.store.registry import STORES, parse_remote_directory, store_kind
+from sidecar.store.remote_directory import RemoteDirectory
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("gs://bucket/prefix", "gs://bucket/prefix"),
+        ("gcs://bucket-name/prefix-name", "gs://bucket-name/prefix-name"),
+        ("gs://bucket", "gs://bucket"),
+        ("gs://bucket/", "gs://bucket"),
+        ("gs://bucket/a/b/", "gs://bucket/a/b"),
+        ("s3://bucket/prefix/", "s3://bucket/prefix"),
+        ("s3a://bucket", "s3://bucket"),
+        ("s3://Old_Bucket", "s3://Old_Bucket"),
+    ],
+)
+def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) -> None:
+    assert str(parse_remote_directory(text)) == shown
+
+
+@pytest.mark.parametrize("text", ["", "bucket/prefix", "ftp://b/p", "gs://", "gs:///x", "gs://B"])
+def test_invalid_remote_directory_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="gs://bucket/prefix"):
+        parse_remote_directory(text)
+
+
+@pytest.mark.parametrize("text", ["s3://", "s3:///x", "s3://ab", "s3://-bucket", "s3://a b/c"])
+def test_invalid_s3_directory_is_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match="s3://bucket/prefix"):
+        parse_remote_directory(text)
+
+
+def test_objects_are_named_inside_the_prefix() -> None:
+    directory = RemoteDirectory("b", "p", "s3").inside("node", "archive")
+    assert directory.object_name("f") == "p/node/archive/f"
+    assert RemoteDirectory("b", "").object_name("f") == "f"
+
+
+def test_each_kind_is_found_by_its_schemes() -> None:
+    for kind in STORES.values():
+        for scheme in kind.schemes:
+            directory = parse_remote_directory(f"{scheme}://bucket/prefix")
+            assert store_kind(directory) is kind
+            assert str(directory) == kind.example

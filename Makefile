@@ -150,8 +150,9 @@ pythons-check: setup ## Install the wheel of `make dist` in each Python that is 
 
 images: image-files ## Build the images (DOCKER=podman for another builder)
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.cassandra -t cdc-sidecar-cassandra:$(VERSION) .
-	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg LOCK=gcs -f Dockerfile.cassandra \
-	    -t cdc-sidecar-cassandra:$(VERSION)-gcs .
+	for lock in gcs s3; do \
+	    $(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg LOCK=$$lock -f Dockerfile.cassandra \
+	        -t cdc-sidecar-cassandra:$(VERSION)-$$lock . || exit 1; done
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.mongo -t cdc-sidecar-mongo:$(VERSION) .
 
 images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
@@ -160,7 +161,7 @@ images-check: image-files ## Build both images without a daemon and run them; ne
 image-files: setup
 	rm -rf dist/images && mkdir -p dist/images
 	$(if $(WHEEL),cp $(WHEEL) dist/images/,$(PY) -m maturin build --release --locked --quiet --out dist/images)
-	for lock in runtime gcs mongo; do \
+	for lock in runtime gcs s3 mongo; do \
 	    $(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/$$lock.lock \
 	        -d dist/images/wheels || exit 1; done
 
@@ -196,11 +197,12 @@ site: $(SITE) ## Build the site into build/site; a broken link is an error
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	$(LOCK) pyproject.toml -o requirements/runtime.lock
 	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra gcs -o requirements/gcs.lock
+	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra s3 -o requirements/s3.lock
 	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra mongo -o requirements/mongo.lock
-	$(LOCK) -c requirements/gcs.lock -c requirements/mongo.lock pyproject.toml --extra gcs --extra mongo \
-	    --extra spark -o requirements/spark.lock
-	$(LOCK) -c requirements/spark.lock pyproject.toml --extra gcs --extra mongo --extra spark --extra tracing \
-	    --group pyproject.toml:dev -o requirements/dev.lock
+	$(LOCK) -c requirements/gcs.lock -c requirements/s3.lock -c requirements/mongo.lock pyproject.toml \
+	    --extra gcs --extra s3 --extra mongo --extra spark -o requirements/spark.lock
+	$(LOCK) -c requirements/spark.lock pyproject.toml --extra gcs --extra s3 --extra mongo --extra spark \
+	    --extra tracing --group pyproject.toml:dev -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock --group pyproject.toml:docs -o requirements/docs.lock
 	$(LOCK) -c requirements/dev.lock --group pyproject.toml:dist -o requirements/dist.lock
 

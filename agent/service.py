@@ -36,6 +36,7 @@ from agent.status.debezium import CONNECTOR, snapshot_attributes, streaming_attr
 from agent.status.summary import SegmentSummaryParts
 from agent.status.view import HISTORY, AgentStatus
 from agent.transfer.base import Transfer
+from agent.transfer.own_class import load_class
 from agent.transfer.registry import create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
@@ -58,6 +59,8 @@ _PAGE_BYTES = 2 << 20
 
 def create_service(config: AgentConfig) -> "AgentService":
     """The agent of one node, not yet running. Raises ConfigError."""
+    if config.has_own_transfer:
+        load_class(config.transfer_name)
     return AgentService(config, create_schema_holder(config), create_sink(config.properties))
 
 
@@ -165,6 +168,7 @@ class AgentService:
             config.cdc_raw_directory,
             identity.node_id,
             self._metrics,
+            config.properties.transfer_settings,
         )
         pipeline = self._pipeline(identity, event_format, transfer, snapshot)
         self._status.attach(pipeline, snapshot)

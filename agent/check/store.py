@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from agent.config.loader import AgentConfig
+from agent.transfer.own_class import load_class
 from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
 from sidecar.store.base import StoreError
@@ -15,6 +16,8 @@ _ANSWER_MS = 10_000
 def store_text(config: AgentConfig) -> str:
     """Address and timeout of the store; empty without a store."""
     where = config.properties.remote_directory
+    if config.has_own_transfer:
+        return f"the class {config.transfer_name}"
     if config.store_kind is None or where is None:
         return ""
     return f"{where} (timeout {_ANSWER_MS // 1000} s)"
@@ -23,6 +26,9 @@ def store_text(config: AgentConfig) -> str:
 def check_store(config: AgentConfig) -> Iterator[Finding]:
     """Queries the rights in the bucket; writes nothing. A worker process loads the client, which
     needs 30 MB."""
+    if config.has_own_transfer:
+        yield _check_class(config.transfer_name)
+        return
     properties, kind = config.properties, config.store_kind
     if kind is None or properties.remote_directory is None:
         return
@@ -74,3 +80,17 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         )
     else:
         yield ok("transfer", f"{where} is available.")
+
+
+def _check_class(name: str) -> Finding:
+    """Imports the class and compares its methods; calls nothing."""
+    try:
+        load_class(name)
+    except ConfigError as error:
+        return fault(
+            "transfer",
+            str(error),
+            "Correct commit.log.transfer.class. Until then the agent exits with code 2.",
+            code="transfer_class_invalid",
+        )
+    return ok("transfer", f"{name} can be imported and has the methods.")

@@ -56,7 +56,8 @@ class DebeziumProperties(Properties):
     )
     transfer_settings: PassThrough = pass_through(
         "commit.log.transfer.",
-        doc="Settings of other transfer classes: accepted and ignored.",
+        doc="Settings of a Python class in `commit.log.transfer.class`, which receives them. "
+        "Ignored without one.",
     )
     heartbeat: PassThrough = pass_through(
         "heartbeat.", doc="Accepted and ignored: the agent sends no heartbeats."

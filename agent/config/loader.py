@@ -62,6 +62,11 @@ class AgentConfig:
         return self.properties.transfer if self.properties.post_processing_enabled else "archive"
 
     @property
+    def has_own_transfer(self) -> bool:
+        """Whether a class of one's own transfers finished segments."""
+        return ":" in self.transfer_name
+
+    @property
     def store_kind(self) -> StoreKind | None:
         """The kind of store that gets finished segments; None without one."""
         return STORES.get(self.transfer_name)
@@ -102,7 +107,11 @@ def load_config(
         or (node_settings.native_transport_port if node_settings is not None else _DEFAULT_PORT),
         warnings=(
             *loaded.warnings,
-            *kafka_connect.unused(properties, DebeziumProperties),
+            *kafka_connect.unused(
+                properties,
+                DebeziumProperties,
+                used=("transfer_settings",) if ":" in properties.transfer else (),
+            ),
             *properties.converter_warnings(),
             *cross_validation_warnings(properties),
         ),

@@ -5,7 +5,9 @@ A new transfer is one module and one case here. A new kind of store needs no cha
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.config.transfer import TransferProperties
 from agent.metrics import AgentMetrics
@@ -13,8 +15,10 @@ from agent.quarantine.files import DIRECTORY, REMOTE
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
 from agent.transfer.delete import DeleteTransfer
+from agent.transfer.own_class import OwnClassTransfer
 from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
 from agent.transfer.remote import RemoteTransfer
+from agent.transfer.segment_transfer import TransferSettings
 from agent.transfer.upload_queue import UPLOAD, UploadQueue, UploadSettings
 from sidecar.logs import fields
 from sidecar.store.registry import STORES, create_store
@@ -31,33 +35,45 @@ def create_transfer(
     cdc_raw: Path,
     node_id: str,
     metrics: AgentMetrics,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Transfer:
-    """Raises ConfigError."""
+    """`options` are for a class of one's own. Raises ConfigError."""
     if name in STORES:
         return _remote(properties, cdc_raw, node_id, metrics)
     _warn_of_unreachable_segments(properties.relocation_directory / DIRECTORY)
     if name == "archive":
         return ArchiveTransfer(properties.relocation_directory)
-    return DeleteTransfer()
+    if name == "delete":
+        return DeleteTransfer()
+    return OwnClassTransfer(
+        name,
+        TransferSettings(node_id, options),
+        _upload_settings(properties),
+        metrics,
+        report_after_s=properties.transfer_timeout_ms / 1000,
+    )
+
+
+def _upload_settings(properties: TransferProperties) -> UploadSettings:
+    longest_pause_s = properties.transfer_retry_longest_ms / 1000
+    return UploadSettings(
+        properties.relocation_directory / UPLOAD,
+        properties.transfer_backlog_max_bytes,
+        first_pause_s=min(1.0, longest_pause_s),
+        longest_pause_s=longest_pause_s,
+    )
 
 
 def _remote(
     properties: TransferProperties, cdc_raw: Path, node_id: str, metrics: AgentMetrics
 ) -> Transfer:
-    longest_pause_s = properties.transfer_retry_longest_ms / 1000
-    first_pause_s = min(1.0, longest_pause_s)
-    uploads = UploadSettings(
-        properties.relocation_directory / UPLOAD,
-        properties.transfer_backlog_max_bytes,
-        first_pause_s=first_pause_s,
-        longest_pause_s=longest_pause_s,
-    )
+    uploads = _upload_settings(properties)
     errors = QuarantineSyncSettings(
         properties.relocation_directory / DIRECTORY,
         cdc_raw,
         fetches_all=properties.error_reprocessing_enabled,
-        first_pause_s=first_pause_s,
-        longest_pause_s=longest_pause_s,
+        first_pause_s=uploads.first_pause_s,
+        longest_pause_s=uploads.longest_pause_s,
     )
     return RemoteTransfer(
         UploadQueue(_store(properties, node_id, ARCHIVE_OF_NODE), uploads, metrics),

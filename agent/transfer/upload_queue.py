@@ -9,6 +9,7 @@ directory has a size limit; a segment that does not fit stays in `cdc_raw`, with
 
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,20 +132,8 @@ class UploadQueue(StoreThread, Transfer):
             return min(self._waiting.keys() - self._deferred)
 
     def _send(self, name: SegmentName) -> None:
-        sent_bytes, files = 0, []
-        for file in (self._settings.directory / name.log, self._settings.directory / name.idx):
-            if not os.path.lexists(file):
-                continue
-            # The store rejects a file that is not regular.
-            size_bytes = regular_size_bytes(file) or 0
-            try:
-                is_new = self._store.put(file)
-            except FileNotFoundError:
-                if file.exists():
-                    raise
-                continue
-            sent_bytes += size_bytes if is_new else 0
-            files.append(file)
+        directory = self._settings.directory
+        sent_bytes, files = self._put(directory / name.log, directory / name.idx)
         if not files:
             # Another process removed it.
             logger.warning(
@@ -162,6 +151,24 @@ class UploadQueue(StoreThread, Transfer):
             extra=fields(segment=name, to=self._store.address, bytes=sent_bytes),
         )
         self._done(name)
+
+    def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
+        """Sends both files; gives the bytes that were new, and the files that are safe."""
+        sent_bytes, files = 0, []
+        for file in (log, idx):
+            if not os.path.lexists(file):
+                continue
+            # The store rejects a file that is not regular.
+            size_bytes = regular_size_bytes(file) or 0
+            try:
+                is_new = self._store.put(file)
+            except FileNotFoundError:
+                if file.exists():
+                    raise
+                continue
+            sent_bytes += size_bytes if is_new else 0
+            files.append(file)
+        return sent_bytes, files
 
     def _done(self, name: SegmentName) -> None:
         with self._changed:

@@ -4,7 +4,7 @@ The agent accepts such files unchanged: it rejects values that ask for unsupport
 reason, and warns about properties without effect.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sidecar.properties.model import Properties, declarations
 
@@ -30,11 +30,14 @@ UNSUPPORTED: Mapping[str, str] = {
 """Rejected properties of every connector, with their replacement."""
 
 
-def unused(properties: Properties, model: type[Properties]) -> list[str]:
-    """A warning for each property under the prefixes of `model`, which have no effect."""
+def unused(
+    properties: Properties, model: type[Properties], *, used: Collection[str] = ()
+) -> list[str]:
+    """A warning for each property under the prefixes of `model`, which have no effect, except for
+    the fields `used`."""
     return [
         f"`{declared.name}{name}` has no effect here."
         for field_name, _, declared in declarations(model)
-        if declared.is_prefix
+        if declared.is_prefix and field_name not in used
         for name in sorted(getattr(properties, field_name))
     ]

@@ -23,12 +23,16 @@ class StoreStoppedError(Exception):
     """A request was cancelled because the agent stops."""
 
 
-class Store(Protocol):
-    """For one thread. Its client is loaded with the first request."""
+class Addressed(Protocol):
+    """Anything with an address."""
 
     @property
     def address(self) -> str:
         """Address for messages and logs."""
+
+
+class Store(Addressed, Protocol):
+    """For one thread. Its client is loaded with the first request."""
 
     def put(self, file: Path) -> bool:
         """Sends a file and compares the checksums. False when the store had it already. Raises

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-from sidecar.store.base import Store, StoreError, StoreStoppedError
+from sidecar.store.base import Addressed, StoreError, StoreStoppedError
 
 _END_S = 5.0
 _SIGNALS = {each.value: each.name for each in signal.Signals}
@@ -23,7 +23,7 @@ _SIGNALS = {each.value: each.name for each in signal.Signals}
 class SubprocessStore:
     """Starts the worker process with the first request."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Addressed) -> None:
         self._store = store
         self._lock = threading.Lock()
         self._is_stopped = False
@@ -40,20 +40,20 @@ class SubprocessStore:
         return None if self._process is None else self._process.pid
 
     def put(self, file: Path) -> bool:
-        return bool(self._ask("put", file))
+        return bool(self.ask("put", file))
 
     def names(self) -> list[str]:
-        return list(self._ask("names"))
+        return list(self.ask("names"))
 
     def get(self, name: str, target: Path) -> bool:
-        return bool(self._ask("get", name, target))
+        return bool(self.ask("get", name, target))
 
     def remove(self, name: str) -> None:
-        self._ask("remove", name)
+        self.ask("remove", name)
 
     def missing_rights(self) -> list[str]:
         """For stores with this method."""
-        return list(self._ask("missing_rights"))
+        return list(self.ask("missing_rights"))
 
     def stop(self) -> None:
         with self._lock:
@@ -71,7 +71,8 @@ class SubprocessStore:
             process.kill()
             process.wait()
 
-    def _ask(self, method: str, *arguments: object) -> Any:
+    def ask(self, method: str, *arguments: object) -> Any:
+        """Calls a method of the store in its process. Raises what it raises."""
         connection, is_new = self._connected()
         try:
             if is_new:

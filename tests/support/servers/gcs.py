@@ -118,13 +118,15 @@ class Seen:
 class Fault:
     """What becomes of one request. `status`: it is answered with it, and with `body`, and goes
     nowhere. `cut`: the connection ends in the middle of its body. `swallow`: the server gets it,
-    and the answer is lost. `rewrite`: changes the answer. `before` is called first."""
+    and the answer is lost. `rewrite`: changes the answer. `headers` are those of an answer with
+    `status`. `before` is called first."""
 
     status: int | None = None
     body: bytes | None = None
     cut: bool = False
     swallow: bool = False
     rewrite: Callable[[bytes], bytes] | None = None
+    headers: tuple[tuple[str, str], ...] = ()
     before: Callable[[], None] | None = None
 
 
@@ -195,7 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault.status is not None:
             message = json.dumps({"error": {"code": fault.status, "message": "as planned"}})
             answer = fault.body or message.encode()
-            self._answer(fault.status, [("Content-Type", "application/json")], answer)
+            kind = "application/xml" if answer.startswith(b"<?xml") else "application/json"
+            self._answer(fault.status, [("Content-Type", kind), *fault.headers], answer)
             return
         status, headers, answer = self._ask(body)
         if fault.swallow:
@@ -208,6 +211,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = _pass  # noqa: N815
     do_PUT = _pass  # noqa: N815
     do_DELETE = _pass  # noqa: N815
+    do_HEAD = _pass  # noqa: N815
 
     def _ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         upstream = http.client.HTTPConnection("127.0.0.1", self.upstream_port, timeout=_TIMEOUT_S)
@@ -224,6 +228,10 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in headers:
             if name.lower() not in ("content-length", "connection", "transfer-encoding", "date"):
                 self.send_header(name, value)
+        if self.command == "HEAD":
+            self.send_header("Content-Length", dict(headers).get("Content-Length", "0"))
+            self.end_headers()
+            return
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

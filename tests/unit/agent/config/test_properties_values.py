@@ -97,7 +97,7 @@ BAD_TEXTS = [
     ("field.exclude.list", "shop.orders", "must be `keyspace.table.column`"),
     ("custom.metric.tags", "env", "`name=value`"),
     ("custom.metric.tags", "server=a", "must not contain `server`"),
-    ("remote.commit.log.relocation.dir", "s3://bucket", "gs://bucket/prefix"),
+    ("remote.commit.log.relocation.dir", "ftp://bucket", "gs://bucket/prefix"),
     ("topic.naming.strategy", "com.example.Strategy", "SchemaTopicNamingStrategy"),
     ("sourceinfo.struct.maker", "com.example.Maker", "CassandraSourceInfoStructMaker"),
 ]

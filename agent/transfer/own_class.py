@@ -1,0 +1,158 @@
+"""Runs a transfer class of one's own in a worker process.
+
+    cdc_raw ── linked and unlinked ──► <relocation directory>/upload ── worker: Class.transfer
+
+The class cannot stop the agent: it has its own interpreter, and a stop kills its process.
+"""
+
+import importlib
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agent.metrics import AgentMetrics
+from agent.transfer.base import Backlog
+from agent.transfer.segment_transfer import (
+    FinishedSegment,
+    SegmentError,
+    SegmentTransfer,
+    TransferSettings,
+)
+from agent.transfer.upload_queue import UploadQueue, UploadSettings
+from sidecar.errors import ConfigError
+from sidecar.files.regular import regular_size_bytes
+from sidecar.store.base import StoreError
+from sidecar.store.subprocess_store import SubprocessStore
+
+_PROPERTY = "commit.log.transfer.class"
+
+
+def load_class(name: str) -> Callable[[TransferSettings], SegmentTransfer]:
+    """The class that `module:Class` names. Raises ConfigError."""
+    module_name, _, class_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"`{_PROPERTY}={name}`: the module {module_name} cannot be imported "
+            f"({type(error).__name__}: {error}). Put it on PYTHONPATH or install it."
+        ) from error
+    found: Any = getattr(module, class_name, None)
+    is_class: bool = inspect.isclass(found)
+    if not is_class:
+        raise ConfigError(
+            f"`{_PROPERTY}={name}`: the module {module_name} has no class {class_name}. Correct "
+            "the name."
+        )
+    _require_signature(name, found, "__init__", "settings", TransferSettings(""))
+    if not callable(getattr(found, "transfer", None)):
+        raise ConfigError(
+            f"`{_PROPERTY}={name}`: the class has no method transfer. Add "
+            "`def transfer(self, segment)`."
+        )
+    segment = FinishedSegment(Path("CommitLog-7-1.log"), None, 0)
+    _require_signature(name, found.transfer, "transfer", "segment", None, segment)
+    made: Callable[[TransferSettings], SegmentTransfer] = found
+    return made
+
+
+def _require_signature(
+    name: str, function: Callable[..., Any], method: str, parameter: str, *arguments: object
+) -> None:
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        raise ConfigError(
+            f"`{_PROPERTY}={name}`: {method} cannot be called with one argument ({error}). Declare "
+            f"`def {method}(self, {parameter})`."
+        ) from error
+    except ValueError:
+        # Methods of extension modules may hide their parameters.
+        return
+
+
+@dataclass(slots=True)
+class OwnClassStore:
+    """The object that is pickled to the worker process, and makes the class there."""
+
+    name: str
+    settings: TransferSettings
+    _made: Any = None
+
+    @property
+    def address(self) -> str:
+        return self.name
+
+    def transfer(self, log: Path, idx: Path | None, size_bytes: int) -> None:
+        """Raises StoreError for every failure."""
+        try:
+            if self._made is None:
+                self._made = load_class(self.name)(self.settings)
+            self._made.transfer(FinishedSegment(log, idx, size_bytes))
+        except ConfigError as error:
+            raise StoreError(str(error)) from error
+        except (Exception, SystemExit) as error:
+            lines = str(error).strip().splitlines()
+            reason = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+            raise StoreError(
+                f"{self.name} failed for {log.name}: {reason.rstrip('.')}. The agent keeps the "
+                "segment and calls it again.",
+                is_segment_specific=isinstance(error, SegmentError),
+            ) from error
+
+
+class OwnClassTransfer(UploadQueue):
+    """The queue of segments for the class. A call without end is reported, and never cancelled
+    while the agent runs: the class may be slow."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: TransferSettings,
+        queue: UploadSettings,
+        metrics: AgentMetrics,
+        *,
+        report_after_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raises ConfigError for a class that cannot be used. `clock` gives seconds."""
+        load_class(name)
+        # Mappings that only read are not pickled.
+        settings = replace(settings, options=dict(settings.options))
+        self._worker = SubprocessStore(OwnClassStore(name, settings))
+        super().__init__(self._worker, queue, metrics)
+        self._report_after_s = report_after_s
+        self._clock = clock
+        self._running: tuple[str, float] | None = None
+
+    @property
+    def backlog(self) -> Backlog:
+        backlog, running = super().backlog, self._running
+        if running is None:
+            return backlog
+        log, since_s = running
+        running_s = self._clock() - since_s
+        if running_s <= self._report_after_s:
+            return backlog
+        message = (
+            f"{self._worker.address} has not returned for {running_s:.0f} s for {log}. Look what "
+            "it waits for; restart the agent to call it again."
+        )
+        self._metrics.transfer_up.set(0)
+        return replace(backlog, error=" ".join(part for part in (backlog.error, message) if part))
+
+    def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
+        files = [file for file in (log, idx) if regular_size_bytes(file) is not None]
+        if log not in files:
+            # An index without its segment has nothing to transfer.
+            return 0, files
+        size_bytes = sum(regular_size_bytes(file) or 0 for file in files)
+        self._running = (log.name, self._clock())
+        try:
+            self._worker.ask("transfer", log, idx if idx in files else None, size_bytes)
+        finally:
+            self._running = None
+        return size_bytes, files

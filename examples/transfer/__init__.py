@@ -1,0 +1,1 @@
+"""A transfer class of one's own."""

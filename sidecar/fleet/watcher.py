@@ -1,4 +1,4 @@
-"""The fleet as a running agent shows it: asked in the background, and only while somebody looks."""
+"""The fleet as a running agent shows it: asked in the background, and only while a page is open."""
 
 import logging
 import threading

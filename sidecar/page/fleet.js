@@ -7,6 +7,10 @@ const UNKNOWN = "–";
 
 const AGENT_WORDS = { ok: "Healthy", degraded: "Needs attention", failing: "Not delivering",
   unreachable: "No answer" };
+const FLEET_WORDS = { ok: "All agents are healthy", degraded: "Agents need attention",
+  failing: "Agents do not deliver", unreachable: "Agents do not answer" };
+const LATE_S = 60;
+const SOON_S = 7200;
 const COLUMNS = ["Node", "State", "Lag", "cdc_raw used", "Full in", "Quarantine", "Snapshot",
   "Version", "Configuration", "Cause"];
 const NUMBERS = [2, 3, 4, 5];
@@ -36,6 +40,17 @@ function cellsOf(agent) {
 function matches(agent, wanted) {
   const text = [...cellsOf(agent), agent.target, agent.node_id, agent.topic_prefix].join(" ").toLowerCase();
   return wanted.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+}
+
+// Columns whose value needs attention.
+function notableColumns(agent, rare) {
+  const found = [];
+  if (agent.lag_s > LATE_S) found.push(2);
+  if (agent.cdc_raw_time_to_full_s !== null && agent.cdc_raw_time_to_full_s < SOON_S) found.push(4);
+  if (agent.quarantined > 0) found.push(5);
+  if (rare.has(agent.version)) found.push(7);
+  if (rare.has(agent.configuration_fingerprint)) found.push(8);
+  return found;
 }
 
 // Values that most agents do not have.
@@ -80,12 +95,13 @@ function nodeCell(agent, text) {
 
 function agentRow(agent, rare) {
   const row = make("tr");
+  const notable = notableColumns(agent, rare);
   const cells = cellsOf(agent).map((text, column) => {
     if (column === 0) return nodeCell(agent, text);
     const cell = make("td", NUMBERS.includes(column) ? "number" : "");
     if (column === 1) cell.append(make("span", "chip " + agent.state, text));
     else cell.textContent = text;
-    if ((column === 7 || column === 8) && rare.has(text)) cell.className = "different";
+    if (notable.includes(column)) cell.classList.add("notable");
     if (column === 9) cell.title = agent.message;
     return cell;
   });
@@ -115,9 +131,9 @@ function show(values) {
   if (!values.summary) return;
   const worst = worstOf(values.agents);
   document.getElementById("sentence").className = worst;
-  put("state", AGENT_WORDS[worst] || worst);
+  put("state", FLEET_WORDS[worst] || worst);
   put("message", values.summary.text.split(". ")[0].replace(/\.?$/, "."));
-  document.title = (AGENT_WORDS[worst] || worst) + " – fleet – cdc-sidecar";
+  document.title = (FLEET_WORDS[worst] || worst) + " – cdc-sidecar";
   const differences = document.getElementById("differences");
   differences.hidden = !values.summary.differences.length;
   differences.replaceChildren(...values.summary.differences.map((each) => make("li", "", differenceText(each))));

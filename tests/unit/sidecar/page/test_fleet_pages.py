@@ -93,6 +93,13 @@ def test_the_cells_have_words_and_human_values() -> None:
     ]
 
 
+def test_values_that_need_attention_are_marked() -> None:
+    calm = {"lag_s": 60, "cdc_raw_time_to_full_s": None, "quarantined": 0, "version": "0.2.0"}
+    assert evaluated(f"notableColumns({json.dumps(calm)}, new Set(['0.1.0']))") == []
+    bad = {"lag_s": 61, "cdc_raw_time_to_full_s": 10, "quarantined": 1, "version": "0.1.0"}
+    assert evaluated(f"notableColumns({json.dumps(bad)}, new Set(['0.1.0']))") == [2, 4, 5, 7]
+
+
 @pytest.mark.parametrize(
     ("wanted", "count"), [("", 3), ("lab HEALTHY", 1), ("quarantined", 1), ("node-9", 0)]
 )

@@ -43,7 +43,7 @@ function ticksOf(most, unit) {
   const ticks = [];
   for (let value = 0; value < Math.max(most, step) + step; value += step) {
     ticks.push(value);
-    if (value >= most) break;
+    if (value >= Math.max(most, step)) break;
   }
   return ticks;
 }
@@ -51,7 +51,7 @@ function ticksOf(most, unit) {
 function tickText(value, unit) {
   if (unit === "bytes") return sizeText(value).replace(".0 ", " ");
   if (unit === "seconds") {
-    if (value >= 7200) return Math.round(value / 3600) + " h";
+    if (value >= 3600 && value % 3600 === 0) return value / 3600 + " h";
     return value >= 120 ? Math.round(value / 60) + " min" : value + " s";
   }
   return numberText(value);

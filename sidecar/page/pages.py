@@ -34,9 +34,14 @@ PAGE_HEADERS = {
 
 
 def status_pages(
-    status: StatusSource, summary: Callable[[Health], Summary], recent: RecentWarnings
+    status: StatusSource,
+    summary: Callable[[Health], Summary],
+    recent: RecentWarnings,
+    *,
+    has_fleet: bool = False,
 ) -> Blueprint:
-    """`summary` is called on the server's threads and must not wait."""
+    """`summary` is called on the server's threads and must not wait; with `has_fleet` the page
+    links to `/fleet`."""
     pages = Blueprint("status_page", __name__)
 
     @pages.get("/")
@@ -51,6 +56,7 @@ def status_pages(
         values = {
             **page_values(status.instance(), health, summary(health), recent),
             **status.about(),
+            "has_fleet": has_fleet,
         }
         return Response(orjson.dumps(values), mimetype="application/json", headers=PAGE_HEADERS)
 

@@ -77,7 +77,7 @@ class ServiceShell(Generic[ViewOf]):
             properties.http_port,
             [
                 *pages,
-                status_pages(status, page, self._warnings),
+                status_pages(status, page, self._warnings, has_fleet=self._fleet is not None),
                 history_pages(self._history.document),
                 *([] if self._fleet is None else [fleet_pages(self._fleet.document)]),
                 jmx_pages(

@@ -113,9 +113,77 @@ def test_it_loads_nothing_from_elsewhere() -> None:
     assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
     assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(", text)
     assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {
-        *("data:,", "#main"),
+        *("data:,", "#main", "fleet"),
         *("health", "offsets", "metrics", "metrics.json"),
     }
+
+
+@pytest.mark.parametrize("name", ["page.html", "fleet.html"])
+def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
+    page = justhtml.JustHTML(page_text(name), sanitize=False)
+
+    def attributes(selector: str) -> list[dict[str, str | None]]:
+        return [dict(node.attrs) for node in page.query(selector)]
+
+    assert attributes("html")[0]["lang"] == "en"
+    for landmark in ("header", "main", "footer", "h1"):
+        assert len(page.query(landmark)) == 1, landmark
+    assert page.query("nav")
+    assert all(each["aria-label"] for each in attributes("nav"))
+    ids = [each["id"] for each in attributes("[id]")]
+    assert len(ids) == len(set(ids))
+    for selector, attribute in (
+        ("[aria-labelledby]", "aria-labelledby"),
+        ("label", "for"),
+        ("a.skip", "href"),
+    ):
+        for each in attributes(selector):
+            assert str(each[attribute]).lstrip("#") in ids
+    assert all("aria-labelledby" in each for each in attributes("section"))
+    assert all(each.get("type") == "button" for each in attributes("button"))
+    for each in attributes(".scroll"):
+        # A region that scrolls is reached by keyboard and has a name.
+        assert each["tabindex"] == "0"
+        assert each.get("aria-label") or each.get("aria-labelledby")
+    live = attributes("[role=status], [aria-live]")
+    assert [each["id"] for each in live] == ["announcement"]
+
+
+@pytest.mark.parametrize("name", ["page.html", "fleet.html"])
+def test_the_style_suits_readers(name: str) -> None:
+    text = page_text(name)
+    for wanted in (":focus-visible", "prefers-reduced-motion", "prefers-color-scheme: dark"):
+        assert wanted in text
+
+
+def test_a_screen_reader_hears_changes_of_the_state_alone() -> None:
+    context = javascript()
+    values = {"state": "ok", "conditions": [], "message": "x 1 s"}
+    same = {**values, "message": "x 2 s"}
+    failing = {**values, "state": "failing", "conditions": [{"code": "sink_unavailable"}]}
+
+    def heard(shown: object) -> Any:
+        return context.eval(f"announcementOf({json.dumps(shown)})")
+
+    assert heard(values) == heard(same) == "State: Healthy."
+    assert heard(failing) == "State: Not delivering. Causes: sink unavailable."
+
+
+def test_a_chart_has_gaps_and_round_ticks() -> None:
+    context = javascript()
+    points = [[0, 1], [60, 2], [120, None], [180, 3], [600, 4]]
+    runs = json.loads(context.eval(f"JSON.stringify(runsOf({json.dumps(points)}, 60))"))
+    assert runs == [[[0, 1], [60, 2]], [[180, 3]], [[600, 4]]]
+    for most, unit, ticks in (
+        (9, "seconds", ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s"]),
+        (3 * 3600, "seconds", ["0 s", "1 h", "2 h", "3 h"]),
+        (3 << 30, "bytes", ["0 B", "1 GiB", "2 GiB", "3 GiB"]),
+        (0, "per_second", ["0", "1"]),
+    ):
+        shown = context.eval(
+            f"JSON.stringify(ticksOf({most}, '{unit}').map((each) => tickText(each, '{unit}')))"
+        )
+        assert json.loads(shown) == ticks, (most, unit)
 
 
 def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) -> None:

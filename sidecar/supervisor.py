@@ -2,14 +2,14 @@
 
 A pod is ready only while all its containers run. So an agent that fails again and again would make
 the database's pod unready. This process does not end with its agent: it restarts the agent after a
-growing pause (1 s to 60 s), and also restarts an agent whose `/live` fails. It forwards SIGTERM and
-SIGINT, and then ends with the agent's exit code.
+growing pause (1 s to 60 s), and also restarts an agent whose `/live` fails, or answered once and
+answers no more. It forwards SIGTERM and SIGINT, and then ends with the agent's exit code.
 
 `--mkdir PATH` makes a directory of the agent's user first. With `--only-pod-index N` the agent runs
 only in the pod of that index of a StatefulSet, by the variable POD_INDEX. In other pods this
 process waits for SIGTERM.
 
-The variable HTTP_PORT is the agent's port (default: 8000); LOG_FORMAT is `json` (default) or
+The variable HTTP_PORT is the agent's `http.port` (default: 8000); LOG_FORMAT is `json` (default) or
 `text`. Imports only small modules: the process lives as long as the container.
 """
 
@@ -19,16 +19,18 @@ import os
 import signal
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar import healthcheck
 from sidecar.logs import configure, fields
 
 logger = logging.getLogger("sidecar.supervisor")
 
 _EXIT_USAGE = 2
+_TIMEOUT_S = 4.0
 _STOPPING = frozenset((signal.SIGTERM, signal.SIGINT))
 # Blocked and waited for: without handlers, no signal can be missed between two statements.
 _AWAITED = _STOPPING | {signal.SIGCHLD}
@@ -56,11 +58,12 @@ class Supervisor:
         self,
         command: Sequence[str],
         pace: Pace | None = None,
-        is_live: Callable[[], bool] = lambda: healthcheck.main() == 0,
+        is_live: Callable[[], bool | None] | None = None,
     ) -> None:
+        """`is_live` returns None when the agent does not answer."""
         self._command = list(command)
         self._pace = pace or Pace()
-        self._is_live = is_live
+        self._is_live = is_live or _is_live
         self._is_stopping = False
         signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
 
@@ -95,7 +98,7 @@ class Supervisor:
         except OSError as error:
             logger.error("the agent cannot be started", extra=fields(error=str(error)))
             return _EXIT_USAGE
-        failures = 0
+        failures, has_answered = 0, False
         kill_at_s: float | None = None
         next_s = time.monotonic() + self._pace.live_every_s
         while True:
@@ -114,7 +117,10 @@ class Supervisor:
                 if now_s >= kill_at_s:
                     os.kill(pid, signal.SIGKILL)
             elif not self._is_stopping:
-                failures = 0 if self._is_live() else failures + 1
+                answer = self._is_live()
+                has_answered |= answer is not None
+                # Without any answer, HTTP_PORT may be wrong: no reason to end an agent that works.
+                failures = failures + 1 if has_answered and not answer else 0
                 if failures >= self._pace.live_failures:
                     logger.error("the agent is not live and will be restarted")
                     os.kill(pid, signal.SIGTERM)
@@ -127,6 +133,19 @@ class Supervisor:
             if _next_signal(remaining_s) in _STOPPING:
                 return True
         return False
+
+
+def _is_live() -> bool | None:
+    """What `/live` answers on loopback; None without an answer."""
+    url = f"http://127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}/live"
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S):
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
+    except OSError:
+        return None
 
 
 def _next_signal(timeout_s: float) -> signal.Signals | None:

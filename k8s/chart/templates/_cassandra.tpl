@@ -25,7 +25,7 @@ image: {{ include "cdc-sidecar.image" (list . .Values.cassandra.image) }}
 imagePullPolicy: {{ .Values.cassandra.image.pullPolicy }}
 ports:
   - name: cdc-http
-    containerPort: 8000
+    containerPort: {{ include "cdc-sidecar.port" .Values.cassandra }}
 resources: {{- toYaml .Values.cassandra.resources | nindent 2 }}
 {{- end -}}
 
@@ -58,6 +58,7 @@ resources: {{- toYaml .Values.cassandra.resources | nindent 2 }}
     - run
     - --config=/etc/cdc/cdc.properties
   env:
+    {{- include "cdc-sidecar.port.variable" .Values.cassandra | nindent 4 }}
     - name: CASSANDRA_HOST
       valueFrom:
         fieldRef:

@@ -74,6 +74,20 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
+{{/* Of an agent by its values. */}}
+{{- define "cdc-sidecar.port" -}}
+{{- get .properties "http.port" | default 8000 | int -}}
+{{- end -}}
+
+{{/* For the supervisor, if it is another port than the image's. */}}
+{{- define "cdc-sidecar.port.variable" -}}
+{{- $port := include "cdc-sidecar.port" . -}}
+{{- if ne $port "8000" -}}
+- name: HTTP_PORT
+  value: {{ $port | quote }}
+{{- end -}}
+{{- end -}}
+
 {{/* Of agents in pods of their own. */}}
 {{- define "cdc-sidecar.probes" -}}
 startupProbe:

@@ -21,7 +21,7 @@ image: {{ include "cdc-sidecar.image" (list . .Values.mongo.image) }}
 imagePullPolicy: {{ .Values.mongo.image.pullPolicy }}
 ports:
   - name: cdc-http
-    containerPort: 8000
+    containerPort: {{ include "cdc-sidecar.port" .Values.mongo }}
 resources: {{- toYaml .Values.mongo.resources | nindent 2 }}
 volumeMounts:
   - name: cdc-directory
@@ -48,6 +48,7 @@ volumeMounts:
     - run
     - --config=/etc/cdc/mongo.properties
   env:
+    {{- include "cdc-sidecar.port.variable" .Values.mongo | nindent 4 }}
     - name: POD_INDEX
       valueFrom:
         fieldRef:

@@ -194,6 +194,18 @@ def test_the_example_node_writes_where_the_agent_reads() -> None:
     assert pod_of(workload)["securityContext"]["fsGroup"] == 999
 
 
+@pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
+def test_the_heap_of_a_node_is_at_most_half_of_its_memory(directory: Path) -> None:
+    """Without MAX_HEAP_SIZE Cassandra takes it from the machine's memory."""
+    for workload in workloads(directory):
+        for container in pod_of(workload)["containers"]:
+            if container["name"] == "cassandra":
+                heap = {each["name"]: each.get("value", "") for each in container["env"]}
+                memory = container["resources"]["limits"]["memory"]
+                assert 2 * int(heap["MAX_HEAP_SIZE"].removesuffix("G")) <= int(memory[:-2])
+                assert heap["HEAP_NEWSIZE"]
+
+
 def test_the_component_brings_a_container_alone() -> None:
     """No policy, budget or service account reaches an existing cluster. A second budget of the same
     pods would make every eviction fail."""

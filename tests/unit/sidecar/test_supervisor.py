@@ -54,7 +54,7 @@ def supervised(
     script.write_text(code)
     command = [sys.executable, str(script), str(tmp_path / "log")]
     text = (
-        "import sys; from sidecar.supervisor import Pace, Supervisor; "
+        "import os, sys; from sidecar.supervisor import Pace, Supervisor; "
         f"sys.exit(Supervisor({command!r}, Pace(**{FAST | pace!r}), lambda: {is_live}).run())"
     )
     with run([sys.executable, "-c", text]) as process:
@@ -93,18 +93,38 @@ def test_an_agent_that_fails_is_restarted_until_it_is_stopped(tmp_path: Path) ->
     assert errors.count("the agent ended and will be restarted") == 2
 
 
-def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+@pytest.mark.parametrize("answer", ["False", "None"], ids=["not live", "no answer any more"])
+def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path, answer: str) -> None:
+    """It ignores SIGTERM. The first agent is live for one check after its first line."""
+    log, seen = tmp_path / "log", tmp_path / "seen"
     log.touch()
-    is_live = f"open({str(log)!r}).read().count('started') > 1"
+    starts = f"open({str(log)!r}).read().count('started')"
+    first = f"(not os.path.exists({str(seen)!r}) and not open({str(seen)!r}, 'w').close())"
+    is_live = f"True if {starts} != 1 or {first} else {answer}"
     with supervised(tmp_path, IGNORES_TERM, is_live, live_failures=3, kill_after_s=0.1) as process:
-        # A check before the agent's first line fails as well, which is one failure of three.
         assert read_line(process) == "ready"
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 128 + signal.SIGTERM
     assert "the agent is not live and will be restarted" in errors
     assert log.read_text().split() == ["started"] * 2
+
+
+def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
+    """`http.port` may differ from HTTP_PORT."""
+    checks = tmp_path / "checks"
+    text = agent(
+        "note('started')\n"
+        f"while not pathlib.Path({str(checks)!r}).exists(): time.sleep(0.01)\n"
+        f"while len(pathlib.Path({str(checks)!r}).read_text()) < 9: time.sleep(0.01)\n"
+        "print('ready', flush=True); signal.pause()"
+    )
+    is_live = f"open({str(checks)!r}, 'a').write('x') and None"
+    with supervised(tmp_path, text, is_live, live_failures=2) as process:
+        assert read_line(process) == "ready"
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=DEADLINE_S)
+    assert (tmp_path / "log").read_text().split() == ["started"]
 
 
 def test_a_stop_during_the_pause_ends_it(tmp_path: Path) -> None:

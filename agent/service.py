@@ -48,7 +48,7 @@ from sidecar.properties.secrets import hiding
 from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry.registrar import create_registrar
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink
+from sidecar.sinks.registry import create_dead_letter_topic, create_sink
 from sidecar.tracing import create_tracing
 
 logger = logging.getLogger(__name__)
@@ -280,6 +280,7 @@ class AgentService:
                 deletes_at_bytes=deletes_at_bytes(config),
                 waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
+                dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
                 tracing=self._tracing,
             ),
             open_reader=open_with(

@@ -54,7 +54,7 @@ from sidecar.process.wait_policy import Answered, RetryPause, wait_for
 from sidecar.properties.secrets import hiding
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink, create_sink_and_store
+from sidecar.sinks.registry import create_dead_letter_topic, create_sink, create_sink_and_store
 
 logger = logging.getLogger(__name__)
 
@@ -242,6 +242,7 @@ class MongoService:
                 ),
                 waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
+                dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
             ),
             open_stream=streams.open,
             sink=sink,

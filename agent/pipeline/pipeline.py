@@ -80,6 +80,7 @@ class Pipeline(LoopPipeline[View]):
                 metrics=metrics.delivery,
                 clock=clock,
                 transform=settings.transform,
+                dead_letter_topic=settings.dead_letter_topic,
                 tracing=settings.tracing,
             ),
             offsets=OffsetCommitter(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import Tracing
 from sidecar.transform import Transform
 
@@ -24,6 +25,7 @@ class PipelineSettings:
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
+    dead_letter_topic: DeadLetterTopic | None = None
     """Applied to every event before the sink."""
     tracing: Tracing | None = None
     """Makes a span of every batch, and of every segment."""

@@ -38,6 +38,12 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
             "releases write only `v2`. Set the layout or remove the property."
         )
     yield from _offsets(properties)
+    if properties.dead_letter_topic is not None and properties.failure_handling == "fail":
+        yield (
+            "`errors.deadletterqueue.topic.name` has no effect with "
+            "`event.processing.failure.handling.mode=fail`, which ends the agent at the first such "
+            "event. Set `quarantine`, or remove the topic."
+        )
     yield from _converters(properties)
     yield from _database_names(properties)
     yield from _topics(properties)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.transform import Transform
 
 
@@ -27,4 +28,5 @@ class PipelineSettings:
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
+    dead_letter_topic: DeadLetterTopic | None = None
     """Applied to every event before the sink."""

@@ -21,6 +21,8 @@ from sidecar.sinks.kafka.topics.settings import topic_setting_problems, topic_se
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 SinkName = Literal["kafka", "file", "stdout"]
@@ -54,6 +56,12 @@ def _function_name(name: str | None) -> str | None:
     return name
 
 
+def _topic_name(name: str | None) -> str | None:
+    if name is not None and not (_TOPIC.fullmatch(name) and name.strip(".")):
+        raise ValueError("must have at most 249 letters, digits, `.`, `_` and `-`")
+    return name
+
+
 class SidecarProperties(Properties):
     """Sink, in-flight window, offsets, HTTP, logs and shutdown."""
 
@@ -79,6 +87,19 @@ class SidecarProperties(Properties):
         "topic.creation.default.",
         doc="Settings of created topics: `partitions`, `replication.factor` (-1: the broker's "
         "default), and any topic setting such as `cleanup.policy`.",
+    )
+    dead_letter_topic: Annotated[str | None, AfterValidator(_topic_name)] = prop(
+        "errors.deadletterqueue.topic.name",
+        default=None,
+        doc="Topic for events that Kafka rejects, as in Kafka Connect. Not set: only the files of "
+        "the quarantine. They also take what this topic rejects "
+        "(docs/how-to/dead-letters.md).",
+    )
+    dead_letter_context: bool = prop(
+        "errors.deadletterqueue.context.headers.enable",
+        default=True,
+        doc="Whether messages of the dead-letter topic have headers with their topic and the "
+        "reason: `__connect.errors.*` and `cdc.dead.letter.*`.",
     )
     event_transform: Annotated[str | None, AfterValidator(_function_name)] = prop(
         "event.transform",
@@ -235,6 +256,8 @@ class SidecarProperties(Properties):
     def _sink_has_its_settings(self) -> "SidecarProperties":
         if self.sink == "file" and self.file_path is None:
             raise ValueError("`file.path` must be set for the sink `file`")
+        if self.sink != "kafka" and self.dead_letter_topic is not None:
+            raise ValueError("`errors.deadletterqueue.topic.name` needs the sink `kafka`")
         if self.sink == "kafka" and not self.kafka_producer.get("bootstrap.servers"):
             raise ValueError("`kafka.producer.bootstrap.servers` must be set for the sink `kafka`")
         return self

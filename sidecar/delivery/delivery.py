@@ -10,7 +10,8 @@ from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
 from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.base import DeliveryResult, Sink, SinkState
+from sidecar.sinks.base import DeliveryResult, Outcome, Sink, SinkState
+from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
@@ -77,6 +78,7 @@ class Delivery(Generic[Source, Position]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
         transform: Transform | None = None,
+        dead_letter_topic: DeadLetterTopic | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         """`clock` gives seconds; `transform` and the header of `tracing` apply to every event."""
@@ -87,6 +89,7 @@ class Delivery(Generic[Source, Position]):
         self._clock = clock
         self._transform = transform
         self._tracing = tracing
+        self._dead_letter_topic = dead_letter_topic
         self._window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[NumberedBatch[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
@@ -112,6 +115,9 @@ class Delivery(Generic[Source, Position]):
         if not self.is_open:
             return self.closed_state
         state = self._sink.state()
+        topic = self._dead_letter_topic
+        if state.healthy and topic is not None and (waits := topic.state) is not None:
+            return waits
         if not state.topics or self._window.has_room:
             return state
         return replace(
@@ -195,9 +201,25 @@ class Delivery(Generic[Source, Position]):
     def dead_letter(self, rejected: RejectedEvent[Source, Position]) -> None:
         """Counts a rejected event as done: the caller has kept it as a dead letter."""
         self._rejected.remove(rejected)
+        if self._dead_letter_topic is not None:
+            match self._dead_letter_topic.discard(rejected.number):
+                case Outcome.ACKNOWLEDGED:
+                    self._metrics.dead_letter_topic_events.inc()
+                case Outcome.REJECTED:
+                    self._metrics.dead_letter_topic_failures.inc()
         self._sink.dead_letter(rejected.number)
         self._window.acknowledge((range(rejected.number, rejected.number + 1),))
         self._drop_spans()
+
+    def publish_dead_letter(self, rejected: RejectedEvent[Source, Position]) -> Outcome:
+        """Sends a rejected event to the dead-letter topic, and counts it as done when the topic has
+        acknowledged it. `REJECTED` when the caller has to keep it, also without a topic."""
+        if self._dead_letter_topic is None:
+            return Outcome.REJECTED
+        outcome = self._dead_letter_topic.keep(rejected)
+        if outcome is Outcome.ACKNOWLEDGED:
+            self.dead_letter(rejected)
+        return outcome
 
     def progress(self) -> list[Progress[Source, Position]]:
         """Sources whose acknowledged position advanced."""
@@ -207,6 +229,8 @@ class Delivery(Generic[Source, Position]):
         """Closes the sink and notes its last answers."""
         if self.is_open:
             self.is_open = False
+            if self._dead_letter_topic is not None:
+                self._dead_letter_topic.close(0.0)
             self._note(self._sink.close(deadline_s))
 
     def forget(self) -> None:
@@ -218,6 +242,8 @@ class Delivery(Generic[Source, Position]):
                 span.trace.end(is_acknowledged=False)
         self._spans.clear()
         self._rejected.clear()
+        if self._dead_letter_topic is not None:
+            self._dead_letter_topic.forget()
 
     def _new_window(self, first_number: int) -> Window[Source, Position]:
         return Window(

@@ -49,6 +49,15 @@ class DeliveryMetrics:
         self.events_failed = counter(
             "cdc_events_failed_total", "Events that the sink rejected one by one."
         )
+        self.dead_letter_topic_events = counter(
+            "cdc_dead_letter_topic_events_total",
+            "Rejected events that the dead-letter topic has acknowledged.",
+        )
+        self.dead_letter_topic_failures = counter(
+            "cdc_dead_letter_topic_failures_total",
+            "Rejected events that the dead-letter topic did not accept and the agent stored in "
+            "files.",
+        )
         self.unacknowledged_events = gauge(
             "cdc_unacknowledged_events", "Events that are read and not acknowledged yet."
         )

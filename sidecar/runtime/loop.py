@@ -18,6 +18,7 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.tune_interpreter import tune_interpreter
 from sidecar.runtime.wakeup import Wakeup
+from sidecar.sinks.base import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -191,6 +192,12 @@ class Loop(Generic[Source, Position]):
     def _keep_dead_letters(self) -> bool:
         worked = False
         for rejected in tuple(self._delivery.rejected):
+            outcome = self._delivery.publish_dead_letter(rejected)
+            if outcome is Outcome.WAITING:
+                continue
+            if outcome is Outcome.ACKNOWLEDGED:
+                worked = True
+                continue
             if not self._source.keep_dead_letter(rejected):
                 break
             self._delivery.dead_letter(rejected)

@@ -14,6 +14,7 @@ Errors are of three kinds:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol
 
 from sidecar.events import NumberedBatch
@@ -58,6 +59,14 @@ class SinkState:
     def explanation(self) -> str:
         """The message with its detail."""
         return f"{self.message}: {self.detail}" if self.detail else self.message
+
+
+class Outcome(Enum):
+    """What became of a dead letter."""
+
+    WAITING = "waiting"
+    ACKNOWLEDGED = "acknowledged"
+    REJECTED = "rejected"
 
 
 class Sink(Protocol):

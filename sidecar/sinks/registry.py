@@ -6,12 +6,15 @@ A new kind of sink is one module, one entry here, and one name in `SinkName`.
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sidecar.errors import ConfigError
 from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.base import Sink
+
+if TYPE_CHECKING:
+    from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 
 
 class SinkProperties(Protocol):
@@ -37,6 +40,15 @@ class SinkProperties(Protocol):
     def inflight_max_events(self) -> int: ...
     @property
     def inflight_max_bytes(self) -> int: ...
+
+
+class DeadLetterProperties(SinkProperties, Protocol):
+    """Those of the dead-letter topic too."""
+
+    @property
+    def dead_letter_topic(self) -> str | None: ...
+    @property
+    def dead_letter_context(self) -> bool: ...
 
 
 Factory = Callable[[SinkProperties], Sink]
@@ -94,6 +106,23 @@ def sink_problems(properties: SinkProperties) -> list[str]:
     except ConfigError as error:
         problems.extend(error.problems)
     return problems
+
+
+def create_dead_letter_topic(
+    properties: DeadLetterProperties, connector: str
+) -> "DeadLetterTopic | None":
+    """The topic for events that the sink rejects, not yet open; None without one. `connector` is
+    the name in its headers. Raises ConfigError."""
+    if properties.dead_letter_topic is None or properties.sink != "kafka":
+        return None
+    from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
+
+    return DeadLetterTopic(
+        properties.dead_letter_topic,
+        _kafka(properties),
+        connector=connector,
+        has_context=properties.dead_letter_context,
+    )
 
 
 def create_sink_and_store(

@@ -1,0 +1,68 @@
+"""Events that a real broker rejects: in the dead-letter topic, or in a file when it rejects them
+too."""
+
+import random
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.support.agent_directory import AgentDir, payload, write_segment
+from tests.support.running_agent import DEADLINE_S, is_drained, running
+from tests.support.servers.kafka import KafkaBroker
+
+pytestmark = pytest.mark.servers
+
+# Incompressible enough for any codec.
+LARGE = random.Random(1).randbytes(40_000).hex().encode()
+DLQ = "shop-dead-letters"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
+        yield broker
+
+
+@pytest.mark.parametrize("dlq", ["accepts", "rejects"])
+def test_rejected_event_goes_to_the_topic_else_to_a_file(
+    agent_dir: AgentDir, broker: KafkaBroker, dlq: str
+) -> None:
+    prefix = f"p-{dlq}"
+    topic, dead_letters = f"{prefix}.ks.t", f"{prefix}-{DLQ}"
+    broker.create_topic(topic, 1, {"max.message.bytes": "10000"})
+    broker.create_topic(dead_letters, 1, {"max.message.bytes": "10000"} if dlq == "rejects" else {})
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, LARGE), payload(3, b"c")]])
+    changes = {
+        "topic.prefix": prefix,
+        "sink": "kafka",
+        "file.path": None,
+        "kafka.producer.bootstrap.servers": broker.bootstrap,
+        "errors.deadletterqueue.topic.name": dead_letters,
+    }
+    error = agent_dir.relocation / "error"
+    with running(agent_dir, changes) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+            metrics = answer.read().decode()
+        assert process.stop() == 0
+    delivered = broker.consume_all(topic)
+    ids = {dict(record.headers)["cdc.id"] for record in delivered}
+    assert len(ids) == 2
+    files: list[Path] = list(error.glob("*.events.ndjson")) if error.exists() else []
+    if dlq == "accepts":
+        assert files == []
+        (letter,) = broker.consume_all(dead_letters)
+        headers = dict(letter.headers)
+        assert headers["__connect.errors.topic"].decode() == topic
+        assert headers["__connect.errors.exception.class.name"].endswith(b"TooLargeException")
+        assert headers["cdc.id"] not in ids
+        assert orjson.loads(letter.value or b"")["op"] == "i"
+        assert "cdc_dead_letter_topic_events_total 1.0" in metrics
+    else:
+        (file,) = files
+        (line,) = file.read_bytes().splitlines()
+        assert orjson.loads(line)["topic"] == topic
+        assert "cdc_dead_letter_topic_failures_total 1.0" in metrics

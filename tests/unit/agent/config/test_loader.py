@@ -172,6 +172,19 @@ def test_a_truncation_is_no_range(tmp_path: Path) -> None:
     assert "skipped by `r`" in warning
 
 
+@pytest.mark.parametrize(
+    "endpoint", ["minio:9000", "ftp://minio", "https://user:secret@minio", "http://minio:0x"]
+)
+def test_endpoint_of_s3_is_a_url_without_credentials(tmp_path: Path, endpoint: str) -> None:
+    (problem,) = problems(tmp_path, storage__s3__endpoint=endpoint)
+    assert "must be a URL such as https://minio.example.com:9000" in problem
+
+
+def test_key_of_s3_needs_its_encryption(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, storage__s3__kms__key__id="key-1")
+    assert "needs `storage.s3.server.side.encryption=aws:kms`" in problem
+
+
 def test_overrides_stand_over_the_files(tmp_path: Path) -> None:
     first, second = tmp_path / "a.properties", tmp_path / "b.properties"
     first.write_text("".join(f"{k}={v}\n" for k, v in MINIMUM.items()) + "http.port=1\n")

@@ -68,8 +68,8 @@ test-kafka: prerequisites-test setup ## Run the tests of the Kafka sink on anoth
 test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)
 
-registry: prerequisites-test setup ## Test Avro against two real schema registries from Maven Central (159 MB)
-	@$(PY) -m pytest tests/integration/avro/on_registry.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
+registry: prerequisites-test setup ## Test Avro and Protobuf against two real schema registries from Maven Central (159 MB)
+	@$(PY) -m pytest tests/integration/avro/on_registry.py tests/integration/protobuf/on_apicurio.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
 
 test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
 	@$(PY) -m tests.acceptance.page $(ARGS)

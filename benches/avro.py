@@ -1,5 +1,5 @@
-"""Events as Avro and as JSON with its schema, compared with JSON: the same segments, interleaved
-rounds, CPU time of one core.
+"""Events as Avro, Protobuf and JSON with its schema, compared with JSON: the same segments,
+interleaved rounds, CPU time of one core.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,11 @@ FULL = (
 QUICK = (SegmentSet("plain, 140 bytes", 4, 2, 61),)
 CPU = 1
 _PLAIN: Mode = "events"
-_OTHERS: dict[Mode, str] = {"events-avro": "Avro", "events-with-schemas": "JSON with its schema"}
+_OTHERS: dict[Mode, str] = {
+    "events-avro": "Avro",
+    "events-protobuf": "Protobuf",
+    "events-with-schemas": "JSON with its schema",
+}
 _MODES: tuple[Mode, ...] = (_PLAIN, *_OTHERS)
 
 

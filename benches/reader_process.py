@@ -30,6 +30,7 @@ Mode = Literal[
     "events",
     "events-without-cells",
     "events-avro",
+    "events-protobuf",
     "events-with-schemas",
 ]
 MODES: tuple[Mode, ...] = ("pread", "skip", "scan", "events", "events-without-cells")
@@ -157,7 +158,7 @@ def _events(
     *,
     cells: bool = True,
     include: Sequence[str] = (),
-    encoding: Literal["json", "json_with_schema", "avro"] = "json",
+    encoding: Literal["json", "json_with_schema", "avro", "protobuf"] = "json",
 ) -> Counts:
     ids = SchemaIds()
     event_format = EventFormat(
@@ -194,6 +195,7 @@ _READERS: dict[str, Callable[[Reading], Counts]] = {
     "events": _events,
     "events-without-cells": partial(_events, cells=False),
     "events-avro": partial(_events, encoding="avro"),
+    "events-protobuf": partial(_events, encoding="protobuf"),
     "events-with-schemas": partial(_events, encoding="json_with_schema"),
 }
 

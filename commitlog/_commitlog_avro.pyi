@@ -1,4 +1,4 @@
-"""Types of the schema registry in the extension module (docs/reference/avro.md).
+"""Types of the schema registry in the extension module (docs/reference/avro.md, protobuf.md).
 
 No module has this name; import these types from `commitlog`."""
 
@@ -13,7 +13,8 @@ class Unregistered:
     record: Final[str]
     """Full name of the record."""
     schema: Final[str]
-    """The schema as Avro's JSON."""
+    """The schema as Avro's JSON, or as Protobuf's text."""
+    schema_type: Final[Literal["AVRO", "PROTOBUF"]]
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from sidecar.config.converters import (
+    ALL_CONVERTERS,
+    PROTOBUF_CONVERTER,
     STRING_CONVERTER,
-    WITH_TEXT,
     ConverterProperties,
     Side,
     converter,
@@ -15,9 +16,9 @@ from sidecar.config.converters import (
 from sidecar.properties.model import prop
 from sidecar.properties.types import CommaList, LowerCase
 
-Written = Literal["json", "json_with_schema", "avro", "string"]
-Converter = Annotated[str | None, BeforeValidator(converter_names(WITH_TEXT))]
-_TEXT = f"; `string` or `{STRING_CONVERTER}`"
+Written = Literal["json", "json_with_schema", "avro", "protobuf", "string"]
+Converter = Annotated[str | None, BeforeValidator(converter_names(ALL_CONVERTERS))]
+_MORE = f"; `protobuf` or `{PROTOBUF_CONVERTER}`; `string` or `{STRING_CONVERTER}`"
 
 
 def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -29,8 +30,8 @@ def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class EncodingProperties(ConverterProperties):
-    key_converter: Converter = converter("key", _TEXT)
-    value_converter: Converter = converter("value", _TEXT)
+    key_converter: Converter = converter("key", _MORE)
+    value_converter: Converter = converter("value", _MORE)
     decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(
         "decimal.handling.mode",
         default="double",
@@ -67,6 +68,8 @@ class EncodingProperties(ConverterProperties):
         """Encoding of a side. Assumes properties without `converter_problems`."""
         if self.is_text(side):
             return "string"
+        if self.is_protobuf(side):
+            return "protobuf"
         return self.key_encoding if side == "key" else self.value_encoding
 
     def decimals(self, side: Side) -> Literal["base64", "numeric"]:

@@ -3,6 +3,7 @@
 json                            JSON without a schema
 org.…JsonConverter              JSON with its schema, unless `schemas.enable=false`
 avro, io.…AvroConverter         the schema id of a registry, then Avro
+protobuf, io.…ProtobufConverter the same with Protobuf, if the agent supports it
 string, org.…StringConverter    the text of a Java object, if the agent supports it
 """
 
@@ -17,6 +18,7 @@ from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
 from sidecar.schema_registry.settings import (
     RegistrySettings,
+    SchemaType,
     ineffective_settings,
     registry_settings,
 )
@@ -27,9 +29,14 @@ Names = Literal["none", "avro", "avro_unicode"]
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
+PROTOBUF_CONVERTER = "io.confluent.connect.protobuf.ProtobufConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 _WITHOUT_TEXT = {"json": JSON_CONVERTER, "avro": AVRO_CONVERTER}
-WITH_TEXT: Mapping[str, str] = {**_WITHOUT_TEXT, "string": STRING_CONVERTER}
+ALL_CONVERTERS: Mapping[str, str] = {
+    **_WITHOUT_TEXT,
+    "protobuf": PROTOBUF_CONVERTER,
+    "string": STRING_CONVERTER,
+}
 """Class names of converters by their short names."""
 _ENCODING = "converter.encoding"
 _FLAGS = {"true": True, "false": False}
@@ -129,7 +136,7 @@ def _converter_settings(side: Side) -> Any:
     return pass_through(
         f"{side}.converter.",
         doc=f"Settings of the {side} converter. JSON: `schemas.enable`, `decimal.format`, "
-        "`replace.null.with.default`. Avro: `schema.registry.url` and those in "
+        "`replace.null.with.default`. With a schema registry: `schema.registry.url` and those in "
         "docs/reference/avro.md.",
     )
 
@@ -179,6 +186,11 @@ class ConverterProperties(Properties):
     def uses_avro(self) -> bool:
         return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
 
+    def is_protobuf(self, side: Side) -> bool:
+        """Whether a side uses the Protobuf converter, and so has no other encoding."""
+        converter, _ = self._side(side)
+        return _kind(converter) == "protobuf"
+
     def is_text(self, side: Side) -> bool:
         """Whether a side uses `StringConverter`, and so has no other encoding."""
         converter, _ = self._side(side)
@@ -192,12 +204,13 @@ class ConverterProperties(Properties):
         return json_settings(f"{side}.converter.", settings, has_schemas=is_class)
 
     def registries(self) -> dict[Side, RegistrySettings]:
-        """Registry settings of each side that is Avro. Raises ConfigError."""
+        """Registry settings of each side that is Avro or Protobuf. Raises ConfigError."""
         found: dict[Side, RegistrySettings] = {}
         for side in _SIDES:
             converter, settings = self._side(side)
-            if _kind(converter) == "avro":
-                found[side] = registry_settings(f"{side}.converter.", settings, side)
+            if (schema_type := _SCHEMA_TYPES.get(_kind(converter))) is not None:
+                prefix = f"{side}.converter."
+                found[side] = registry_settings(prefix, settings, side, schema_type)
         return found
 
     def converter_problems(self) -> Iterator[str]:
@@ -208,8 +221,8 @@ class ConverterProperties(Properties):
                 yield from string_problems(f"{side}.converter.", settings)
                 continue
             try:
-                if _kind(converter) == "avro":
-                    registry_settings(f"{side}.converter.", settings, side)
+                if (schema_type := _SCHEMA_TYPES.get(_kind(converter))) is not None:
+                    registry_settings(f"{side}.converter.", settings, side, schema_type)
                 else:
                     self.json_settings(side)
             except ConfigError as error:
@@ -221,9 +234,12 @@ class ConverterProperties(Properties):
             converter, settings = self._side(side)
             if self.is_text(side):
                 continue
-            is_avro = _kind(converter) == "avro"
-            unused = sorted(settings.keys() & self.json_without_effect)
-            for name in ineffective_settings(settings) if is_avro else unused:
+            schema_type = _SCHEMA_TYPES.get(_kind(converter))
+            if schema_type is None:
+                unused = sorted(settings.keys() & self.json_without_effect)
+            else:
+                unused = ineffective_settings(settings, schema_type)
+            for name in unused:
                 yield f"`{side}.converter.{name}` has no effect here."
 
     def _encoding(self, side: Side) -> Encoding:
@@ -241,5 +257,12 @@ class ConverterProperties(Properties):
 _SIDES: tuple[Side, ...] = ("key", "value")
 
 
-def _kind(converter: str | None) -> Literal["json", "avro"]:
-    return "avro" if converter in ("avro", AVRO_CONVERTER) else "json"
+_Kind = Literal["json", "avro", "protobuf"]
+_SCHEMA_TYPES: Mapping[_Kind, SchemaType] = {"avro": "AVRO", "protobuf": "PROTOBUF"}
+"""Of the converters that use a schema registry."""
+
+
+def _kind(converter: str | None) -> _Kind:
+    if converter in ("avro", AVRO_CONVERTER):
+        return "avro"
+    return "protobuf" if converter in ("protobuf", PROTOBUF_CONVERTER) else "json"

@@ -1,5 +1,6 @@
-"""The canonical form of Avro schemas, to compare them."""
+"""The canonical form of schemas in Avro and Protobuf, to compare them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,3 +41,13 @@ def _full_name(name: str, namespace: str) -> str:
 
 def _field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     return {"name": field["name"], "type": canonical(field["type"], namespace)}
+
+
+_COMMENT_OR_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|(\"(?:[^\"\\]|\\.)*\")", re.DOTALL)
+_SPACE = re.compile(r"\s*([^\w.\s])\s*|\s+")
+
+
+def canonical_protobuf(schema: str) -> str:
+    """A schema in Protobuf's text without comments and with the least space."""
+    uncommented = _COMMENT_OR_TEXT.sub(lambda match: match[1] or " ", schema)
+    return _SPACE.sub(lambda match: match[1] or " ", uncommented).strip()

@@ -26,7 +26,7 @@ from urllib3.response import BaseHTTPResponse
 from urllib3.util import Timeout, make_headers
 
 from sidecar.errors import AccessDeniedError, Policy, SidecarError, UnavailableError
-from sidecar.schema_registry.canonical import canonical
+from sidecar.schema_registry.canonical import canonical, canonical_protobuf
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
 from sidecar.tls.failures import TlsServer, tls_failure
@@ -99,7 +99,8 @@ class RegistryClient:
             return _id_of(self._ask("POST", f"{path}/versions{query}", subject, schema))
         if settings.use_latest:
             latest = self._ask("GET", f"{path}/versions/latest", subject)
-            _check_same(subject, str(latest.get("schema")), schema)
+            same = _check_same if settings.schema_type == "AVRO" else _check_same_text
+            same(subject, str(latest.get("schema")), schema)
             return _id_of(latest)
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
@@ -127,7 +128,7 @@ class RegistryClient:
         *,
         is_survey: bool = False,
     ) -> Mapping[str, Any]:
-        body = None if schema is None else json.dumps({"schema": schema}).encode()
+        body = None if schema is None else json.dumps(self._document_of(schema)).encode()
         failures = []
         for url in tuple(self._urls):
             try:
@@ -151,6 +152,11 @@ class RegistryClient:
                 )
             failures.append(reply_text)
         raise UnavailableError(f"the schema registry is unavailable: {'; '.join(failures)}")
+
+    def _document_of(self, schema: str) -> dict[str, str]:
+        # Some registries reject a type that they would assume anyway.
+        schema_type = self._settings.schema_type
+        return {"schema": schema, **({} if schema_type == "AVRO" else {"schemaType": schema_type})}
 
     def _answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
         """Request on a separate thread, which `close` abandons: a missing answer must not block
@@ -227,10 +233,19 @@ def _check_same(subject: str, latest: str, ours: str) -> None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SchemaRejectedError(f"the latest schema of {subject} is not Avro: {error}") from error
     if not is_same:
-        raise SchemaRejectedError(
-            f"the latest schema of {subject} has other fields than the events: register "
-            "the events' schema, or set `auto.register.schemas=true`"
-        )
+        raise _other_fields(subject)
+
+
+def _check_same_text(subject: str, latest: str, ours: str) -> None:
+    if canonical_protobuf(latest) != canonical_protobuf(ours):
+        raise _other_fields(subject)
+
+
+def _other_fields(subject: str) -> SchemaRejectedError:
+    return SchemaRejectedError(
+        f"the latest schema of {subject} has other fields than the events: register "
+        "the events' schema, or set `auto.register.schemas=true`"
+    )
 
 
 def _message(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Settings of Confluent's Avro converter that a registry client needs.
+"""Settings of Confluent's Avro and Protobuf converters that a registry client needs.
 
 The names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, after
 `key.converter.` or `value.converter.`.
@@ -30,6 +30,22 @@ _NO_EFFECT = frozenset(
         "schemas.enable",
     }
 )
+_PROTOBUF_NO_EFFECT = frozenset(
+    {
+        "enhanced.protobuf.schema.support",
+        "generate.index.for.unions",
+        "generate.struct.for.nulls",
+        "int.for.enums",
+        "reference.lookup.only",
+        "reference.subject.name.strategy",
+        "schema.format",
+        "scrub.invalid.names",
+        "skip.known.types",
+        "wrapper.for.raw.primitives",
+    }
+)
+_OPTIONAL = "optional.for.nullables"
+_WRAPPER = "wrapper.for.nullables"
 _KNOWN = frozenset(
     {
         "auto.register.schemas",
@@ -61,6 +77,11 @@ _STORE_TYPES = ("JKS", "PKCS12", "PEM")
 _TIMEOUT_MS = 10_000
 
 
+SchemaType = Literal["AVRO", "PROTOBUF"]
+"""`schemaType` in the registry's API."""
+_CONVERTERS: Mapping[SchemaType, str] = {"AVRO": "Avro", "PROTOBUF": "Protobuf"}
+
+
 class Strategy(Enum):
     TOPIC = "TopicNameStrategy"
     RECORD = "RecordNameStrategy"
@@ -83,6 +104,7 @@ class RegistrySettings:
 
     urls: tuple[str, ...]
     """Tried in turn; without user and password."""
+    schema_type: SchemaType = "AVRO"
     strategy: Strategy = Strategy.TOPIC
     auto_register: bool = True
     use_latest: bool = False
@@ -99,20 +121,26 @@ class RegistrySettings:
 
 
 def registry_settings(
-    prefix: str, settings: Mapping[str, str], side: Literal["key", "value"]
+    prefix: str,
+    settings: Mapping[str, str],
+    side: Literal["key", "value"],
+    schema_type: SchemaType = "AVRO",
 ) -> RegistrySettings:
     """Parse settings under `prefix`, such as `value.converter.`. Raises ConfigError with all
     mistakes."""
     problems: list[str] = []
     reader = _Reader(prefix, {name: text.strip() for name, text in settings.items()}, problems)
-    found = _read(reader, side)
+    found = _read(reader, side, schema_type)
     if problems:
         raise ConfigError(*problems)
     return found
 
 
-def ineffective_settings(settings: Mapping[str, str]) -> list[str]:
-    return sorted(settings.keys() & _NO_EFFECT)
+def ineffective_settings(
+    settings: Mapping[str, str], schema_type: SchemaType = "AVRO"
+) -> list[str]:
+    known = _NO_EFFECT if schema_type == "AVRO" else _NO_EFFECT | _PROTOBUF_NO_EFFECT
+    return sorted(settings.keys() & known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +162,22 @@ class _Reader:
         self.problems.append(f"`{self.prefix}{name}` {why}.")
 
 
-def _read(reader: _Reader, side: Literal["key", "value"]) -> RegistrySettings:
+def _read(
+    reader: _Reader, side: Literal["key", "value"], schema_type: SchemaType
+) -> RegistrySettings:
     strategy = f"{side}.subject.name.strategy"
-    for name in sorted(reader.settings):
-        known = name in _KNOWN or name in _NO_EFFECT or name == strategy
-        if not known and name.removeprefix(_SSL) not in _SSL_KNOWN:
-            reader.reject(name, "is not a known setting of the Avro converter")
-    urls, in_url = _urls(reader)
+    converter = _CONVERTERS[schema_type]
+    known = {strategy, *_KNOWN, *_NO_EFFECT, *(f"{_SSL}{name}" for name in _SSL_KNOWN)}
+    if schema_type == "PROTOBUF":
+        known |= {_OPTIONAL, _WRAPPER, *_PROTOBUF_NO_EFFECT}
+        _reject_other_nulls(reader)
+    for name in sorted(reader.settings.keys() - known):
+        reader.reject(name, f"is not a known setting of the {converter} converter")
+    urls, in_url = _urls(reader, converter)
     user_info, token = _credentials(reader, in_url)
     return RegistrySettings(
         urls=urls,
+        schema_type=schema_type,
         strategy=_strategy(reader, strategy),
         auto_register=reader.flag("auto.register.schemas", True),
         use_latest=reader.flag("use.latest.version", False),
@@ -155,7 +189,16 @@ def _read(reader: _Reader, side: Literal["key", "value"]) -> RegistrySettings:
     )
 
 
-def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
+def _reject_other_nulls(reader: _Reader) -> None:
+    """Nullable fields have one form: without it, null and 0 would be the same."""
+    why = "the agent writes nullable fields as `optional`, which the same readers accept"
+    if not reader.flag(_OPTIONAL, True):
+        reader.reject(_OPTIONAL, f"must be `true`: {why}, and without it null and 0 are the same")
+    if reader.flag(_WRAPPER, False):
+        reader.reject(_WRAPPER, f"must be `false`: {why}")
+
+
+def _urls(reader: _Reader, converter: str) -> tuple[tuple[str, ...], str | None]:
     """Addresses without credentials, and the credentials of the first that has some."""
     name = "schema.registry.url"
     urls, in_url = [], None
@@ -182,7 +225,7 @@ def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
         plain = urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
         urls.append(plain)
     if not urls and not reader.problems:
-        reader.reject(name, "must be set for the Avro converter")
+        reader.reject(name, f"must be set for the {converter} converter")
     return tuple(urls), in_url
 
 

@@ -20,6 +20,8 @@ class FakeRegistry:
 
     schemas: list[str] = field(default_factory=list)
     """By id."""
+    types: dict[str, str] = field(default_factory=dict)
+    """`schemaType` of the schemas that are not Avro."""
     subjects: dict[str, list[str]] = field(default_factory=dict)
     """Schemas of each, the oldest first."""
     mood: Callable[[str, str], Answer | None] = lambda method, subject: None
@@ -103,7 +105,10 @@ class FakeRegistry:
             if not versions:
                 return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
             return 200, self._version(subject, len(versions))
-        schema = json.loads(body)["schema"]
+        document = json.loads(body)
+        schema = document["schema"]
+        if "schemaType" in document:
+            self.types[schema] = document["schemaType"]
         if rest == ["versions"]:
             if schema not in self.schemas:
                 self.schemas.append(schema)
@@ -121,4 +126,7 @@ class FakeRegistry:
     def _schema(self, number: int) -> Answer:
         if number >= len(self.schemas):
             return 404, {"error_code": 40403, "message": f"Schema {number} not found"}
-        return 200, {"schema": self.schemas[number]}
+        schema = self.schemas[number]
+        found = {"schema": schema}
+        # As the registries do, Avro is not named.
+        return 200, found | ({"schemaType": self.types[schema]} if schema in self.types else {})

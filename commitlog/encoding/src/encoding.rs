@@ -9,6 +9,8 @@ pub enum Encoding {
     JsonWithSchema,
     /// Avro after the id of its schema.
     Avro,
+    /// Protobuf after the id of its schema.
+    Protobuf,
     /// The text of Connect's `StringConverter`.
     Text,
 }

@@ -19,6 +19,23 @@ impl MessagePart {
     }
 }
 
+/// The language of a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SchemaLanguage {
+    Avro,
+    Protobuf,
+}
+
+impl SchemaLanguage {
+    /// `schemaType` in the registry's API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Avro => "AVRO",
+            Self::Protobuf => "PROTOBUF",
+        }
+    }
+}
+
 /// A schema without an id, and the names that its subject may have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct UnregisteredSchema {
@@ -26,8 +43,9 @@ pub struct UnregisteredSchema {
     pub topic: String,
     /// Full name of the record.
     pub record: String,
-    /// Its JSON.
+    /// Its JSON, or its text.
     pub schema: Arc<str>,
+    pub language: SchemaLanguage,
 }
 
 /// Ids of schemas, shared by all encoders.

@@ -8,6 +8,7 @@ use crate::avro::string;
 use crate::event::{Content, OLDEST_US, Op};
 use crate::format::{EventFormat, Layout};
 use crate::plan::TablePlan;
+use crate::protobuf;
 use crate::static_fragment::StaticFragment;
 use crate::value::json::write_string;
 use event_encoding::avro::varint;
@@ -23,6 +24,10 @@ pub struct EventContext {
     pub starts: OpFragments,
     /// The same as Avro.
     pub avro_starts: OpFragments,
+    /// The same as Protobuf, and the start of its `source`.
+    pub protobuf_starts: OpFragments,
+    pub protobuf_source: Vec<u8>,
+    protobuf_file: Vec<u8>,
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
     avro_file: Vec<u8>,
@@ -73,6 +78,8 @@ impl EventContext {
             }
             start.into()
         });
+        let protobuf_starts =
+            Op::ALL.map(|op| protobuf::start(now_ms, op.letter(format.op_style)).into());
         let mut file = Vec::new();
         write_string(&mut file, segment.as_bytes());
         Self {
@@ -81,6 +88,9 @@ impl EventContext {
             snapshot_us: None,
             starts: OpFragments(starts),
             avro_starts: OpFragments(avro_starts),
+            protobuf_starts: OpFragments(protobuf_starts),
+            protobuf_source: protobuf::source_start(format),
+            protobuf_file: protobuf::source_file(segment),
             file,
             avro_file: string(&[segment]),
         }
@@ -109,6 +119,11 @@ impl EventContext {
     pub fn source_middle(&self, plan: &TablePlan) -> StaticFragment<128> {
         if let (Some(avro), Encoding::Avro) = (&plan.avro, self.format.value) {
             return [&avro.source_cluster[..], &self.avro_file].concat().into();
+        }
+        if let (Some(protobuf), Encoding::Protobuf) = (&plan.protobuf, self.format.value) {
+            return [&protobuf.source_cluster[..], &self.protobuf_file]
+                .concat()
+                .into();
         }
         [&plan.source_cluster, &self.file[..], b",\"pos\":"]
             .concat()

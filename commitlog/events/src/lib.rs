@@ -21,6 +21,7 @@ pub mod format;
 mod identity;
 mod partition;
 mod plan;
+mod protobuf;
 mod publisher;
 mod range_bound;
 pub mod reader;

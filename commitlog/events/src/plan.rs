@@ -5,15 +5,18 @@ use std::sync::Arc;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
-use crate::avro::AvroPlan;
+use crate::avro::{AvroPlan, ConfluentHeaders};
 use crate::byte_comparable::equals_differ;
 use crate::canonical_form::{canonical_name, canonical_start};
 use crate::connect::KeyValueEncoding;
 use crate::format::{EventFormat, Layout};
+use crate::protobuf::ProtobufPlan;
 use crate::static_fragment::StaticFragment;
 use crate::table_names::adjust_table;
 use crate::value::json::write_string;
+use event_encoding::avro::confluent_header;
 use event_encoding::encoding::Encoding;
+use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
 
 /// A column as a member of JSON objects.
 pub struct Member {
@@ -70,6 +73,8 @@ pub struct TablePlan {
     pub topic: String,
     /// Where a key or a value is Avro.
     pub avro: Option<Box<AvroPlan>>,
+    /// Where a key or a value is Protobuf.
+    pub protobuf: Option<Box<ProtobufPlan>>,
     /// Where a key or a value is anything but plain JSON.
     pub encoding: Option<Box<KeyValueEncoding>>,
     /// Names of the key columns as JSON members.
@@ -107,6 +112,8 @@ impl TablePlan {
         let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
         let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
             .then(|| Box::new(AvroPlan::new(table, &shown, &left_out, &topic, format)));
+        let protobuf = (format.key == Encoding::Protobuf || format.value == Encoding::Protobuf)
+            .then(|| Box::new(ProtobufPlan::new(table, &shown, &left_out, &topic, format)));
         let encoding = KeyValueEncoding::new(table, &shown, &left_out, format).map(Box::new);
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
@@ -133,6 +140,7 @@ impl TablePlan {
         Self {
             topic,
             avro,
+            protobuf,
             encoding,
             partition_key_members: members(&table.partition_key, &shown.partition_key),
             clustering_members: members(&table.clustering, &shown.clustering),
@@ -151,6 +159,26 @@ impl TablePlan {
             table: Arc::clone(table),
             shown,
         }
+    }
+
+    /// The schemas of key and value that a registry gives ids to.
+    pub fn schemas(&self) -> impl Iterator<Item = &UnregisteredSchema> {
+        let avro = self.avro.iter().flat_map(|avro| &avro.schemas);
+        let protobuf = self.protobuf.iter().flat_map(|protobuf| &protobuf.schemas);
+        avro.chain(protobuf)
+    }
+
+    /// What messages begin with; `None` while a schema has no id.
+    pub fn headers(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
+        let mut headers = ConfluentHeaders::default();
+        for schema in self.schemas() {
+            let header = confluent_header(ids.get(schema)?);
+            match schema.part {
+                MessagePart::Key => headers.key = header,
+                MessagePart::Value => headers.value = header,
+            }
+        }
+        Some(headers)
     }
 
     /// Whether a column is left out of `after` and `cells`.

@@ -37,7 +37,7 @@ pub(crate) struct PublishedTable {
     topic: Option<(u64, u32)>,
     /// [`EventContext::source_middle`] in that batch.
     source_middle: StaticFragment<128>,
-    /// What messages in Avro begin with, once their schemas have ids.
+    /// What messages in Avro and Protobuf begin with, once their schemas have ids.
     headers: Option<ConfluentHeaders>,
 }
 
@@ -45,17 +45,13 @@ impl PublishedTable {
     /// What messages begin with; rejected while a schema has no id.
     fn headers(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<RecordError>> {
         if self.headers.is_none() {
-            self.headers = match &self.plan.avro {
-                Some(avro) => avro.headers(ids),
-                None => Some(ConfluentHeaders::default()),
-            };
+            self.headers = self.plan.headers(ids);
         }
         self.headers.ok_or_else(|| {
             let Table { keyspace, name, .. } = &*self.plan.table;
-            let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
             Box::new(RecordError::Unregistered {
                 table: format!("{keyspace}.{name}"),
-                schemas: ids.missing(schemas),
+                schemas: ids.missing(self.plan.schemas()),
             })
         })
     }

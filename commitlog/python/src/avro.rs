@@ -1,4 +1,4 @@
-//! `SchemaIds` and `Unregistered`: what Avro needs of a schema registry.
+//! `SchemaIds` and `Unregistered`: what Avro and Protobuf need of a schema registry.
 
 use std::sync::Arc;
 
@@ -36,6 +36,11 @@ impl Unregistered {
     #[getter]
     fn schema(&self) -> &str {
         &self.0.schema
+    }
+
+    #[getter]
+    fn schema_type(&self) -> &'static str {
+        self.0.language.name()
     }
 }
 

@@ -47,10 +47,11 @@ const DECIMAL_FORMATS: [(&str, DecimalFormat); 2] = [
     ("base64", DecimalFormat::Base64),
     ("numeric", DecimalFormat::Numeric),
 ];
-const ENCODINGS: [(&str, Encoding); 4] = [
+const ENCODINGS: [(&str, Encoding); 5] = [
     ("json", Encoding::Json),
     ("json_with_schema", Encoding::JsonWithSchema),
     ("avro", Encoding::Avro),
+    ("protobuf", Encoding::Protobuf),
     ("string", Encoding::Text),
 ];
 pub const NAMES: [(&str, NameAdjustment); 3] = [

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use event_encoding::avro::confluent_header;
 use event_encoding::connect::JSON_ENVELOPE_END;
-use event_encoding::schema_ids::{MessagePart, UnregisteredSchema};
+use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
 use crate::format::{Encoding, EventFormat};
 use crate::schemas::{self, Record};
@@ -86,10 +86,13 @@ impl TopicSchemas {
                         topic: topic.to_owned(),
                         record: record_name(&schema),
                         schema: schema.to_string().into(),
+                        language: SchemaLanguage::Avro,
                     })
                 }
-                // The text of `StringConverter` is not offered for MongoDB.
-                Encoding::Json | Encoding::Text => PartFormat::Json(WireFormat::default()),
+                // Protobuf and the text of `StringConverter` are not offered for MongoDB.
+                Encoding::Json | Encoding::Text | Encoding::Protobuf => {
+                    PartFormat::Json(WireFormat::default())
+                }
             }
         };
         Self {

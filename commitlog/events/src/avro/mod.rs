@@ -7,4 +7,5 @@ pub(crate) mod time_varint;
 pub(crate) mod value;
 
 pub use plan::{AvroPlan, ConfluentHeaders, string};
+pub(crate) use plan::{after_fields, columns_of};
 pub use schema::AfterField;

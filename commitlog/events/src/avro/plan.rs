@@ -9,10 +9,10 @@ use super::schema::{AfterField, SchemaWriter};
 use crate::format::EventFormat;
 use crate::static_fragment::StaticFragment;
 use crate::table_names::adjust_table;
-use event_encoding::avro::{ConfluentHeader, confluent_header, varint};
+use event_encoding::avro::{ConfluentHeader, varint};
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
-use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
+use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
 /// Prepared bytes of a table.
 pub struct AvroPlan {
@@ -64,6 +64,7 @@ impl AvroPlan {
                 topic: topic.to_owned(),
                 record: writer().record_name("Key"),
                 schema: writer().key(&renamed, &key_names).into(),
+                language: SchemaLanguage::Avro,
             });
         }
         if format.value == Encoding::Avro {
@@ -74,6 +75,7 @@ impl AvroPlan {
                 topic: topic.to_owned(),
                 record: writer().record_name("Envelope"),
                 schema: writer().value(columns, format.cells, format.layout).into(),
+                language: SchemaLanguage::Avro,
             });
         }
         let names = table
@@ -90,19 +92,6 @@ impl AvroPlan {
             table: renamed,
         }
     }
-
-    /// The headers of messages; `None` while a schema has no id.
-    pub fn headers(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
-        let mut headers = ConfluentHeaders::default();
-        for schema in &self.schemas {
-            let header = confluent_header(ids.get(schema)?);
-            match schema.part {
-                MessagePart::Key => headers.key = header,
-                MessagePart::Value => headers.value = header,
-            }
-        }
-        Some(headers)
-    }
 }
 
 /// Strings as Avro writes them, one after the other.
@@ -116,12 +105,12 @@ pub fn string(texts: &[&str]) -> Vec<u8> {
     out
 }
 
-fn columns_of(table: &Table) -> impl Iterator<Item = &Column> {
+pub(crate) fn columns_of(table: &Table) -> impl Iterator<Item = &Column> {
     let keys = table.partition_key.iter().chain(&table.clustering);
     keys.chain(&table.columns)
 }
 
-fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {
+pub(crate) fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {
     let keys = table.partition_key.len() + table.clustering.len();
     let mut taken = vec!["_range_start".to_owned(), "_range_end".to_owned()];
     let mut fields: Vec<_> = columns_of(table)

@@ -4,6 +4,7 @@ use commitlog_core::schema::TableId;
 
 use super::avro::AvroEncoder;
 use super::json::JsonEncoder;
+use super::protobuf::ProtobufEncoder;
 use super::walk::Walk;
 use super::{Scratch, visitor::Written};
 use crate::avro::ConfluentHeaders;
@@ -53,6 +54,8 @@ impl KeyValueEncoder<'_, '_> {
         };
         let value = if encoding.value.encoding == Encoding::Avro {
             self.avro_value(room)?
+        } else if encoding.value.encoding == Encoding::Protobuf {
+            self.protobuf_value(room)?
         } else if encoding.key.is_json() && encoding.key.modes == encoding.value.modes {
             let start = encoding.key.envelope.len();
             let end = key.len().saturating_sub(closing(&encoding.key).len());
@@ -82,6 +85,11 @@ impl KeyValueEncoder<'_, '_> {
             }
             Encoding::Avro => {
                 if let Some(mut encoder) = self.avro() {
+                    out = walk.key(&mut encoder, out)?;
+                }
+            }
+            Encoding::Protobuf => {
+                if let Some(mut encoder) = self.protobuf() {
                     out = walk.key(&mut encoder, out)?;
                 }
             }
@@ -149,6 +157,16 @@ impl KeyValueEncoder<'_, '_> {
         Ok(length(whole, &out))
     }
 
+    fn protobuf_value(&mut self, room: &mut [u8]) -> Length {
+        let whole = room.len();
+        let mut out = EventWriter::new(room);
+        let walk = self.walk;
+        if let Some(mut encoder) = self.protobuf() {
+            out = walk.value(&mut encoder, out)?;
+        }
+        Ok(length(whole, &out))
+    }
+
     /// The start of a value with dropped columns.
     fn envelope_with(&mut self, encoding: &KeyValueEncoding, columns: &[u32]) -> &[u8] {
         let last = &mut self.scratch.envelope;
@@ -177,6 +195,17 @@ impl KeyValueEncoder<'_, '_> {
             self.walk.context,
             self.plan,
             self.plan.avro.as_deref()?,
+            self.headers,
+            self.source_middle,
+        ))
+    }
+
+    fn protobuf(&mut self) -> Option<ProtobufEncoder<'_>> {
+        Some(ProtobufEncoder::new(
+            self.scratch,
+            self.walk.context,
+            self.plan,
+            self.plan.protobuf.as_deref()?,
             self.headers,
             self.source_middle,
         ))

@@ -1,9 +1,9 @@
-//! Events as bytes: keys and values as JSON, Avro, Connect's JSON or text (`docs/reference/event-format.md`).
+//! Events as bytes: keys and values as JSON, Avro, Protobuf, Connect's JSON or text (`docs/reference/event-format.md`).
 //!
 //! ```text
 //! walk        which members an event has, and their order          (one for all encodings)
 //! visitor     EventVisitor: one method for each member
-//! json, avro  the members in one encoding
+//! json, avro, protobuf   the members in one encoding
 //! key_value   both parts of a message where one is not plain JSON
 //! ```
 //!
@@ -12,6 +12,7 @@
 mod avro;
 mod json;
 mod key_value;
+mod protobuf;
 mod visitor;
 mod walk;
 
@@ -19,6 +20,7 @@ pub(crate) use json::JsonEncoder;
 pub(crate) use key_value::{KeyValueEncoder, LastEnvelope};
 pub(crate) use walk::Walk;
 
+use crate::protobuf::MessageBuffer;
 use crate::row_cells::CellPlaces;
 use crate::value::ValueError;
 
@@ -38,4 +40,6 @@ pub(crate) struct Scratch {
     /// Ranges of the values of the key columns in the message key.
     key_values: Vec<(usize, usize)>,
     envelope: LastEnvelope,
+    /// A message in Protobuf.
+    message: MessageBuffer,
 }

@@ -121,15 +121,11 @@ impl SnapshotEncoder {
 
     /// Schemas that have no id yet; without it nothing is encoded.
     pub fn unregistered(&self) -> Vec<UnregisteredSchema> {
-        let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
-        self.format.schema_ids.missing(schemas)
+        self.format.schema_ids.missing(self.plan.schemas())
     }
 
     fn headers(&self) -> Result<ConfluentHeaders, SnapshotError> {
-        let Some(avro) = &self.plan.avro else {
-            return Ok(ConfluentHeaders::default());
-        };
-        avro.headers(&self.format.schema_ids).ok_or_else(|| {
+        self.plan.headers(&self.format.schema_ids).ok_or_else(|| {
             SnapshotError::Row("the schemas of the table are not in the schema registry".into())
         })
     }

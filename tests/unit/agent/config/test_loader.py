@@ -156,6 +156,24 @@ def test_skipped_operations_have_debeziums_letters(
     assert all(("keep deleted rows" in each) == bool(set(letters) & {"d", "r"}) for each in warned)
 
 
+def test_the_protobuf_converter_has_its_registry(tmp_path: Path) -> None:
+    url = "http://registry:8081"
+    named = {
+        "key__converter": "protobuf",
+        "value__converter": "io.confluent.connect.protobuf.ProtobufConverter",
+        "key__converter__schema__registry__url": url,
+        "value__converter__schema__registry__url": url,
+    }
+    properties = load(tmp_path, **named).properties
+    assert (properties.written("key"), properties.written("value")) == ("protobuf", "protobuf")
+    assert [each.schema_type for each in properties.registries().values()] == ["PROTOBUF"] * 2
+    (problem,) = problems(
+        tmp_path, value__converter="com.blueapron.connect.protobuf.ProtobufConverter"
+    )
+    assert "`protobuf`" in problem
+    assert "ProtobufConverter" in problem
+
+
 def test_skipping_everything_is_a_mistake(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, skipped__operations="c,u,d,r", snapshot__mode="never")
     assert "would publish nothing" in problem

@@ -1,0 +1,42 @@
+//! Names that Protobuf accepts beside each other.
+
+use std::collections::HashSet;
+
+use event_encoding::avro_names::unique_name;
+
+/// The names of the fields of one message. Compilers reject names that are equal without
+/// underscores and case, as `foo_bar` and `fooBar` are; a later one gets a hash as its suffix.
+pub fn distinct(names: &[&str], taken: &[&str]) -> Vec<String> {
+    let mut taken: HashSet<String> = taken.iter().map(|name| essence(name)).collect();
+    let names = names.iter();
+    names
+        .map(|name| {
+            let name = unique_name(name, name, |name| !taken.contains(&essence(name)));
+            taken.insert(essence(&name));
+            name
+        })
+        .collect()
+}
+
+fn essence(name: &str) -> String {
+    name.replace('_', "").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_are_nearly_equal_are_replaced() {
+        let names = ["foo_bar", "fooBar", "a", "_", "__", "RangeStart"];
+        let found = distinct(&names, &["_range_start"]);
+        let kept: Vec<bool> = found
+            .iter()
+            .zip(names)
+            .map(|(one, two)| one == two)
+            .collect();
+        assert_eq!(kept, [true, false, true, true, false, false]);
+        let distinct: HashSet<_> = found.iter().map(|name| essence(name)).collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+}

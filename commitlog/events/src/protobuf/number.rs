@@ -1,0 +1,85 @@
+//! Field numbers of columns: the same for every agent, at every time, without asking anybody.
+//!
+//! A number in Protobuf must never change and never be used again for something else. So the
+//! number of a column is a hash of its name and of the type of its field. All replicas compute
+//! it alike; a column that is added leaves the numbers of the others; one that returns with
+//! another type has another number, so that old and new events can be read by one schema.
+
+/// The first number of columns that are no key: those below belong to key columns, by their
+/// position, and to ranges.
+const FIRST: u32 = 2048;
+/// Tags of numbers below this one take at most four bytes.
+const END: u32 = 1 << 25;
+/// Numbers that Protobuf reserves for itself.
+const RESERVED: std::ops::RangeInclusive<u32> = 19_000..=19_999;
+
+/// A number for each of these columns, given by their name and the type of their field.
+pub fn numbers(columns: &[(String, String)]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..columns.len()).collect();
+    order.sort_by_key(|index| columns.get(*index));
+    let mut taken = Vec::with_capacity(columns.len());
+    let mut numbers = vec![0; columns.len()];
+    for index in order {
+        let (Some((name, field_type)), Some(slot)) = (columns.get(index), numbers.get_mut(index))
+        else {
+            continue;
+        };
+        let mut number = hashed(name, field_type);
+        while taken.contains(&number) || RESERVED.contains(&number) {
+            number = if number + 1 < END { number + 1 } else { FIRST };
+        }
+        taken.push(number);
+        *slot = number;
+    }
+    numbers
+}
+
+fn hashed(name: &str, field_type: &str) -> u32 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(name.as_bytes());
+    hasher.update(b"\0");
+    hasher.update(field_type.as_bytes());
+    let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
+    FIRST + u32::from_be_bytes([a, b, c, d]) % (END - FIRST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, field_type: &str) -> (String, String) {
+        (name.to_owned(), field_type.to_owned())
+    }
+
+    #[test]
+    fn numbers_never_change() {
+        // Registered schemas have them.
+        let columns = [column("amount", "Cell_int"), column("note", "Cell_text")];
+        let found = numbers(&columns);
+        let other = numbers(&[
+            column("added", "Cell_int"),
+            column("note", "Cell_text"),
+            column("amount", "Cell_int"),
+        ]);
+        assert_eq!(found.first(), other.get(2));
+        assert_eq!(found.get(1), other.get(1));
+        assert_ne!(
+            numbers(&[column("amount", "Cell_text")]).first(),
+            found.first()
+        );
+    }
+
+    #[test]
+    fn many_columns_have_different_numbers_in_range() {
+        let columns: Vec<_> = (0..5000)
+            .map(|index| column(&format!("c{index}"), "Cell_int"))
+            .collect();
+        let mut found = numbers(&columns);
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), columns.len());
+        for number in found {
+            assert!((FIRST..END).contains(&number) && !RESERVED.contains(&number));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Prepared once for each table that is written as Protobuf.
+
+use std::sync::Arc;
+
+use commitlog_core::schema::Table;
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::encoding::Encoding;
+use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
+
+use super::names::distinct;
+use super::number::numbers;
+use super::schema::{RANGES, SchemaWriter};
+use super::{MessageBuffer, WireType, field, tag};
+use crate::avro::{after_fields, columns_of};
+use crate::format::{EventFormat, Layout};
+use crate::table_names::adjust_table;
+
+/// A column as a field of `after`.
+#[derive(Debug, Clone)]
+pub struct ProtobufField {
+    /// Its own among the fields: a column that came back with another type has one for each.
+    pub name: String,
+    pub number: u32,
+    /// Of the field in `after`.
+    pub tag: Vec<u8>,
+    /// Whether its message has `removed` or `shards`.
+    pub has_more: bool,
+}
+
+/// Prepared bytes of a table.
+pub struct ProtobufPlan {
+    /// Under the names of the schemas.
+    pub table: Arc<Table>,
+    /// One for each partition-key column, clustering column and other column.
+    pub fields: Vec<ProtobufField>,
+    /// `col` of the columns of [`Table::columns`], as `cells` has them.
+    pub names: Vec<Vec<u8>>,
+    /// `cluster` of `source`.
+    pub source_cluster: Vec<u8>,
+    /// `keyspace` and `table` of `source`.
+    pub source_table: Vec<u8>,
+    /// `id` of `cells`.
+    pub table_id: Vec<u8>,
+    /// The schemas of key and value; none of what is not Protobuf.
+    pub schemas: Vec<UnregisteredSchema>,
+}
+
+impl ProtobufPlan {
+    /// `shown` is the table under adjusted names; `left_out` are columns by their index.
+    pub fn new(
+        table: &Arc<Table>,
+        shown: &Arc<Table>,
+        left_out: &[bool],
+        topic: &str,
+        format: &EventFormat,
+    ) -> Self {
+        let adjustment = format.names.for_avro();
+        let renamed = match format.names {
+            NameAdjustment::None => adjust_table(adjustment, table),
+            _ => Arc::clone(shown),
+        };
+        let keys = renamed.partition_key.len() + renamed.clustering.len();
+        let fields_after = after_fields(&renamed, left_out);
+        let writer =
+            |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
+        // The number of a column follows from its own name, which no setting adjusts.
+        let mut typed = writer("Envelope");
+        let columns = columns_of(table).zip(&fields_after).skip(keys);
+        let columns: Vec<_> = columns
+            .map(|(column, field)| (column.name.clone(), typed.cell(column, field.has_more)))
+            .map(|(name, ty)| (name, ty.rsplit('.').next().unwrap_or_default().to_owned()))
+            .collect();
+        let numbers = (1..).take(keys).chain(numbers(&columns));
+        // What is left out takes no name.
+        let shown_fields = fields_after.iter().filter(|field| !field.is_left_out);
+        let names: Vec<_> = shown_fields.map(|field| field.name.as_str()).collect();
+        let mut names = distinct(&names, &RANGES).into_iter();
+        let fields: Vec<_> = fields_after
+            .iter()
+            .zip(numbers)
+            .map(|(field, number)| ProtobufField {
+                name: if field.is_left_out {
+                    String::new()
+                } else {
+                    names.next().unwrap_or_default()
+                },
+                number,
+                tag: tag(number, WireType::Length),
+                has_more: field.has_more,
+            })
+            .collect();
+        let mut schemas = Vec::new();
+        let mut add = |part, writer: SchemaWriter, text: &dyn Fn(SchemaWriter) -> String| {
+            schemas.push(UnregisteredSchema {
+                part,
+                topic: topic.to_owned(),
+                record: writer.record_name(),
+                schema: text(writer).into(),
+                language: SchemaLanguage::Protobuf,
+            });
+        };
+        if format.key == Encoding::Protobuf {
+            let names: Vec<String> = fields.iter().take(keys).map(|f| f.name.clone()).collect();
+            add(MessagePart::Key, writer("Key"), &|writer| {
+                writer.key(&renamed, &names)
+            });
+        }
+        if format.value == Encoding::Protobuf {
+            add(MessagePart::Value, writer("Envelope"), &|writer| {
+                let columns = columns_of(&renamed).zip(&fields).zip(&fields_after);
+                let columns = columns.filter(|(_, field)| !field.is_left_out);
+                writer.value(columns.map(|(both, _)| both), format.cells, format.layout)
+            });
+        }
+        let texts = |fields: &[(u32, &str)]| {
+            let mut buffer = MessageBuffer::default();
+            for (number, text) in fields {
+                buffer.text(*number, text.as_bytes());
+            }
+            buffer.bytes().to_vec()
+        };
+        let names = table.columns.iter();
+        Self {
+            names: names
+                .map(|column| texts(&[(field::cell::COL, &column.name)]))
+                .collect(),
+            source_cluster: texts(&[(field::source::CLUSTER, &format.cluster)]),
+            source_table: texts(&[
+                (field::source::KEYSPACE, &table.keyspace),
+                (field::source::TABLE, &table.name),
+            ]),
+            table_id: texts(&[(field::cells::ID, &table.id.to_string())]),
+            schemas,
+            fields,
+            table: renamed,
+        }
+    }
+}
+
+/// `file` of `source`.
+pub(crate) fn source_file(segment: &str) -> Vec<u8> {
+    let mut buffer = MessageBuffer::default();
+    buffer.text(field::source::FILE, segment.as_bytes());
+    buffer.bytes().to_vec()
+}
+
+/// The start of a value up to `source`.
+pub(crate) fn start(now_ms: i64, letter: &str) -> Vec<u8> {
+    let mut buffer = MessageBuffer::default();
+    buffer.integer(field::TS_MS, now_ms);
+    buffer.text(field::OP, letter.as_bytes());
+    buffer.bytes().to_vec()
+}
+
+/// What `source` starts with.
+pub(crate) fn source_start(format: &EventFormat) -> Vec<u8> {
+    let mut buffer = MessageBuffer::default();
+    buffer.text(field::source::VERSION, format.connector_version.as_bytes());
+    buffer.text(field::source::CONNECTOR, b"cassandra");
+    if format.layout == Layout::Current {
+        buffer.text(field::source::NAME, format.topic_prefix.as_bytes());
+    }
+    buffer.bytes().to_vec()
+}

@@ -1,0 +1,94 @@
+"""`make registry`: Protobuf in a real registry, Apicurio, under BACKWARD."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
+from sidecar.schema_registry.settings import registry_settings
+from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.changes import CHANGE_NAMES, CHANGES
+from tests.support.avro.encodings import MODES, SCENARIOS, is_of_types
+from tests.support.avro.tables import DDL, inserted
+from tests.support.protobuf.reading import ProtobufIds, both
+from tests.support.protobuf.registered import check_types
+from tests.support.servers.apicurio import ApicurioRegistry
+
+pytestmark = pytest.mark.servers
+
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+# A column that vanishes from the schema is another test: in a table, it stays as a dropped one.
+ADDED = {
+    name: change
+    for name, change in zip(CHANGE_NAMES, CHANGES, strict=True)
+    if "dropped" not in name
+}
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApicurioRegistry]:
+    with ApicurioRegistry(tmp_path_factory.mktemp("apicurio")) as started:
+        yield started
+
+
+def client(registry: ApicurioRegistry, **settings: str) -> RegistryClient:
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return RegistryClient(
+        registry_settings(
+            "value.converter.", {"schema.registry.url": registry.url, **named}, "value", "PROTOBUF"
+        )
+    )
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_every_type_is_registered_and_read(
+    registry: ApicurioRegistry, scenario: Scenario, modes: dict[str, str], tmp_path: Path
+) -> None:
+    # A release and a mode have topics of their own, so that each is registered anew.
+    prefix = f"{scenario.root.name}-{scenario.folder.parent.name}-{len(modes)}-{modes.get('names')}"
+    check_types(registry.url, scenario, modes, tmp_path, prefix.replace("/", "-"))
+
+
+@pytest.mark.parametrize(
+    ("number", "before", "after", "value"),
+    [(number, *change) for number, change in enumerate(ADDED.values())],
+    ids=list(ADDED),
+)
+def test_a_changed_table_is_compatible(
+    registry: ApicurioRegistry, number: int, before: str, after: str, value: bytes, tmp_path: Path
+) -> None:
+    asking = client(registry)
+    subject = f"changed-{number}-value"
+    schemas = []
+    for ddl in (before, after):
+        ids = ProtobufIds()
+        both(inserted(tmp_path, ddl, {"a": value}), ddl, ids)
+        schemas.append(ids.schemas[-1].schema)
+    old, new = (asking.schema_id(subject, schema) for schema in schemas)
+    assert old != new
+    # Another replica, or the same agent after a restart.
+    assert client(registry).schema_id(subject, schemas[0]) == old
+    looking = client(registry, auto_register_schemas="false")
+    assert looking.schema_id(subject, schemas[1]) == new
+    latest = client(registry, auto_register_schemas="false", use_latest_version="true")
+    assert latest.schema_id(subject, schemas[1]) == new
+    with pytest.raises(SchemaRejectedError, match="other fields"):
+        latest.schema_id(subject, schemas[0])
+
+
+def test_a_dropped_column_stays_in_the_schema(registry: ApicurioRegistry, tmp_path: Path) -> None:
+    whole = DDL.format(columns="a int, b text")
+    schemas = []
+    for ddl in (whole, f"{whole}\nALTER TABLE ks.t DROP b USING TIMESTAMP 1;"):
+        ids = ProtobufIds()
+        both(inserted(tmp_path, ddl, {"a": b"\0\0\0\1"}), ddl, ids)
+        schemas.append(ids.schemas[-1].schema)
+    old, new = (client(registry).schema_id("shrinking-value", schema) for schema in schemas)
+    assert old == new
+
+
+def test_what_is_no_schema_is_rejected(registry: ApicurioRegistry) -> None:
+    with pytest.raises(SchemaRejectedError, match="broken-value"):
+        client(registry).schema_id("broken-value", "syntax = nothing")

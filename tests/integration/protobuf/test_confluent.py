@@ -1,0 +1,29 @@
+"""Confluent's own client of a registry and its Protobuf deserializer, in Python."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.encodings import MODES, SCENARIOS, is_of_types
+from tests.support.fake_registry import FakeRegistry
+from tests.support.protobuf.registered import check_types
+
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with FakeRegistry() as registry:
+        # Real ids begin at 1.
+        registry.schemas.append('"null"')
+        yield registry
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_their_deserializer_reads_every_type(
+    registry: FakeRegistry, scenario: Scenario, modes: dict[str, str], tmp_path: Path
+) -> None:
+    check_types(registry.url, scenario, modes, tmp_path)

@@ -1,0 +1,168 @@
+"""Made tables: every type to a depth of three, names of any kind, tables that change."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from tests.support.avro.changes import CHANGE_NAMES, CHANGES
+from tests.support.avro.reading import differences
+from tests.support.avro.tables import DDL, ONE_SEGMENT, inserted, modes_of
+from tests.support.cql_values import nullable, schema_text, types
+from tests.support.protobuf.compiler import message_class
+from tests.support.protobuf.reading import ProtobufIds, both, plain
+from tests.support.segment_reading import reader_of
+
+NUMBER = b"\0\0\0\1"
+FIRST = 2048
+HEAD_BYTES = 6
+
+
+@settings(ONE_SEGMENT, max_examples=40)
+@given(st.data())
+def test_values_of_every_type_equal_the_json_values(tmp_path: Path, data: st.DataObject) -> None:
+    columns = data.draw(
+        st.lists(types(), min_size=1, max_size=3).map(
+            lambda found: {f"c{at}": of for at, of in enumerate(found)}
+        )
+    )
+    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
+    mode = data.draw(st.sampled_from(("double", "precise", "string")))
+    ddl = schema_text(columns)
+    written = {name: value for name, value in values.items() if value is not None}
+    ids = ProtobufIds()
+    ours, other = both(inserted(tmp_path, ddl, written), ddl, ids, **modes_of(mode))
+    found, expected = ids.decoded(ours.value), json.loads(other.value)
+    assert [*differences(found["after"], expected["after"])] == []
+    assert [*differences(found["cells"], expected["cells"])] == []
+
+
+@settings(ONE_SEGMENT, max_examples=30)
+@given(
+    st.sets(st.text("abA_-1. é", min_size=1, max_size=4), min_size=1, max_size=6),
+    st.booleans(),
+)
+def test_any_names_make_a_schema(tmp_path: Path, names: set[str], is_unicode: bool) -> None:
+    columns = ", ".join(f'"{name}" int' for name in sorted(names - {"k"}))
+    if not columns:
+        return
+    ddl = DDL.format(columns=columns)
+    values = {name: number.to_bytes(4) for number, name in enumerate(sorted(names - {"k"}))}
+    ids = ProtobufIds()
+    ours, _ = both(
+        inserted(tmp_path, ddl, values), ddl, ids, names="avro_unicode" if is_unicode else "avro"
+    )
+    after = ids.decoded(ours.value)["after"]
+    shown = [column["value"] for column in after.values() if column is not None]
+    assert sorted(shown) == sorted([7, *range(len(values))])
+
+
+@pytest.mark.parametrize("name", ["message", "Cell_int", "After", "option", "string", "repeated"])
+def test_a_column_may_have_a_name_of_the_language(name: str, tmp_path: Path) -> None:
+    ddl = DDL.format(columns=f'"{name}" int, "value" text')
+    ids = ProtobufIds()
+    ours, _ = both(inserted(tmp_path, ddl, {name: NUMBER, "value": b"x"}), ddl, ids)
+    after = ids.decoded(ours.value)["after"]
+    assert (after[name]["value"], after["value"]["value"]) == (1, "x")
+
+
+@pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
+def test_numbers_stay_when_a_table_changes(
+    before: str, after: str, value: bytes, tmp_path: Path
+) -> None:
+    """Old messages are read by the new schema and new ones by the old schema."""
+    read = []
+    for ddl in (before, after):
+        ids = ProtobufIds()
+        ours, _ = both(inserted(tmp_path, ddl, {"a": value}), ddl, ids)
+        read.append((ids.schemas[-1].schema, ours.value))
+    (old_schema, old), (new_schema, new) = read
+    for schema in (old_schema, new_schema):
+        for data in (old, new):
+            message = message_class(schema)()
+            message.ParseFromString(data[HEAD_BYTES:])
+            found = plain(message)["after"]["a"]
+            expected = plain(made(old_schema, old))["after"]["a"]["value"]
+            if isinstance(expected, dict):
+                assert found["value"]["x"] == expected["x"] == 1
+            else:
+                assert found["value"] == expected
+
+
+def made(schema: str, data: bytes) -> object:
+    message = message_class(schema)()
+    message.ParseFromString(data[HEAD_BYTES:])
+    return message
+
+
+def test_a_column_that_returns_with_another_type_has_another_number(tmp_path: Path) -> None:
+    found = []
+    for ddl in (DDL.format(columns="a int, b text"), DDL.format(columns="a text, b text")):
+        ids = ProtobufIds()
+        both(inserted(tmp_path, ddl, {"b": b"x"}), ddl, ids)
+        after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
+        found.append({each.name: each.number for each in after.fields})
+    one, two = found
+    assert one["k"] == two["k"] == 1
+    assert one["b"] == two["b"] >= FIRST
+    assert one["a"] != two["a"]
+
+
+def test_numbers_do_not_depend_on_what_is_left_out_or_adjusted(tmp_path: Path) -> None:
+    ddl = DDL.format(columns='a int, b int, "c-d" text, e decimal')
+    path = inserted(tmp_path, ddl, {"a": NUMBER})
+    found = []
+    for choices in (
+        {},
+        {"exclude_columns": [("ks", "t", "b")]},
+        {"names": "avro_unicode"},
+        {"cells": False},
+    ):
+        ids = ProtobufIds()
+        both(path, ddl, ids, **choices)
+        after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
+        found.append({each.number for each in after.fields})
+    whole = found[0]
+    assert found[1] < whole
+    assert len(whole - found[1]) == 1
+    assert found[2] == found[3] == whole
+
+
+def test_an_empty_list_is_not_null(tmp_path: Path) -> None:
+    ddl = DDL.format(columns="a frozen<list<int>>, b text, c int, d frozen<list<int>>")
+    empty = b"\0\0\0\0"
+    with_null = b"\0\0\0\2\0\0\0\0\0\0\0\4\0\0\0\5"
+    values = {"a": empty, "b": b"", "c": b"\0\0\0\0", "d": with_null}
+    ids = ProtobufIds()
+    ours, other = both(inserted(tmp_path, ddl, values), ddl, ids)
+    after = ids.decoded(ours.value)["after"]
+    assert [after[name]["value"] for name in "abcd"] == [[], "", 0, [None, 5]]
+    assert json.loads(other.value)["after"]["d"]["value"] == [None, 5]
+
+
+def test_a_table_waits_for_the_ids_of_both_sides(tmp_path: Path) -> None:
+    ddl = DDL.format(columns="a int")
+    event_format = commitlog.EventFormat(
+        topic_prefix="a-b.c",
+        cluster="c",
+        node_id="n",
+        all_tables=True,
+        key="protobuf",
+        value="protobuf",
+        schema_ids=commitlog.SchemaIds(),
+    )
+    reader = reader_of(inserted(tmp_path, ddl, {"a": NUMBER}))
+    batch = reader.read(commitlog.Schema.from_cql(ddl), event_format, complete=True)
+    assert batch.blocked is not None
+    key, value = batch.blocked.unregistered
+    assert [(each.side, each.schema_type) for each in (key, value)] == [
+        ("key", "PROTOBUF"),
+        ("value", "PROTOBUF"),
+    ]
+    package = "io.debezium.connector.cassandra.a_b.c.ks.t"
+    assert (key.record, value.record) == (f"{package}.Key", f"{package}.Envelope")
+    assert message_class(key.schema).DESCRIPTOR.full_name == key.record
+    assert message_class(value.schema).DESCRIPTOR.full_name == value.record

@@ -1,0 +1,86 @@
+"""Messages whose schemas a registry has, read by Confluent's own client and deserializer."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.message import Message as ProtobufMessage
+
+import commitlog
+from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.settings import registry_settings
+from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.reading import Ids, differences
+from tests.support.protobuf.compiler import message_class
+from tests.support.protobuf.reading import in_both, plain
+
+
+class RegisteredIds(Ids):
+    """Schemas get their ids by our client; consumers get them from the registry by id."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        settings = {"schema.registry.url": url}
+        self._client = RegistryClient(
+            registry_settings("value.converter.", settings, "value", "PROTOBUF")
+        )
+        self._open = ExitStack()
+        self._theirs = self._open.enter_context(SchemaRegistryClient({"url": url, "timeout": 60}))
+        self._deserializers: dict[int, ProtobufDeserializer] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+        self._open.close()
+
+    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+        for schema in wanted:
+            subject = f"{schema.topic}-{schema.side}"
+            self.ids.set(schema, self._client.schema_id(subject, schema.schema))
+
+    def read(self, message: bytes, topic: str, side: MessageField) -> Any:
+        number = int.from_bytes(message[1:5])
+        if number not in self._deserializers:
+            found = self._theirs.get_schema(number)
+            assert found.schema_type == "PROTOBUF"
+            conf = {"use.deprecated.format": False}
+            made = message_class(found.schema_str or "")
+            self._deserializers[number] = ProtobufDeserializer(made, conf)
+        read = self._deserializers[number](message, SerializationContext(topic, side))
+        assert isinstance(read, ProtobufMessage)
+        return plain(read)
+
+
+def check_types(
+    url: str, scenario: Scenario, modes: dict[str, str], folder: Path, prefix: str = "a-b.c"
+) -> None:
+    with RegisteredIds(url) as ids:
+        read = read_all(ids, scenario, modes, folder, prefix)
+    assert read > 0
+
+
+def read_all(
+    ids: RegisteredIds, scenario: Scenario, modes: dict[str, str], folder: Path, prefix: str
+) -> int:
+    read = 0
+    for ours, other in in_both(scenario, modes, ids, folder, prefix):
+        key = ids.read(ours.key, ours.topic, MessageField.KEY)
+        value = ids.read(ours.value, ours.topic, MessageField.VALUE)
+        expected = json.loads(other.value)
+        del value["ts_ms"], expected["ts_ms"]
+        found = [*differences(key, json.loads(other.key)), *differences(value, expected)]
+        assert not found, found[:5]
+        read += 1
+    return read

@@ -169,7 +169,10 @@ def test_converters_under_the_names_of_their_classes(
         (f"{JSON}\nkey.converter.schema.registry.url=http://h", "not a known setting of the JSON"),
         (f"{STRING}\nkey.converter.schemas.enable=false", "is not a setting of StringConverter"),
         (f"{STRING}\nkey.converter.converter.encoding=latin1", "must be UTF-8"),
-        ("key.converter=xml", "`json`, `avro`, `string`, or the classes JsonConverter, Avro"),
+        (
+            "key.converter=xml",
+            "`json`, `avro`, `protobuf`, `string`, or the classes JsonConverter, Avro",
+        ),
     ],
 )
 def test_invalid_converter_setting_is_one_error(tmp_path: Path, lines: str, sentence: str) -> None:

@@ -9,8 +9,10 @@ minutes may be missing, after a crash of the process none.
 import errno
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sidecar.files.fsync import write_synced
@@ -30,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME = "history.ring"
 _MAX_FILE_BYTES = 1 << 20
+_RESERVE_BYTES = 8 << 20
+"""Free space that a new file leaves to the offsets."""
 
 
 class RingFile:
@@ -113,8 +117,16 @@ class RingFile:
 
     def _write_all(self, samples: dict[int, Values]) -> None:
         temporary = self.path.with_name(f".{self.path.name}.tmp")
-        write_synced(temporary, encode_file(self.layout, samples))
-        temporary.replace(self.path)
+        if shutil.disk_usage(self.path.parent).free < _RESERVE_BYTES:
+            reason = f"less than {_RESERVE_BYTES >> 20} MiB are free"
+            raise OSError(errno.ENOSPC, reason, str(self.path))
+        try:
+            write_synced(temporary, encode_file(self.layout, samples))
+            temporary.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
         self._is_whole = True
 
 

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -56,7 +57,8 @@ class FakeAgent:
     """Answers every request with the next of `answers`, the last one again and again. An answer of
     None is never sent: the connection stays open."""
 
-    def __init__(self, answers: Sequence[bytes | None]) -> None:
+    def __init__(self, answers: Sequence[bytes | None], tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self._answers = list(answers)
         self._listener = socket.create_server((HOST, 0))
         self.port = int(self._listener.getsockname()[1])
@@ -84,6 +86,12 @@ class FakeAgent:
             except OSError:
                 return
             connection.settimeout(_RECEIVE_S)
+            if self._tls is not None:
+                try:
+                    connection = self._tls.wrap_socket(connection, server_side=True)
+                except OSError:
+                    # A client that does not trust the certificate.
+                    continue
             self.requests.append(_request(connection))
             answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
             if answer is None:
@@ -94,9 +102,11 @@ class FakeAgent:
 
 
 @contextmanager
-def fake_agents(*answers: Sequence[bytes | None]) -> Iterator[list[FakeAgent]]:
-    """One agent for each sequence of answers."""
-    agents = [FakeAgent(each) for each in answers]
+def fake_agents(
+    *answers: Sequence[bytes | None], tls: ssl.SSLContext | None = None
+) -> Iterator[list[FakeAgent]]:
+    """One agent for each sequence of answers; with `tls` they speak only that."""
+    agents = [FakeAgent(each, tls) for each in answers]
     try:
         yield agents
     finally:

@@ -59,6 +59,7 @@ class Member:
     name: str
     is_arbiter: bool = False
     is_hidden: bool = False
+    tags: Document = field(default_factory=dict)
     process_id: ObjectId = field(default_factory=ObjectId)
     version: int = 0
     is_up: bool = False
@@ -147,6 +148,8 @@ class Topology:
             body["arbiterOnly"] = True
         if member.is_hidden:
             body["hidden"] = True
+        if member.tags:
+            body["tags"] = member.tags
         if self.is_config_server:
             body["configsvr"] = 2
         if self.primary is not None:

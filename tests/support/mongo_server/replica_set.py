@@ -15,7 +15,7 @@ from tests.support.mongo_server.listener import Listener, bound_socket
 from tests.support.mongo_server.members import Member, Topology
 from tests.support.mongo_server.releases import DEFAULT, Release
 from tests.support.mongo_server.users import User
-from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES
+from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document
 from tests.support.servers.errors import ServerFailedError
 
 
@@ -25,10 +25,11 @@ class MongoReplicaSet:
     With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
     behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
     seconds without a write a no-op moves the cluster time, as on a real primary. `ports` are those
-    of the members, else free ones. Behind `members` come `arbiters` and `hidden` secondaries. One
-    that is not initiated waits for `initiate`. With `tls` members speak only that. `shard_of` is
-    the router of the cluster that it is part of (`MongoShardedCluster`). Leaving the block stops
-    all members and raises what went wrong inside of them.
+    of the members, else free ones. Behind `members` come `arbiters` and `hidden` secondaries.
+    `tags` are those of the first members. One that is not initiated waits for `initiate`. With
+    `tls` members speak only that. `shard_of` is the router of the cluster that it is part of
+    (`MongoShardedCluster`). Leaving the block stops all members and raises what went wrong inside
+    of them.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class MongoReplicaSet:
         arbiters: int = 0,
         hidden: int = 0,
         ports: Sequence[int] = (),
+        tags: Sequence[Document] = (),
         shard_of: Deployment | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -58,6 +60,8 @@ class MongoReplicaSet:
         for number, member in enumerate(addressed[len(addressed) - arbiters - hidden :]):
             member.is_arbiter = number < arbiters
             member.is_hidden = not member.is_arbiter
+        for member, of_member in zip(addressed, tags, strict=False):
+            member.tags = of_member
         topology = Topology(
             name,
             addressed,

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent.status.view import HISTORY
 from sidecar.health.condition import State
 from tests.support.fake_snapshot_node import FakeNode, running
 from tests.support.status_harness import StatusHarness
@@ -24,6 +26,49 @@ def test_before_the_schema_it_lives_and_is_not_ready(status_harness: StatusHarne
     assert not status_harness.component("schema").ok
     assert status_harness.status.offsets() == {"stored": {}, "reached": {}, "segments": []}
     assert b"cdc_schema_tables 0.0" in status_harness.status.metrics()
+
+
+def test_the_agent_names_itself_its_destination_and_its_uptime(
+    status_harness: StatusHarness,
+) -> None:
+    status = status_harness.status
+    known = replace(status.instance(), host="host-1", topic_prefix="shop")
+    status.note_instance(known.located("lab", "node-1", "dc1", "r1"))
+    status.note_configuration("kafka broker:9092", "0123456789ab")
+    status_harness.harness.clock.advance(12.34)
+    assert status.about() == {
+        "instance": {
+            "service": "cdc-sidecar-cassandra",
+            "version": "1.2.3",
+            "host": "host-1",
+            "topic_prefix": "shop",
+            "cluster": "lab",
+            "node_id": "node-1",
+            "datacenter": "dc1",
+            "rack": "r1",
+        },
+        "uptime_s": 12.3,
+        "destination": "kafka broker:9092",
+        "configuration_fingerprint": "0123456789ab",
+    }
+    (line,) = (each for each in status.metrics().splitlines() if b"cdc_build_info{" in each)
+    assert b'datacenter="dc1"' in line
+
+
+def test_the_history_has_the_values_of_the_view(status_harness: StatusHarness) -> None:
+    assert status_harness.status.sample() == {"status": 2}
+    status_harness.begin()
+    log = status_harness.harness.raw.segment(1, 2)
+    status_harness.harness.raw.index(log, log.end)
+    status_harness.harness.settle()
+    sample = status_harness.status.sample()
+    assert sample.keys() == {column.name for column in HISTORY}
+    assert sample["unacknowledged_events"] == 2
+    assert sample["cdc_raw_limit_bytes"] == 1000
+    assert sample["cdc_raw_bytes"] > 0
+    status_harness.harness.sink.acknowledge()
+    status_harness.harness.settle()
+    assert status_harness.status.sample()["events_per_s"] == 2
 
 
 def test_all_is_well(status_harness: StatusHarness) -> None:

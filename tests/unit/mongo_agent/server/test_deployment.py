@@ -82,6 +82,23 @@ def test_the_members_are_found_by_an_arbiter(tmp_path: Path, mixed: MongoReplica
         agent.wait_until_streaming()
 
 
+def test_a_direct_connection_names_its_member_and_place() -> None:
+    tags = [{"dc": "east", "rack": "r1", "use": "reports"}]
+    with MongoReplicaSet(members=2, tags=tags) as server:
+        first, second = server.members
+        with Client(alone(first)) as direct:
+            found = discover(direct)
+        assert (found.name, found.member, found.datacenter, found.rack) == (
+            *("rs0", first, "east", "r1"),
+        )
+        with Client(alone(second)) as direct:
+            found = discover(direct)
+        assert (found.member, found.datacenter, found.rack) == (second, None, None)
+        with Client(server.connection_string) as whole:
+            found = discover(whole)
+        assert (found.member, found.datacenter, found.rack) == (None, None, None)
+
+
 @pytest.mark.parametrize("number", [1, 3], ids=["secondary", "hidden"])
 def test_agent_of_a_secondary_reads_from_it_alone(
     tmp_path: Path, mixed: MongoReplicaSet, number: int

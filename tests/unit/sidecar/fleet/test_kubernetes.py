@@ -9,7 +9,8 @@ import pytest
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.fleet.kubernetes import PodQuery, list_pods
 from sidecar.fleet.target import Target
-from tests.support.fake_agents import FakeAgent, closed_address, fake_agents, http_answer
+from tests.support.fake_agents import HOST, FakeAgent, closed_address, fake_agents, http_answer
+from tests.support.servers.certificates import Authority, server_context
 
 QUERY = PodQuery(8000, namespace="lab", selector="app=cdc")
 
@@ -91,3 +92,17 @@ def test_the_namespace_is_that_of_the_account(tmp_path: Path) -> None:
     assert path_of(api)[0] == "/api/v1/namespaces/prod/pods"
     with pytest.raises(ConfigError, match="--namespace"):
         list_pods(PodQuery(8000), api="http://127.0.0.1:1", account=tmp_path / "none")
+
+
+def test_the_service_account_signs_in_over_https(tmp_path: Path) -> None:
+    authority = Authority()
+    authority.pem(tmp_path / "ca.crt")
+    (tmp_path / "token").write_text("a-token\n")
+    (tmp_path / "namespace").write_text("lab")
+    tls = server_context(tmp_path, authority.signed())
+    items = {"items": [pod("a", "10.0.0.1")], "metadata": {}}
+    with fake_agents([http_answer(items)], tls=tls) as (api,):
+        place = {"KUBERNETES_SERVICE_HOST": HOST, "KUBERNETES_SERVICE_PORT": str(api.port)}
+        targets = list_pods(PodQuery(8000), account=tmp_path, environment=place)
+    assert targets == [Target("lab/a", "http://10.0.0.1:8000")]
+    assert b"\r\nAuthorization: Bearer a-token\r\n" in api.requests[0]

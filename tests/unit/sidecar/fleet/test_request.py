@@ -1,11 +1,14 @@
 """One bounded GET."""
 
+import ssl
 import time
+from pathlib import Path
 
 import pytest
 
 from sidecar.fleet.request import Access, get
 from tests.support.fake_agents import closed_address, fake_agents, http_answer
+from tests.support.servers.certificates import Authority, server_context
 
 DEADLINE_S = 120.0
 
@@ -68,3 +71,20 @@ def test_a_closed_port_and_an_unknown_name_are_errors() -> None:
 def test_a_plain_server_is_no_https_server() -> None:
     with fake_agents([http_answer({})]) as (agent,), pytest.raises(OSError, match="TLS handshake"):
         get(f"https://{agent.address}/", soon())
+
+
+def test_https_needs_a_trusted_certificate_of_the_host(tmp_path: Path) -> None:
+    authority = Authority()
+    trusting = ssl.create_default_context(cafile=str(authority.pem(tmp_path / "ca.pem")))
+    tls = server_context(tmp_path, authority.signed())
+    with fake_agents([http_answer({"a": 1})], tls=tls) as (agent,):
+        url = f"https://{agent.address}/health"
+        assert get(url, soon(), Access(tls=trusting)).body == b'{"a": 1}'
+        with pytest.raises(OSError, match="certificate is not accepted"):
+            get(url, soon())
+    other = server_context(tmp_path, authority.signed(host="other.example"))
+    with (
+        fake_agents([http_answer({})], tls=other) as (agent,),
+        pytest.raises(OSError, match="certificate is not accepted: IP address mismatch"),
+    ):
+        get(f"https://{agent.address}/", soon(), Access(tls=trusting))

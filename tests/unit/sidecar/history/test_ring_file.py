@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,27 @@ def test_a_full_disk_does_not_reach_the_caller(
     assert len(rows(ring(tmp_path))) == 1
     found.put(NOW_S, (4.0,))
     assert rows(ring(tmp_path)) == {59880: (1.0,), 59940: (2.0,), 60000: (4.0,)}
+
+
+def test_a_nearly_full_disk_is_left_to_the_offsets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=(8 << 20) - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda directory: usage)
+    found = ring(tmp_path)
+    found.put(NOW_S, (1.0,))
+    assert rows(found) == {NOW_S: (1.0,)}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path, content: bytes) -> None:
+        path.write_bytes(content[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("sidecar.history.ring_file.write_synced", fail)
+    ring(tmp_path).put(NOW_S, (1.0,))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_is_gone_does_not_reach_the_caller(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition

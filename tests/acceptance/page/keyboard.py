@@ -8,7 +8,7 @@ _MOST = 60
 
 def require_keyboard(browser: Browser) -> None:
     """The page shows a full quarantine and a history. Raises BrowserError."""
-    reached = []
+    reached: list[str] = []
     browser.value("document.activeElement.blur(), 0")
     for _ in range(_MOST):
         browser.press("Tab")

@@ -123,7 +123,7 @@ def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
     page = justhtml.JustHTML(page_text(name), sanitize=False)
 
     def attributes(selector: str) -> list[dict[str, str | None]]:
-        return [dict(node.attrs) for node in page.query(selector)]
+        return [dict(node.attrs or {}) for node in page.query(selector)]
 
     assert attributes("html")[0]["lang"] == "en"
     for landmark in ("header", "main", "footer", "h1"):

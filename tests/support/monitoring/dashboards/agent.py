@@ -180,6 +180,13 @@ def quarantine(*panels: Panel) -> Row:
                 about="In the last hour, by reason.",
                 limits=Limits(critical=1),
             ),
+            graph(
+                "Dead-letter topic",
+                "ops",
+                Query(rate("cdc_dead_letter_topic_events_total"), "accepted"),
+                Query(rate("cdc_dead_letter_topic_failures_total"), "not accepted, in files"),
+                about="Rejected events per second, where a dead-letter topic is configured.",
+            ),
             *panels,
         ),
     )

@@ -95,7 +95,8 @@ def record_mongodb(program: Path, target: Path, scratch: Path) -> None:
         agent.launch()
 
         def is_copying() -> bool:
-            return sum(each["operation"] == "r" for each in published(events)) > STORED // 8
+            copied = [each for each in published(events) if each["operation"] == "r"]
+            return len(copied) > STORED // 8
 
         agent.wait_until(is_copying, "a part of the snapshot", _DEADLINE_S)
         for number in range(STORED, STORED + STREAMED):

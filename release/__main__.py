@@ -32,6 +32,8 @@ from release.wheels import (
     installed_targets,
 )
 
+STORES = {"gcs": "Google Cloud Storage", "s3": "S3"}
+"""Extras of the Cassandra agent that are packages of their own."""
 _WORK = Path("build") / "release"
 
 
@@ -110,16 +112,18 @@ def packages_of(version: str) -> list[Package]:
         )
         for agent in (CASSANDRA, MONGO)
     ]
-    name = f"{CASSANDRA.package}-gcs"
-    addition = Package(
-        name,
-        f"Google Cloud Storage for {CASSANDRA.package}",
-        version,
-        _WORK / name / "home",
-        CASSANDRA.home,
-        requires=CASSANDRA.package,
-    )
-    return [*agents, addition]
+    additions = [
+        Package(
+            f"{CASSANDRA.package}-{extra}",
+            f"{store} for {CASSANDRA.package}",
+            version,
+            _WORK / f"{CASSANDRA.package}-{extra}" / "home",
+            CASSANDRA.home,
+            requires=CASSANDRA.package,
+        )
+        for extra, store in STORES.items()
+    ]
+    return [*agents, *additions]
 
 
 def build(package: Package, wheel: Path, python: Path) -> None:
@@ -127,7 +131,8 @@ def build(package: Package, wheel: Path, python: Path) -> None:
     if package.service is not None:
         build_tree(package.service, wheel, python, package.tree)
     else:
-        build_addition(CASSANDRA, "requirements/gcs.lock", python, package.tree)
+        extra = package.name.removeprefix(f"{CASSANDRA.package}-")
+        build_addition(CASSANDRA, f"requirements/{extra}.lock", python, package.tree)
 
 
 def describe_materials(package: Package, out: Path) -> list[Path]:

@@ -38,14 +38,14 @@ def bundle_libraries(root: Path, files: Iterable[Path]) -> None:
         subprocess.run([_PATCHELF, "--set-rpath", f"$ORIGIN/{relative}", file], check=True)
 
 
-def required_glibc(root: Path) -> tuple[int, int]:
+def required_glibc(root: Path) -> tuple[int, int] | None:
     """The newest version of glibc that a file below `root` names, such as (2, 28)."""
     versions = {
         (int(major), int(minor))
         for file in _elf_files(root)
         for major, minor in _GLIBC_VERSION.findall(file.read_bytes())
     }
-    return max(versions)
+    return max(versions, default=None)
 
 
 def strip_debugging(files: Iterable[Path]) -> None:

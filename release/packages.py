@@ -38,11 +38,12 @@ class Package:
 
 def document(package: Package, machine: str) -> Mapping[str, Any]:
     """The configuration of nfpm, for one architecture (`os.uname().machine`)."""
-    glibc = ".".join(map(str, required_glibc(package.tree)))
-    dependencies = {
-        "deb": [f"libc6 (>= {glibc})", "libgcc-s1", "libstdc++6"],
-        "rpm": [f"glibc >= {glibc}", "libgcc", "libstdc++"],
-    }
+    dependencies: dict[str, list[str]] = {each: [] for each in FORMATS}
+    newest = required_glibc(package.tree)
+    if newest is not None:
+        glibc = ".".join(map(str, newest))
+        dependencies["deb"] += [f"libc6 (>= {glibc})", "libgcc-s1", "libstdc++6"]
+        dependencies["rpm"] += [f"glibc >= {glibc}", "libgcc", "libstdc++"]
     if package.service is not None:
         dependencies["deb"].append("passwd")
         dependencies["rpm"].append("shadow-utils")

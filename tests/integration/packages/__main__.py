@@ -25,7 +25,7 @@ WORK = Path(".cache") / "packages"
 DIST = Path("dist")
 PREVIOUS_VERSION = "0.0.1"
 _PROGRAMS = {"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container"}
-_IMPORT = "from google.cloud import storage; print(storage.__name__)"
+_IMPORTS = {"gcs": "from google.cloud import storage", "s3": "import botocore.session"}
 _QUICKSTART = "/opt/quickstart"
 
 
@@ -80,25 +80,34 @@ def check(kind: type[Deb | Rpm], base: Path, previous: Path) -> None:
 
 
 def together(manager: Manager, services: tuple[Service, ...]) -> int:
-    """Both agents and the addition on one machine; the demo runs from the package."""
+    """Both agents and the additions on one machine; the demo runs from the package."""
     machine = manager.machine
     for service in services:
         manager.install(service.package, DIST)
     cassandra = services[0]
     python = f"{cassandra.home}/bin/python3"
-    require(bool(machine.attempt(python, "-c", _IMPORT).returncode), "gcs is there unasked for")
-    manager.install(f"{cassandra.package}-gcs", DIST)
-    machine.run(python, "-c", _IMPORT)
+    require_additions(machine, python, present=False)
+    for extra in _IMPORTS:
+        manager.install(f"{cassandra.package}-{extra}", DIST)
+    require_additions(machine, python, present=True)
     own = machine.root / "usr" / "local" / "lib" / "cdc-sidecar"
     own.mkdir(parents=True)
     (own / "rules.py").write_text("")
     machine.run(python, "-I", "-c", "import rules")
     events = run_demo(machine, python)
-    manager.remove(f"{cassandra.package}-gcs")
-    require(bool(machine.attempt(python, "-c", _IMPORT).returncode), "the removed gcs remains")
+    for extra in _IMPORTS:
+        manager.remove(f"{cassandra.package}-{extra}")
+    require_additions(machine, python, present=False)
     for service in services:
         manager.remove(service.package)
     return events
+
+
+def require_additions(machine: Machine, python: str, *, present: bool) -> None:
+    """The clients of the stores can be imported, or none of them."""
+    for extra, statement in _IMPORTS.items():
+        done = machine.attempt(python, "-c", statement)
+        require((done.returncode == 0) is present, f"{extra}: expected present={present}")
 
 
 def run_demo(machine: Machine, python: str) -> int:

@@ -38,6 +38,14 @@ def test_addition_depends_on_the_same_version(tmp_path: Path) -> None:
     assert len(made["contents"]) == 1
 
 
+def test_python_alone_depends_on_no_glibc(tmp_path: Path) -> None:
+    made = package(tmp_path, None, "cdc-sidecar-cassandra")
+    for library in (made.tree / "lib").glob("*.so"):
+        library.unlink()
+    depends = document(made, "x86_64")["overrides"]["deb"]["depends"]
+    assert depends == ["cdc-sidecar-cassandra (= 1.2.3)"]
+
+
 @AGENTS
 def test_configuration_is_kept_on_upgrade(tmp_path: Path, agent: Agent) -> None:
     contents = document(package(tmp_path, agent), "x86_64")["contents"]

@@ -30,14 +30,14 @@ def cassandra() -> dict[str, Any]:
             "cdc_raw used",
             "percentunit",
             Query(used),
-            about="Of the quota. NaN: the agent does not know the quota.",
+            about="Of the quota. Unknown: run the GRANT in /health.",
             limits=Limits(0.5, 0.9),
         ),
         stat(
             "cdc_raw full in",
             "s",
             Query(of("cdc_raw_time_to_full_seconds")),
-            about="At the growth of the last ten minutes. Infinity: it does not grow.",
+            about="At the growth of the last ten minutes. Never: it does not grow.",
             limits=Limits(7200, 1800, is_floor=True),
         ),
         stat(

@@ -137,7 +137,7 @@ def fleet() -> dict[str, Any]:
                 "First cdc_raw full in",
                 "s",
                 Query(f"min(cdc_raw_time_to_full_seconds and on ({TARGET}) {BUILD})"),
-                about="Shortest forecast of all Cassandra agents. Infinity: no directory grows.",
+                about="Shortest forecast of all Cassandra agents. Never: no directory grows.",
                 limits=Limits(7200, 1800, is_floor=True),
             ),
         ),

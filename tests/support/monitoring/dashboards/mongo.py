@@ -43,7 +43,7 @@ def mongo() -> dict[str, Any]:
             "Oplog headroom",
             "s",
             Query(f"min({of('cdc_oplog_headroom_seconds')})"),
-            about="Below 0 changes are lost. NaN: the agent may not read the oplog.",
+            about="Below 0 changes are lost. Unknown: the agent may not read the oplog.",
             limits=Limits(7200, 0, is_floor=True),
         ),
     )

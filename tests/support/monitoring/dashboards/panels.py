@@ -87,6 +87,18 @@ STATES = (
 )
 
 
+UNKNOWN = {
+    "type": "special",
+    "options": {"match": "nan", "result": {"text": "unknown", "color": "text", "index": 9}},
+}
+"""The agent does not know the number, so no limit applies."""
+NEVER = {
+    "type": "range",
+    "options": {"from": 1e12, "to": None, "result": {"text": "never", "color": "green"}},
+}
+"""An infinite forecast."""
+
+
 def yes_no(yes: str = "green", no: str = "red") -> tuple[Mapping[str, Any], ...]:
     """Texts for the values 1 and 0, with their colours."""
     return (
@@ -151,7 +163,7 @@ def stat(
     defaults: dict[str, Any] = {
         "unit": unit,
         "noValue": none,
-        "mappings": list(mappings),
+        "mappings": [*mappings, UNKNOWN, NEVER],
         "thresholds": {"mode": "absolute", "steps": (limits or Limits()).steps()},
     }
     options = {
@@ -280,8 +292,9 @@ def _override(column: Column) -> dict[str, Any]:
             {"id": "thresholds", "value": {"mode": "absolute", "steps": steps}},
             {"id": "custom.cellOptions", "value": {"type": "color-background", "mode": "basic"}},
         ]
-    if column.mappings:
-        properties.append({"id": "mappings", "value": list(column.mappings)})
+    if column.expr:
+        mappings = [*column.mappings, UNKNOWN, NEVER]
+        properties.append({"id": "mappings", "value": mappings})
     if column.link:
         link = {"title": "Open the dashboard of this agent", "url": column.link}
         properties.append({"id": "links", "value": [link]})

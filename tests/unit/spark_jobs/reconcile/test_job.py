@@ -129,6 +129,8 @@ def test_a_crash_during_a_run_changes_nothing(
     following = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
     with pytest.raises(Exception, match="in micro-batch 1"):
         following.run(events(stream.read()), options)
+    failed = 'cdc_spark_run_failed{spark_job="reconcile"}'
+    assert f"{failed} 1.0" in (tmp_path / "stats.prom").read_text().splitlines()
     again = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
     stats = again.run(events(stream.read()), options)
     # The repeated batch is not even read.
@@ -138,6 +140,7 @@ def test_a_crash_during_a_run_changes_nothing(
     assert json.loads((tmp_path / "stats.json").read_text())["records"] == stats.records
     lines = (tmp_path / "stats.prom").read_text().splitlines()
     assert "cdc_reconcile_micro_batches_total 1.0" in lines
+    assert f"{failed} 0.0" in lines
     assert selected(layout) == expected(merged(records), LATER_S)
 
 

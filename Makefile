@@ -5,6 +5,7 @@ PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
+ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
 CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
@@ -30,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check aarch64-check images images-check image-files monitoring monitoring-check kubernetes-check chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check aarch64-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -126,6 +127,9 @@ faults: prerequisites-test setup ## Run the whole fault matrix on real servers; 
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
 
+lifecycle: prerequisites-test setup ## Play the stories of docs/how-to/lifecycle.md on real nodes and brokers
+	@$(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/lifecycle $(ARGS)
+
 faults-page: setup ## Write docs/evidence/faults.md from the last results
 	@$(PY) -m tests.acceptance.faults.matrix
 
@@ -193,6 +197,11 @@ monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector …
 monitoring-check: setup ## Test alarms, scrape configurations and metrics with promtool; needs Go
 	@$(PY) -m tests.integration.monitoring
 
+ansible-check: setup $(ANSIBLE) ## Lint the Ansible role and run it on three local hosts with agents
+	@cd examples/ansible && export PATH="$(CURDIR)/$(VENV)/ansible/bin:$$PATH" ANSIBLE_CONFIG=ansible.cfg && \
+	    ansible-lint --offline --profile production && ansible-playbook --syntax-check site.yml
+	@$(PY) -m pytest tests/integration/ansible/on_localhost.py $(ARGS)
+
 site: $(SITE) ## Build the site into build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
 	@echo "build/site/index.html"
@@ -208,6 +217,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	    --extra tracing --group pyproject.toml:dev -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock --group pyproject.toml:docs -o requirements/docs.lock
 	$(LOCK) -c requirements/dev.lock --group pyproject.toml:dist -o requirements/dist.lock
+	$(LOCK) --group pyproject.toml:ansible -o requirements/ansible.lock
 
 clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -223,6 +233,11 @@ $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
 	@echo "Installing the locked dependencies into $(VENV) …"
 	@$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(ANSIBLE): requirements/ansible.lock $(DEPENDENCIES)
+	@test -x $(VENV)/ansible/bin/python || $(PY) -m venv $(VENV)/ansible
+	@$(VENV)/ansible/bin/python -m pip install --quiet --require-hashes -r requirements/ansible.lock
 	@touch $@
 
 $(SITE): requirements/docs.lock $(DEPENDENCIES)

@@ -17,7 +17,7 @@ from cassandra import (
     RequestValidationException,
     Unauthorized,
 )
-from cassandra.auth import PlainTextAuthProvider
+from cassandra.auth import Authenticator, AuthProvider, PlainTextAuthProvider
 from cassandra.cluster import (
     EXEC_PROFILE_DEFAULT,
     Cluster,
@@ -138,15 +138,10 @@ class NodeConnection:
             request_timeout=_REQUEST_TIMEOUT_S,
             row_factory=dict_factory,
         )
-        provider = None
-        if address.credentials is not None:
-            provider = PlainTextAuthProvider(
-                address.credentials.username, address.credentials.password
-            )
         cluster = Cluster(
             list(address.hosts),
             port=address.port,
-            auth_provider=provider,
+            auth_provider=_login(address),
             ssl_context=address.tls,
             ssl_options=_expected_name(address),
             execution_profiles={EXEC_PROFILE_DEFAULT: profile},
@@ -193,10 +188,10 @@ class NodeConnection:
         if isinstance(error, NoHostAvailable) and isinstance(error.errors, Mapping):
             causes = list(error.errors.values()) or [error]
         for cause in causes:
-            if isinstance(cause, AuthenticationFailed) and _UNDECIDED not in str(cause):
+            # Unauthorized: a right is missing, or the role may not connect from this address.
+            is_denial = isinstance(cause, AuthenticationFailed | Unauthorized)
+            if is_denial and _UNDECIDED not in str(cause):
                 return self._access_denied(cause)
-        if isinstance(error, Unauthorized):
-            return self._access_denied(error)
         if isinstance(error, RequestValidationException):
             return UnavailableError(
                 f"Cassandra at {self.address} rejects a query: {_first_line(error)}"
@@ -215,6 +210,29 @@ class NodeConnection:
             f"Cassandra at {self.address} rejects {who}: {_first_line(cause)} "
             "Check cassandra.username, cassandra.password and the user's rights."
         )
+
+
+class _CertificateLogin(AuthProvider):  # type: ignore[misc]  # the driver is untyped
+    """Answers a node that takes the client certificate for the login and asks nevertheless, as
+    `MutualTlsAuthenticator` of 5.0 does. Its answer has no content."""
+
+    def new_authenticator(self, host: str) -> Authenticator:
+        return _EmptyAnswer()
+
+
+class _EmptyAnswer(Authenticator):  # type: ignore[misc]  # the driver is untyped
+    def initial_response(self) -> bytes:
+        return b""
+
+    def evaluate_challenge(self, challenge: bytes) -> bytes:
+        return b""
+
+
+def _login(address: NodeAddress) -> AuthProvider | None:
+    """With credentials they are the login; with TLS alone, the certificate may be."""
+    if address.credentials is not None:
+        return PlainTextAuthProvider(address.credentials.username, address.credentials.password)
+    return None if address.tls is None else _CertificateLogin()
 
 
 def _expected_name(address: NodeAddress) -> Mapping[str, str] | None:

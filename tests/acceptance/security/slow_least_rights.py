@@ -23,8 +23,10 @@ PASSWORD = "s3cret-of-agent"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "security.md"
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+@pytest.fixture(scope="module", params=["5.0.9", "4.1.10"])
+def node(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[CassandraNode]:
     settings = NodeSettings(
         yaml={
             "authenticator": "PasswordAuthenticator",
@@ -33,7 +35,8 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
             "roles_validity": "0ms",
         }
     )
-    with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
+    directory = tmp_path_factory.mktemp("node")
+    with CassandraNode(directory, version=request.param, settings=settings) as node:
         yield node
 
 

@@ -72,13 +72,20 @@ class Authority:
         return path
 
     def signed(
-        self, name: str = "server", *, host: str = LOOPBACK, is_expired: bool = False
+        self,
+        name: str = "server",
+        *,
+        host: str = LOOPBACK,
+        uri: str | None = None,
+        is_expired: bool = False,
     ) -> Identity:
-        """A certificate for a host, of a server or a client."""
+        """A certificate for a host, of a server or a client; with `uri`, for that identity."""
         key = ec.generate_private_key(ec.SECP256R1())
         address: x509.GeneralName = x509.DNSName(host)
         if host.replace(".", "").isdecimal():
             address = x509.IPAddress(ip_address(host))
+        if uri is not None:
+            address = x509.UniformResourceIdentifier(uri)
         builder = _builder(name, self._name, key, is_expired=is_expired).add_extension(
             x509.SubjectAlternativeName([address]), critical=False
         )

@@ -1,0 +1,228 @@
+"""A node joins a cluster, leaves it, or is replaced, each with an agent beside it."""
+
+import json
+import shutil
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_command import agent as command
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.cassandra_tools import nodetool
+from tests.support.servers.cluster import CassandraCluster
+from tests.support.servers.processes import wait_until
+from tests.support.snapshot_agent import Agent
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
+
+DEADLINE_S = 300.0
+ROWS = 200
+SETTINGS = NodeSettings(commitlog_sync_period_ms=200, yaml={"auto_bootstrap": True})
+FILES = ("data", "commitlog", "cdc_raw", "hints", "saved_caches")
+JOINS = {
+    "5.0": ("5.0.9", None),
+    "5.0, off": ("5.0.9", False),
+    "4.1": ("4.1.10", None),
+    "4.0": ("4.0.19", None),
+}
+"""Release and `cdc_on_repair_enabled`, which releases before 5.0 do not have; None: the default."""
+
+
+@pytest.fixture
+def agents() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def start_agent(
+    agents: ExitStack, node: CassandraNode, directory: Path, **properties: object
+) -> Agent:
+    agent = Agent(node, directory, **properties)
+    agents.callback(agent.process.end)
+    launch(agent.process)
+    return agent
+
+
+def launch(process: AgentProcess) -> None:
+    process.launch()
+    process.wait_until(lambda: process.ask("/health") is not None, "/health", DEADLINE_S)
+
+
+def make_table(node: CassandraNode, replicas: int) -> None:
+    node.execute(
+        "CREATE KEYSPACE shop WITH replication = "
+        f"{{'class': 'SimpleStrategy', 'replication_factor': {replicas}}}"
+    )
+    node.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, v text) WITH cdc = true")
+
+
+def write(node: CassandraNode, numbers: Iterable[int]) -> None:
+    insert = node.session().prepare("INSERT INTO shop.orders (id, v) VALUES (?, 'v')")
+    for number in numbers:
+        node.session().execute(insert, (number,))
+
+
+def ids(agents: Iterable[Agent], *, is_snapshot: bool) -> list[int]:
+    """The keys of all events of these agents."""
+    return [each["key"]["id"] for agent in agents for each in agent.events(is_snapshot=is_snapshot)]
+
+
+def wait_for_ids(agents: Iterable[Agent], numbers: Iterable[int], *, is_snapshot: bool) -> None:
+    wanted = set(numbers)
+    wait_until(
+        lambda: wanted <= set(ids(agents, is_snapshot=is_snapshot)),
+        f"{len(wanted)} rows",
+        deadline_s=DEADLINE_S,
+    )
+
+
+def event_ids(agent: Agent, numbers: Collection[int]) -> dict[int, set[str]]:
+    """The event ids of the rows, without those of a snapshot."""
+    found: dict[int, set[str]] = {}
+    for each in agent.events(is_snapshot=False):
+        if each["key"]["id"] in numbers:
+            found.setdefault(each["key"]["id"], set()).add(each["headers"]["cdc.id"])
+    return found
+
+
+def owned_by(node: CassandraNode, numbers: int) -> set[int]:
+    """Keys whose token is in the range of the second of two nodes: from the least token to 0."""
+    rows = node.execute("SELECT id, token(id) AS place FROM shop.orders")
+    return {row.id for row in rows if row.id < numbers and row.place <= 0}
+
+
+def finish(node: CassandraNode, agent: Agent) -> None:
+    """The steps of the page before a machine goes. A node that has left the cluster does not
+    complete its last segment: the agent's offset reaches the position that the index names."""
+    node.stop()
+
+    def has_read_all() -> bool:
+        shown = json.loads(run(agent, "offsets", "show", "--json"))
+        return all(
+            str(index.read_text().split()[0]) in json.dumps(shown) and index.stat().st_size > 0
+            for index in node.cdc_raw.glob("*_cdc.idx")
+        )
+
+    agent.process.wait_until(has_read_all, "the offset to reach the indexes", DEADLINE_S)
+    health = agent.process.ask("/health") or {}
+    assert health["components"]["sink"]["unacknowledged_events"] == 0
+    assert json.loads(run(agent, "quarantine", "list", "--json")) == []
+    agent.process.stop()
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -> None:
+    """Streamed rows of tables with CDC are in the commit log of the new node too, unless
+    `cdc_on_repair_enabled` is false."""
+    version, logs_streams = JOINS[join]
+    yaml = dict(SETTINGS.yaml)
+    if logs_streams is not None:
+        yaml["cdc_on_repair_enabled"] = logs_streams
+    settings = replace(SETTINGS, yaml=yaml)
+    cluster = CassandraCluster(tmp_path, node_count=2, version=version, settings=settings)
+    first, second = cluster.nodes
+    agents.callback(cluster.kill)
+    first.start()
+    make_table(first, replicas=1)
+    write(first, range(ROWS))
+    old = start_agent(agents, first, tmp_path / "first", snapshot_mode="initial")
+    old.wait_for("shop.orders", "completed")
+    wait_for_ids([old], range(ROWS), is_snapshot=True)
+
+    second.start()
+    new = start_agent(agents, second, tmp_path / "second", snapshot_mode="never")
+    moved = range(ROWS, 2 * ROWS)
+    write(first, moved)
+    wait_for_ids([old, new], moved, is_snapshot=False)
+    streamed = set(ids([new], is_snapshot=False)) & set(range(ROWS))
+    if logs_streams is False:
+        assert not streamed
+    else:
+        assert streamed == {number for number in range(ROWS) if number in owned_by(second, ROWS)}
+        # The streamed rows have the write times and the ids of the first writes.
+        assert event_ids(new, streamed) == event_ids(old, streamed)
+    owned = {each for each in moved if each in set(ids([new], is_snapshot=False))}
+    assert 0 < len(owned) < ROWS
+    assert not ids([new], is_snapshot=True)
+
+    leaving = range(2 * ROWS, 3 * ROWS)
+    write(first, leaving)
+    # Keyspaces of the system want three replicas; two nodes can leave only with force.
+    nodetool(second, "decommission", "--force")
+    write(first, range(3 * ROWS, 4 * ROWS))
+    finish(second, new)
+    wait_for_ids([old, new], range(ROWS, 4 * ROWS), is_snapshot=False)
+    assert {row.id for row in first.execute("SELECT id FROM shop.orders")} == set(range(4 * ROWS))
+
+
+@pytest.mark.parametrize("address", ["same", "other"])
+def test_a_node_is_replaced(address: str, tmp_path: Path, agents: ExitStack) -> None:
+    """The disk of a node is lost, the agent's is not. Under the old address the new node has the
+    old host id, under another one a new host id."""
+    cluster = CassandraCluster(tmp_path, node_count=3, settings=SETTINGS)
+    first, second, spare = cluster.nodes
+    agents.callback(cluster.kill)
+    first.start()
+    second.start()
+    make_table(first, replicas=2)
+    survivor = start_agent(agents, first, tmp_path / "first", snapshot_mode="never")
+    lost = start_agent(agents, second, tmp_path / "second", snapshot_mode="never")
+    write(first, range(ROWS))
+    wait_for_ids([survivor], range(ROWS), is_snapshot=False)
+    wait_for_ids([lost], range(ROWS), is_snapshot=False)
+    lost.process.stop()
+    second.kill()
+    write(first, range(ROWS, 2 * ROWS))
+    option = f"-Dcassandra.replace_address_first_boot={second.address.host}"
+    overrides: list[str] = []
+    if address == "same":
+        for name in FILES:
+            shutil.rmtree(second.directory / name, ignore_errors=True)
+        new = second
+    else:
+        new = spare
+        overrides.append(f"cassandra.config={new.yaml}")
+        overrides.append(f"cdc.raw.directory={new.cdc_raw}")
+    new.start(replace(second.settings, jvm_options=(option,)))
+
+    lost.process.launch(*overrides)
+    if address == "same":
+        lost.process.wait_until(
+            lambda: "segment_lost" in codes(lost), "the lost segment", DEADLINE_S
+        )
+        (record,) = (lost.directory / "relocation" / "error").glob("*.reason.json")
+        segment = record.name.removesuffix(".reason.json")
+        done = run(lost, "snapshot", "start", "--table", "shop.orders")
+        assert done == "Started the snapshot of shop.orders.\n"
+        lost.wait_for("shop.orders", "completed")
+        run(lost, "quarantine", "discard", segment, "--yes")
+        lost.process.wait_until(lambda: not codes(lost), "/health to be ok", DEADLINE_S)
+    else:
+        wait_until(lambda: not lost.process.is_running, "the agent to end", deadline_s=DEADLINE_S)
+        assert lost.process.exit_status == 2
+        assert "agent offsets reset --snapshots" in lost.process.log_tail()
+        run(lost, "offsets", "reset", "--snapshots")
+        lost.process.launch(*overrides)
+    write(first, range(2 * ROWS, 3 * ROWS))
+    wait_for_ids([lost], range(2 * ROWS, 3 * ROWS), is_snapshot=False)
+    wait_for_ids([survivor], range(3 * ROWS), is_snapshot=False)
+    lost.process.stop()
+    survivor.process.stop()
+
+
+def codes(agent: Agent) -> set[str]:
+    """The codes of the present conditions."""
+    health = agent.process.ask("/health")
+    return {"none"} if health is None else {each["code"] for each in health["conditions"]}
+
+
+def run(agent: Agent, *words: str) -> str:
+    """The output of a command that succeeds."""
+    done = command(*words, "--config", agent.process.configuration)
+    assert done.exit_code == 0, done.errors
+    return done.output

@@ -1,0 +1,1 @@
+"""The Ansible role of examples/ansible: `make ansible-check`."""

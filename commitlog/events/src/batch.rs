@@ -4,7 +4,8 @@ use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
 
 use crate::buffer_pool::BufferPool;
-use crate::event::{Kind, Op};
+use crate::event::Kind;
+use crate::operation::Op;
 use event_encoding::schema_ids::UnregisteredSchema;
 
 /// Ranges of skipped records that one batch lists separately.

@@ -1,65 +1,11 @@
-//! One change event before it is bytes, and the letters and names that go with it.
+//! One change event before it is bytes, and the names that go with it.
 
 use commitlog_core::row::{BoundKind, Deletion, Row};
 
-use crate::format::OpStyle;
+use crate::operation::Op;
 
 /// The write time of a snapshot row without one: older than any that a client can write.
 pub const OLDEST_US: i64 = i64::MIN + 1;
-
-/// The operation of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// A row with liveness.
-    Insert,
-    /// Cells without liveness; every write to a static row.
-    Update,
-    /// A row or partition deletion.
-    Delete,
-    /// A range deletion.
-    Range,
-    /// A row that a snapshot read.
-    Read,
-}
-
-impl Op {
-    /// All of them, at their [`Op::index`].
-    pub const ALL: [Self; 5] = [
-        Self::Insert,
-        Self::Update,
-        Self::Delete,
-        Self::Range,
-        Self::Read,
-    ];
-
-    pub fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The letter by which `skipped.operations` names it, in every style. Rows that a snapshot read
-    /// have none: they are never skipped.
-    pub fn skip_letter(self) -> Option<&'static str> {
-        match self {
-            Self::Insert => Some("i"),
-            Self::Update => Some("u"),
-            Self::Delete => Some("d"),
-            Self::Range => Some("r"),
-            Self::Read => None,
-        }
-    }
-
-    pub fn letter(self, style: OpStyle) -> &'static str {
-        match (self, style) {
-            // `r` is a range to the incumbent's connector, which sends what it copied as inserts.
-            (Self::Insert | Self::Read, OpStyle::Native) => "i",
-            (Self::Insert, OpStyle::Envelope) => "c",
-            (Self::Update, _) => "u",
-            (Self::Delete, _) => "d",
-            (Self::Range, OpStyle::Native) | (Self::Read, OpStyle::Envelope) => "r",
-            (Self::Range, OpStyle::Envelope) => "t",
-        }
-    }
-}
 
 /// The scope of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use commitlog_core::descriptor::Version;
 
 use crate::avro::string;
-use crate::event::{Content, OLDEST_US, Op};
+use crate::event::{Content, OLDEST_US};
 use crate::format::{EventFormat, Layout};
+use crate::operation::Op;
 use crate::plan::TablePlan;
 use crate::protobuf;
 use crate::static_fragment::StaticFragment;

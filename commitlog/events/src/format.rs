@@ -5,20 +5,10 @@ use std::sync::Arc;
 use event_encoding::encoding::Encoding;
 use regex::Regex;
 
-use crate::event::Op;
+use crate::operation::{OpStyle, SkippedOps};
 use crate::value::ValueModes;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::SchemaIds;
-
-/// Letters of `op`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OpStyle {
-    /// `i u d r`, as the incumbent's connector sends them.
-    #[default]
-    Native,
-    /// `c u d t`, as Debezium's other connectors have them.
-    Envelope,
-}
 
 /// The members of `source` and of `after` (`event.layout`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,31 +39,6 @@ pub enum DecimalFormat {
     Base64,
     /// A number with all digits.
     Numeric,
-}
-
-/// Operations whose events are not published (`skipped.operations`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SkippedOps([bool; Op::ALL.len()]);
-
-impl SkippedOps {
-    pub fn new(ops: impl IntoIterator<Item = Op>) -> Self {
-        let mut skipped = Self::default();
-        for op in ops {
-            if let Some(slot) = skipped.0.get_mut(op.index()) {
-                *slot = true;
-            }
-        }
-        skipped
-    }
-
-    #[inline]
-    pub fn has(self, op: Op) -> bool {
-        self.0.get(op.index()).copied().unwrap_or(false)
-    }
-
-    pub fn is_empty(self) -> bool {
-        self == Self::default()
-    }
 }
 
 /// What becomes of counter tables.

@@ -19,6 +19,7 @@ mod event_context;
 mod event_writer;
 pub mod format;
 mod identity;
+pub mod operation;
 mod partition;
 mod plan;
 mod protobuf;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use commitlog_events::event::Op;
 use commitlog_events::format::{
-    self, CounterEvents, DecimalFormat, Layout, OpStyle, PartitionBy, SkippedOps, TableFilter,
+    self, CounterEvents, DecimalFormat, Layout, PartitionBy, TableFilter,
 };
+use commitlog_events::operation::{Op, OpStyle, SkippedOps};
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;

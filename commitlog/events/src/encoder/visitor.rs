@@ -5,8 +5,9 @@ use commitlog_core::schema::{Column, Table};
 
 use super::Scratch;
 use crate::counters::CounterDelta;
-use crate::event::{Kind, Op};
+use crate::event::Kind;
 use crate::event_writer::Out;
+use crate::operation::Op;
 use crate::plan::TablePlan;
 use crate::range_bound::BoundValue;
 use crate::value::Result;

@@ -9,7 +9,8 @@ mod schema;
 pub(crate) mod value;
 
 pub(crate) use buffer::{MessageBuffer, WireType, tag};
-pub use plan::{ProtobufField, ProtobufPlan};
+pub use number::ProtobufField;
+pub use plan::ProtobufPlan;
 pub(crate) use plan::{source_file, source_start, start};
 
 /// Numbers of the fields that are the same for every table.

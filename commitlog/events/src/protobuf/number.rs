@@ -5,6 +5,18 @@
 //! it alike; a column that is added leaves the numbers of the others; one that returns with
 //! another type has another number, so that old and new events can be read by one schema.
 
+/// A column as a field of `after`.
+#[derive(Debug, Clone)]
+pub struct ProtobufField {
+    /// Its own among the fields: a column that came back with another type has one for each.
+    pub name: String,
+    pub number: u32,
+    /// Of the field in `after`.
+    pub tag: Vec<u8>,
+    /// Whether its message has `removed` or `shards`.
+    pub has_more: bool,
+}
+
 /// The first number of columns that are no key: those below belong to key columns, by their
 /// position, and to ranges.
 const FIRST: u32 = 2048;

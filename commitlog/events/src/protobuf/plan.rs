@@ -8,24 +8,12 @@ use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
 
 use super::names::distinct;
-use super::number::numbers;
+use super::number::{ProtobufField, numbers};
 use super::schema::{RANGES, SchemaWriter};
 use super::{MessageBuffer, WireType, field, tag};
 use crate::avro::{after_fields, columns_of};
 use crate::format::{EventFormat, Layout};
 use crate::table_names::adjust_table;
-
-/// A column as a field of `after`.
-#[derive(Debug, Clone)]
-pub struct ProtobufField {
-    /// Its own among the fields: a column that came back with another type has one for each.
-    pub name: String,
-    pub number: u32,
-    /// Of the field in `after`.
-    pub tag: Vec<u8>,
-    /// Whether its message has `removed` or `shards`.
-    pub has_more: bool,
-}
 
 /// Prepared bytes of a table.
 pub struct ProtobufPlan {

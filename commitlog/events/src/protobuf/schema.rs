@@ -11,7 +11,7 @@ use event_encoding::avro_names::{NameAdjustment, unique_name};
 
 use super::field;
 use super::names::distinct;
-use super::plan::ProtobufField;
+use super::number::ProtobufField;
 use crate::format::Layout;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
 

@@ -31,7 +31,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check aarch64-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -152,7 +152,7 @@ packages-check: dist ## Install, run, upgrade and remove the packages in a bare 
 pythons-check: setup ## Install the wheel of `make dist` in each Python that is found, and run the demo by it
 	@$(PY) -m tests.integration.pythons
 
-aarch64-check: setup ## Run the wheel for aarch64 on an emulated processor; needs root, mmdebstrap and qemu-user-static
+arm-check: setup ## Run the wheel for aarch64 on an emulated processor; needs root, mmdebstrap and qemu-user-static
 	@$(PY) -m tests.integration.pythons.emulated
 
 images: image-files ## Build the images (DOCKER=podman for another builder)

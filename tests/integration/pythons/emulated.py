@@ -1,4 +1,4 @@
-"""`make aarch64-check`: the wheel for aarch64 over the demo's recording, on an emulated processor.
+"""`make arm-check`: the wheel for aarch64 over the demo's recording, on an emulated processor.
 
 Needs root, and from Debian mmdebstrap and qemu-user-static. Debian for arm64 brings the
 interpreter. The events must be those that this machine's own agent writes.

@@ -213,8 +213,8 @@ class NodeConnection:
 
 
 class _CertificateLogin(AuthProvider):  # type: ignore[misc]  # the driver is untyped
-    """Answers a node that takes the client certificate for the login and asks nevertheless, as
-    `MutualTlsAuthenticator` of 5.0 does. Its answer has no content."""
+    """Answers without content: a node with `MutualTlsWithPasswordFallbackAuthenticator` (5.0) asks
+    for a login although the client certificate is the login."""
 
     def new_authenticator(self, host: str) -> Authenticator:
         return _EmptyAnswer()

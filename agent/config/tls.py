@@ -10,6 +10,7 @@ from agent.config.driver_file import driver_stores
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.source import read_properties
+from sidecar.tls.context import client_context
 from sidecar.tls.memory_file import MemoryFile
 from sidecar.tls.store_file import UnreadableStoreError
 
@@ -54,14 +55,14 @@ def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
 
 def _trusting(files: _Files) -> ssl.SSLContext:
     if files.ca is None:
-        return ssl.create_default_context()
+        return client_context()
     try:
         authorities = _content(files.ca)
         if _PEM not in authorities:
             authorities = _store(files.ca, files.ca_password).trusted
             if not authorities:
                 raise ConfigError(f"cassandra.ssl: {files.ca} has no trusted certificate.")
-        return ssl.create_default_context(cadata=authorities.decode("latin-1"))
+        return client_context(cadata=authorities.decode("latin-1"))
     except ssl.SSLError as error:
         raise ConfigError(
             f"cassandra.ssl: the authorities in {files.ca} cannot be used: {error}."

@@ -31,6 +31,7 @@ from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets
 from sidecar.fleet.watcher import configured_targets
 from sidecar.http.token import read_token
 from sidecar.quantities import duration_text
+from sidecar.tls.context import client_context
 
 _STYLE: dict[State, str] = {
     "unreachable": "bold red",
@@ -211,7 +212,7 @@ def _access(token_file: Path | None, ca_file: Path | None) -> Access:
     if ca_file is None:
         return Access(headers)
     try:
-        return Access(headers, ssl.create_default_context(cafile=str(ca_file)))
+        return Access(headers, client_context(cafile=str(ca_file)))
     except (OSError, ssl.SSLError) as error:
         reason = "it has no PEM certificate" if isinstance(error, ssl.SSLError) else error.strerror
         raise ConfigError(f"--ca-file: {ca_file} cannot be used: {reason}.") from error

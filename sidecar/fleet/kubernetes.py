@@ -2,7 +2,6 @@
 
 import json
 import os
-import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from urllib.parse import quote, urlencode
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.fleet.request import Access, get
 from sidecar.fleet.target import MAX_TARGETS, Target, url_host
+from sidecar.tls.context import client_context
 
 DEFAULT_SELECTOR = "app.kubernetes.io/part-of=cdc-sidecar"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -70,7 +70,7 @@ def _access(account: Path) -> Access:
     try:
         headers["Authorization"] = f"Bearer {token.read_text(encoding='utf-8').strip()}"
         has_authority = authority.exists()
-        tls = ssl.create_default_context(cafile=str(authority) if has_authority else None)
+        tls = client_context(cafile=str(authority) if has_authority else None)
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"--kubernetes: the token of the service account cannot be used: {error}. Set "

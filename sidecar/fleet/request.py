@@ -11,6 +11,8 @@ from http.client import HTTPException, HTTPResponse
 from typing import cast
 from urllib.parse import urlsplit
 
+from sidecar.tls.context import client_context
+
 MAX_ANSWER_BYTES = 4 << 20
 _READ_BYTES = 64 << 10
 
@@ -44,7 +46,7 @@ def get(
         with socket.create_connection((host, port), timeout=_remaining_s(deadline_s)) as plain:
             connection = plain
             if is_tls:
-                context = access.tls or ssl.create_default_context()
+                context = access.tls or client_context()
                 connection = context.wrap_socket(plain, server_hostname=host)
             with connection:
                 connection.sendall(_request(parts.netloc, url, access.headers))

@@ -7,6 +7,7 @@ import ssl
 from dataclasses import dataclass
 
 from sidecar.errors import ConfigError
+from sidecar.tls.context import client_context
 from sidecar.tls.memory_file import MemoryFile
 from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
 
@@ -36,11 +37,11 @@ def tls_context(settings: TlsSettings) -> ssl.SSLContext:
 
 def _trusting(name: str, trust: StoreFile | None) -> ssl.SSLContext:
     if trust is None:
-        return ssl.create_default_context()
+        return client_context()
     try:
         if _is_pem(name, trust):
-            return ssl.create_default_context(cafile=trust.path)
-        return ssl.create_default_context(cadata=read_trusted(name, trust).decode())
+            return client_context(cafile=trust.path)
+        return client_context(cadata=read_trusted(name, trust).decode())
     except (ssl.SSLError, OSError) as error:
         raise ConfigError(f"`{name}`: the CAs in {trust.path} cannot be used: {error}.") from error
 

@@ -1,12 +1,12 @@
 """One bounded GET."""
 
-import ssl
 import time
 from pathlib import Path
 
 import pytest
 
 from sidecar.fleet.request import Access, get
+from sidecar.tls.context import client_context
 from tests.support.fake_agents import closed_address, fake_agents, http_answer
 from tests.support.servers.certificates import Authority, server_context
 
@@ -75,7 +75,7 @@ def test_a_plain_server_is_no_https_server() -> None:
 
 def test_https_needs_a_trusted_certificate_of_the_host(tmp_path: Path) -> None:
     authority = Authority()
-    trusting = ssl.create_default_context(cafile=str(authority.pem(tmp_path / "ca.pem")))
+    trusting = client_context(cafile=authority.pem(tmp_path / "ca.pem"))
     tls = server_context(tmp_path, authority.signed())
     with fake_agents([http_answer({"a": 1})], tls=tls) as (agent,):
         url = f"https://{agent.address}/health"

@@ -10,7 +10,7 @@ from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
 from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.base import DeliveryResult, Outcome, Sink, SinkState
+from sidecar.sinks.base import DEAD_LETTERS_WAITING, DeliveryResult, Outcome, Sink, SinkState
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
@@ -116,8 +116,9 @@ class Delivery(Generic[Source, Position]):
             return self.closed_state
         state = self._sink.state()
         topic = self._dead_letter_topic
-        if state.healthy and topic is not None and (waits := topic.state) is not None:
-            return waits
+        waits = None if topic is None else topic.state
+        if waits is not None and (state.healthy or state.code == DEAD_LETTERS_WAITING):
+            return replace(waits, healthy=state.healthy and self._window.has_room)
         if not state.topics or self._window.has_room:
             return state
         return replace(

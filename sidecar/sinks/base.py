@@ -19,6 +19,9 @@ from typing import Any, Protocol
 
 from sidecar.events import NumberedBatch
 
+DEAD_LETTERS_WAITING = "dead_letters_waiting"
+"""Code of a `SinkState`: rejected events are not yet recorded as dead letters."""
+
 
 @dataclass(frozen=True, slots=True)
 class FailedEvent:
@@ -48,8 +51,8 @@ class SinkState:
     message: str
     topics: Sequence[str] = field(default=())
     code: str = ""
-    """Stable name of a known cause: `sink_access_denied`, `topic_missing`, `topic_access_denied` or
-    `topic_unavailable`."""
+    """Stable name of a known cause: `sink_access_denied`, `topic_missing`, `topic_access_denied`,
+    `topic_unavailable` or `dead_letters_waiting`."""
     remedy: str = ""
     """What the operator can do; empty where the sink recovers by itself."""
     detail: str = ""

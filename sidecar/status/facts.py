@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Condition, State
 from sidecar.quantities import duration_text
-from sidecar.sinks.base import SinkState
+from sidecar.sinks.base import DEAD_LETTERS_WAITING, SinkState
 
 UNAVAILABLE = frozenset(("sink_unavailable", "sink_access_denied"))
 TOPICS = frozenset(("topic_missing", "topic_access_denied", "topic_unavailable"))
@@ -58,7 +58,17 @@ def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Co
     sink = facts.sink
     if facts.is_stopping and not facts.unacknowledged_events:
         return
-    if not sink.healthy:
+    if sink.code == DEAD_LETTERS_WAITING:
+        reach = f"Events of some {subject} are" if sink.healthy else "Events are"
+        yield Condition(
+            "dead_letters_waiting",
+            State.DEGRADED if sink.healthy else State.FAILING,
+            "sink",
+            f"{reach} not delivered: {sink.message}",
+            sink.remedy,
+            sink.detail,
+        )
+    elif not sink.healthy:
         yield Condition(
             sink.code or "sink_unavailable",
             State.FAILING,

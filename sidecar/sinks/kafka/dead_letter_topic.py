@@ -15,7 +15,7 @@ from sidecar.errors import AccessDeniedError, SinkRestartError
 from sidecar.events import Message, NumberedBatch
 from sidecar.events.message_batch import MessageBatch
 from sidecar.logs import RateLimitedLog
-from sidecar.sinks.base import Outcome, Sink, SinkState
+from sidecar.sinks.base import DEAD_LETTERS_WAITING, Outcome, Sink, SinkState
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class DeadLetterTopic:
 
     @property
     def state(self) -> SinkState | None:
-        """Why dead letters wait; None while none does."""
+        """Why dead letters wait, as a state of the topic alone; None while none does."""
         if not (self._unsent or self._sent):
             return None
         reason = self._problem
@@ -99,7 +99,14 @@ class DeadLetterTopic:
             reason = "" if state.healthy else state.message
         if not reason:
             return None
-        return SinkState(False, f"dead letters wait for the topic {self.topic}: {reason}")
+        return SinkState(
+            True,
+            f"rejected events wait for the dead-letter topic {self.topic}: {reason}",
+            (self.topic,),
+            DEAD_LETTERS_WAITING,
+            "Start the brokers of the topic, with enough replicas in sync. To store these events "
+            "in files instead, remove errors.deadletterqueue.topic.name and restart the agent.",
+        )
 
     def keep(self, rejected: Rejected) -> Outcome:
         """Sends the event, or reports what became of it. Never waits for the broker. The answer

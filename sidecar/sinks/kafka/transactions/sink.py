@@ -31,7 +31,7 @@ from sidecar.offsets.position_store import (
 )
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.quantities import duration_text
-from sidecar.sinks.base import DeliveryResult, SinkState
+from sidecar.sinks.base import DEAD_LETTERS_WAITING, DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.delivery_errors import reason
@@ -229,7 +229,10 @@ class TransactionalKafkaSink:
             )
         if self._failures.awaiting_dead_letter:
             return SinkState(
-                False, "an event that Kafka rejected is not yet recorded as a dead letter"
+                False,
+                "an event that Kafka rejected is not yet recorded as a dead letter",
+                code=DEAD_LETTERS_WAITING,
+                remedy="Wait. If it lasts, another condition names the cause.",
             )
         return state
 

@@ -134,8 +134,12 @@ def test_unavailable_broker_is_waited_for_and_shown(
     assert not topic.state
     sink.shown = SinkState(False, "no Kafka broker answers")
     assert topic.keep(Rejected()) is Outcome.WAITING
-    assert topic.state == SinkState(
-        False, "dead letters wait for the topic dlq: no Kafka broker answers"
+    state = topic.state
+    assert state is not None
+    assert (state.healthy, state.topics, state.code) == (True, ("dlq",), "dead_letters_waiting")
+    assert state.message == (
+        "rejected events wait for the dead-letter topic dlq: no Kafka broker answers"
     )
+    assert "errors.deadletterqueue.topic.name" in state.remedy
     topic.forget()
     assert topic.state is None

@@ -1,0 +1,151 @@
+"""Messages that a real broker rejects, in the dead-letter topic: with the position in a file, and
+with the position in the transactions of the events (exactly once)."""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from tests.support.mongo_agent_command import CDC, ROOT
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+
+pytestmark = pytest.mark.servers
+
+# Incompressible enough for any codec.
+LARGE = random.Random(1).randbytes(40_000).hex()
+DEADLINE_S = 120
+# Longer than any test: events stay in an open transaction.
+NO_COMMIT = "position.commit.interval.ms=3600000"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
+        yield broker
+
+
+class Shop:
+    """An agent of one collection of its own, whose topic rejects large events."""
+
+    def __init__(
+        self, name: str, folder: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
+    ) -> None:
+        self.name = name
+        self.topic, self.dead_letters = f"{name}.{name}.orders", f"{name}-dead-letters"
+        self._broker, self._replica_set = broker, replica_set
+        broker.create_topic(self.topic, 1, {"max.message.bytes": "10000"})
+        broker.create_topic(self.dead_letters, 1)
+        broker.create_topic(f"{name}.position", 1, {"cleanup.policy": "compact"})
+        offsets = folder / "offsets"
+        offsets.mkdir()
+        self.files = offsets / "quarantine"
+        self.agent = AgentProcess(
+            "mongo-agent",
+            folder / "agent",
+            {
+                "topic.prefix": name,
+                "mongodb.hosts": f"rs0/{replica_set.members[0]}",
+                "mongodb.user": CDC.name,
+                "mongodb.password": CDC.password,
+                "database.include.list": name,
+                "snapshot.mode": "no_data",
+                "cursor.max.await.time.ms": 20,
+                "offset.backing.store.dir": offsets,
+                "kafka.producer.bootstrap.servers": broker.bootstrap,
+                "errors.deadletterqueue.topic.name": self.dead_letters,
+                "position.store": store,
+            },
+        )
+
+    def start(self, *overrides: str) -> None:
+        self.agent.launch(*overrides)
+
+        def is_delivering() -> bool:
+            health = self.agent.ask("/health")
+            return health is not None and health["status"] != "failing"
+
+        self.wait_until(is_delivering, "an agent")
+
+    def insert(self) -> None:
+        """Three documents, of which the second is too large for the topic."""
+        with MongoClient[dict[str, Any]](
+            self._replica_set.connection_string, username=ROOT.name, password=ROOT.password
+        ) as root:
+            documents = [{"_id": 1, "v": "a"}, {"_id": 2, "v": LARGE}, {"_id": 3, "v": "c"}]
+            root[self.name].orders.insert_many(documents)
+
+    def metric(self, name: str) -> float:
+        lines = self.agent.get("/metrics").decode().splitlines()
+        values = dict(line.rsplit(" ", 1) for line in lines)
+        return float(values.get(name, "nan"))
+
+    def delivered(self) -> list[int]:
+        """`_id` of the events that a read-committed consumer receives."""
+        return [id_of(record) for record in self._broker.consume_all(self.topic)]
+
+    def letters(self) -> list[KafkaRecord]:
+        return self._broker.consume_all(self.dead_letters)
+
+    def wait_until(self, condition: Any, what: str) -> None:
+        self.agent.wait_until(condition, what, DEADLINE_S)
+
+
+def id_of(record: KafkaRecord) -> int:
+    assert record.key is not None
+    return int(json.loads(json.loads(record.key)["id"]))
+
+
+@pytest.mark.parametrize("store", ["file", "kafka"])
+def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
+    tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
+) -> None:
+    shop = Shop(f"dlq{store}", tmp_path, replica_set, broker, store)
+    try:
+        shop.start()
+        shop.insert()
+        shop.wait_until(lambda: len(shop.delivered()) == 2, "the other events")
+        shop.wait_until(
+            lambda: shop.metric("cdc_dead_letter_topic_events_total") == 1, "the dead letter"
+        )
+        shop.agent.stop()
+        # The position has passed all three: nothing is repeated.
+        shop.start()
+        shop.agent.stop()
+    finally:
+        shop.agent.end()
+    assert shop.delivered() == [1, 3]
+    (letter,) = shop.letters()
+    assert id_of(letter) == 2
+    headers = dict(letter.headers)
+    assert headers["__connect.errors.topic"].decode() == shop.topic
+    assert headers["__connect.errors.connector.name"].decode() == shop.name
+    assert headers["__connect.errors.exception.class.name"].endswith(b"TooLargeException")
+    assert LARGE.encode() in (letter.value or b"")
+    assert not list(shop.files.glob("*"))
+
+
+def test_kill_before_the_commit_repeats_only_the_dead_letter(
+    tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker
+) -> None:
+    shop = Shop("dlqkill", tmp_path, replica_set, broker, "kafka")
+    try:
+        shop.start(NO_COMMIT)
+        shop.insert()
+        shop.wait_until(lambda: len(shop.letters()) == 1, "the dead letter")
+        shop.agent.kill()
+        assert shop.delivered() == [], "the transaction of the others is open"
+        shop.start()
+        shop.wait_until(lambda: len(shop.delivered()) == 2, "the other events")
+        shop.agent.stop()
+    finally:
+        shop.agent.end()
+    assert shop.delivered() == [1, 3]
+    first, second = shop.letters()
+    assert (id_of(first), id_of(second)) == (2, 2)
+    assert dict(first.headers)["cdc.id"] == dict(second.headers)["cdc.id"]

@@ -22,6 +22,7 @@ MAX_MESSAGE_BYTES = 48_000_000
 _HEADER = struct.Struct("<iiii")
 _OP_REPLY = 1
 _OP_QUERY = 2004
+_TLS_HANDSHAKE = b"\x16\x03"
 _OP_MSG = 2013
 _CHECKSUM_PRESENT = 1 << 0
 _MORE_TO_COME = 1 << 1
@@ -60,6 +61,8 @@ def read_request(connection: socket.socket) -> Request | None:
     if header is None:
         return None
     length, request_id, _, opcode = _HEADER.unpack(header)
+    if length > MAX_MESSAGE_BYTES and header.startswith(_TLS_HANDSHAKE):
+        raise ConnectionError("the client speaks TLS")
     if not _HEADER.size < length <= MAX_MESSAGE_BYTES:
         raise ProtocolError(f"a message of {length} bytes")
     data = _read(connection, length - _HEADER.size)

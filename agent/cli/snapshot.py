@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from agent.config.loader import AgentConfig
-from sidecar.cli.agent_client import AgentClient
+from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
 from sidecar.cli.deprecated import former_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
@@ -18,7 +18,6 @@ from sidecar.cli.snapshots import (
     empty_bars,
     print_answer,
     show_progress,
-    url_option,
 )
 
 _tables = click.argument("tables", nargs=-1, metavar="KEYSPACE.TABLE…")
@@ -69,14 +68,14 @@ def snapshot() -> None:
 
 @snapshot.command("start", short_help="Copy tables from the beginning.")
 @configuration_options
-@url_option
+@address_options
 @_former_table
 @_tables
 @json_output(SnapshotAnswer)
 @click.pass_obj
 def start(
     invocation: Invocation[AgentConfig],
-    url: str | None,
+    address: AgentAddress,
     former: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> None:
@@ -84,12 +83,12 @@ def start(
     chosen = (*tables, *former)
     if not chosen:
         raise click.UsageError("Name the tables to copy: KEYSPACE.TABLE…")
-    _send(invocation, AgentClient.of(invocation, url), "start", chosen)
+    _send(invocation, AgentClient.of(invocation, address), "start", chosen)
 
 
 @snapshot.command("stop", short_help="Stop the snapshots of tables.")
 @configuration_options
-@url_option
+@address_options
 @click.option("--all", "is_all", is_flag=True, help="Stop all running snapshots.")
 @_former_table
 @_tables
@@ -97,7 +96,7 @@ def start(
 @click.pass_obj
 def stop(
     invocation: Invocation[AgentConfig],
-    url: str | None,
+    address: AgentAddress,
     is_all: bool,
     former: tuple[str, ...],
     tables: tuple[str, ...],
@@ -106,7 +105,7 @@ def stop(
     chosen = (*tables, *former)
     if is_all == bool(chosen):
         raise click.UsageError("Name tables as KEYSPACE.TABLE, or use --all.")
-    client = AgentClient.of(invocation, url)
+    client = AgentClient.of(invocation, address)
     if is_all:
         found = client.get("/snapshot").get("tables", ())
         chosen = tuple(each["table"] for each in found if each["state"] == "copying")
@@ -115,7 +114,7 @@ def stop(
 
 @snapshot.command("status", short_help="Show the state of snapshots.")
 @configuration_options
-@url_option
+@address_options
 @click.option("--follow", is_flag=True, help="Repeat until no snapshot is running.")
 @_former_table
 @_tables
@@ -125,14 +124,14 @@ def stop(
 @click.pass_obj
 def status(
     invocation: Invocation[AgentConfig],
-    url: str | None,
+    address: AgentAddress,
     follow: bool,
     former: tuple[str, ...],
     tables: tuple[str, ...],
 ) -> None:
     """Show each table, or those named, with its copied rows and the completed part of its token
     ranges."""
-    client = AgentClient.of(invocation, url)
+    client = AgentClient.of(invocation, address)
     chosen = {*tables, *former}
 
     def fetch() -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.signals.client import SignalClient
+from sidecar.cli.agent_client import AgentAddress, address_options
 from sidecar.cli.deprecated import warn_renamed
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
@@ -19,7 +20,6 @@ from sidecar.cli.snapshots import (
     empty_bars,
     print_answer,
     show_progress,
-    url_option,
 )
 
 _KIND = {"type": "incremental"}
@@ -65,7 +65,7 @@ def snapshot() -> None:
 
 @snapshot.command("start", short_help="Start snapshots of collections.")
 @configuration_options
-@url_option
+@address_options
 @click.argument("names", nargs=-1, required=True)
 @click.option(
     "--filter",
@@ -79,7 +79,7 @@ def snapshot() -> None:
 @click.pass_obj
 def start(
     invocation: Invocation[MongoConfig],
-    url: str | None,
+    address: AgentAddress,
     names: tuple[str, ...],
     filters: tuple[tuple[str, str], ...],
 ) -> None:
@@ -88,18 +88,18 @@ def start(
     data: dict[str, Any] = {**_KIND, "data-collections": list(names)}
     if conditions:
         data["additional-conditions"] = conditions
-    _send(invocation, url, "execute-snapshot", data)
+    _send(invocation, address, "execute-snapshot", data)
 
 
 @snapshot.command("stop", short_help="Stop snapshots.")
 @configuration_options
-@url_option
+@address_options
 @click.option("--all", "is_all", is_flag=True, help="Stop all snapshots.")
 @click.argument("names", nargs=-1)
 @json_output(SnapshotAnswer)
 @click.pass_obj
 def stop(
-    invocation: Invocation[MongoConfig], url: str | None, is_all: bool, names: tuple[str, ...]
+    invocation: Invocation[MongoConfig], address: AgentAddress, is_all: bool, names: tuple[str, ...]
 ) -> None:
     """Stop the snapshots of NAMES, or all snapshots, including the initial one."""
     if is_all and names:
@@ -107,32 +107,32 @@ def stop(
     if not names and not is_all:
         warn_renamed("snapshot stop (no names)", "snapshot stop --all")
     data = {**_KIND, **({"data-collections": list(names)} if names else {})}
-    _send(invocation, url, "stop-snapshot", data)
+    _send(invocation, address, "stop-snapshot", data)
 
 
 @snapshot.command("pause", short_help="Pause snapshots.")
 @configuration_options
-@url_option
+@address_options
 @json_output(SnapshotAnswer)
 @click.pass_obj
-def pause(invocation: Invocation[MongoConfig], url: str | None) -> None:
+def pause(invocation: Invocation[MongoConfig], address: AgentAddress) -> None:
     """Pause snapshots, also across restarts. Streams continue."""
-    _send(invocation, url, "pause-snapshot", _KIND)
+    _send(invocation, address, "pause-snapshot", _KIND)
 
 
 @snapshot.command("resume", short_help="Resume paused snapshots.")
 @configuration_options
-@url_option
+@address_options
 @json_output(SnapshotAnswer)
 @click.pass_obj
-def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
+def resume(invocation: Invocation[MongoConfig], address: AgentAddress) -> None:
     """Resume snapshots where they were paused."""
-    _send(invocation, url, "resume-snapshot", _KIND)
+    _send(invocation, address, "resume-snapshot", _KIND)
 
 
 @snapshot.command("status", short_help="Show the progress of snapshots.")
 @configuration_options
-@url_option
+@address_options
 @click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
 @json_output(
     dict[str, StreamSnapshots],
@@ -140,10 +140,10 @@ def resume(invocation: Invocation[MongoConfig], url: str | None) -> None:
     text="Print one line of JSON, streams by name; with --follow one each second.",
 )
 @click.pass_obj
-def status(invocation: Invocation[MongoConfig], url: str | None, follow: bool) -> None:
+def status(invocation: Invocation[MongoConfig], address: AgentAddress, follow: bool) -> None:
     """Print the documents of each collection and the remaining time."""
     show_progress(
-        SignalClient.of(invocation, url).snapshots,
+        SignalClient.of(invocation, address).snapshots,
         lines,
         progress_bars,
         as_json=invocation.is_json,
@@ -154,9 +154,9 @@ def status(invocation: Invocation[MongoConfig], url: str | None, follow: bool) -
 
 
 def _send(
-    invocation: Invocation[MongoConfig], url: str | None, kind: str, data: Mapping[str, Any]
+    invocation: Invocation[MongoConfig], address: AgentAddress, kind: str, data: Mapping[str, Any]
 ) -> None:
-    answer = SignalClient.of(invocation, url).send(kind, data)
+    answer = SignalClient.of(invocation, address).send(kind, data)
     names = data.get("data-collections", ())
     print_answer(invocation, [(answer.is_accepted, answer.message)], names)
 

@@ -1,17 +1,63 @@
 """The HTTP client of the command line for a running agent."""
 
+import functools
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
+import click
+
 from sidecar.cli.invocation import Invocation
-from sidecar.errors import UnavailableError
+from sidecar.errors import ConfigError, UnavailableError
 from sidecar.http.address import local_url
 from sidecar.http.token import read_token
 
 _TIMEOUT_S = 60.0
+_HOST, _PORT = "127.0.0.1", 8000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAddress:
+    """The address of a running agent by the options of a command; None: not given."""
+
+    url: str | None = None
+    host: str | None = None
+    port: int | None = None
+
+    def resolve(self, invocation: Invocation[Any]) -> str:
+        """The URL: of the options, else of the configuration, else of this machine. Raises
+        ConfigError."""
+        if self.url is not None:
+            if self.host is not None or self.port is not None:
+                raise ConfigError("Use either --url, or --host and --port.")
+            return self.url
+        host, port = _HOST, _PORT
+        if invocation.files:
+            properties = invocation.config().properties
+            host, port = properties.http_host, properties.http_port
+        return local_url(self.host or host, port if self.port is None else self.port)
+
+
+def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--url`, `--host` and `--port`; the command gets them as `address`."""
+
+    @functools.wraps(command)
+    def with_address(
+        *arguments: Any, url: str | None, host: str | None, port: int | None, **options: Any
+    ) -> Any:
+        return command(*arguments, address=AgentAddress(url, host, port), **options)
+
+    default = "Default: `{}` of --config, else {}."
+    for option in (
+        click.option("--port", type=int, help="Port. " + default.format("http.port", _PORT)),
+        click.option("--host", help="Host of the agent. " + default.format("http.host", _HOST)),
+        click.option("--url", help="URL of the agent, instead of --host and --port."),
+    ):
+        with_address = option(with_address)
+    return with_address
 
 
 class AgentClient:
@@ -27,19 +73,14 @@ class AgentClient:
 
     @classmethod
     def of(
-        cls, invocation: Invocation[Any], url: str | None, *, timeout_s: float = _TIMEOUT_S
+        cls, invocation: Invocation[Any], address: AgentAddress, *, timeout_s: float = _TIMEOUT_S
     ) -> Self:
-        """A client for the agent at `url`, or with the configuration, with its token. Raises
+        """A client for the agent at the address, with the token of the configuration. Raises
         ConfigError."""
-        if url is not None and not invocation.files:
-            return cls(url, timeout_s=timeout_s)
-        properties = invocation.config().properties
-        file = properties.http_token_file
+        url = address.resolve(invocation)
+        file = invocation.config().properties.http_token_file if invocation.files else None
         token = read_token(file) if file is not None else None
-        if url is not None:
-            return cls(url, token, timeout_s=timeout_s)
-        address = local_url(properties.http_host, properties.http_port)
-        return cls(address, token, timeout_s=timeout_s)
+        return cls(url, token, timeout_s=timeout_s)
 
     def get(self, path: str) -> Mapping[str, Any]:
         """GET a page."""
@@ -67,10 +108,12 @@ class AgentClient:
         except (OSError, ValueError) as error:
             raise UnavailableError(
                 f"No agent answers at {self.url}: {_reason(error)}. Start it, or name another "
-                "one with --url."
+                "one with --url, --host and --port, or --config."
             ) from error
         if not isinstance(found, dict):
-            raise UnavailableError(f"The server at {self.url} is not an agent. Correct --url.")
+            raise UnavailableError(
+                f"The server at {self.url} is not an agent. Correct the address."
+            )
         return found
 
 

@@ -19,8 +19,6 @@ from sidecar.errors import AccessDeniedError
 _FOLLOW_INTERVAL_S = 1.0
 Document = Mapping[str, Any]
 
-url_option = click.option("--url", help="URL of the agent. Default: `http.host` and `http.port`.")
-
 
 @dataclass(frozen=True, slots=True)
 class SnapshotAnswer(MessageReport):

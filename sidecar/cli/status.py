@@ -14,17 +14,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.agent_client import AgentClient
+from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json, print_json_line
 from sidecar.cli.tables import plain_columns
-from sidecar.errors import ConfigError, UnavailableError
-from sidecar.http.address import local_url
+from sidecar.errors import UnavailableError
 from sidecar.quantities import duration_text, size_text
 
 EXIT_NOT_HEALTHY = 1
 EXIT_NO_ANSWER = 6
-_HOST, _PORT = "127.0.0.1", 8000
 _TIMEOUT_S = 10.0
 _WORDS = {"ok": "healthy", "degraded": "needs attention", "failing": "not delivering"}
 _STYLE = {"ok": "green", "degraded": "yellow", "failing": "bold red"}
@@ -75,9 +73,7 @@ def status_command() -> click.Command:
 
     @click.command("status", short_help="Show the status of a running agent.")
     @configuration_options
-    @click.option("--url", help="URL of the agent. Default: `http.host` and `http.port`.")
-    @click.option("--host", help=f"Host of the agent. Default without --config: {_HOST}.")
-    @click.option("--port", type=int, help=f"Port of the agent. Default without --config: {_PORT}.")
+    @address_options
     @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
     @click.option(
         "--interval",
@@ -91,19 +87,14 @@ def status_command() -> click.Command:
     @json_output(StatusReport, text="Print one JSON document; with --watch one line each time.")
     @click.pass_obj
     def status(
-        invocation: Invocation[Any],
-        url: str | None,
-        host: str | None,
-        port: int | None,
-        watch: bool,
-        interval_s: float,
+        invocation: Invocation[Any], address: AgentAddress, watch: bool, interval_s: float
     ) -> None:
         """Show the state of a running agent, its causes with the next command, and its lag.
 
         Exit codes: 0 the agent is healthy, 1 it is degraded or failing, 6 no agent answers, 2 the
         arguments or the configuration are invalid.
         """
-        client = _client(invocation, url, host, port)
+        client = AgentClient.of(invocation, address, timeout_s=_TIMEOUT_S)
         if watch:
             _watch(client, interval_s, as_json=invocation.is_json)
         report = fetch_status(client)
@@ -116,20 +107,6 @@ def status_command() -> click.Command:
         sys.exit(report.exit_code)
 
     return status
-
-
-def _client(
-    invocation: Invocation[Any], url: str | None, host: str | None, port: int | None
-) -> AgentClient:
-    if url is not None and (host is not None or port is not None):
-        raise ConfigError("Use either --url, or --host and --port.")
-    if url is None and (host is not None or port is not None or not invocation.files):
-        properties = invocation.config().properties if invocation.files else None
-        known = (
-            (_HOST, _PORT) if properties is None else (properties.http_host, properties.http_port)
-        )
-        url = local_url(host or known[0], known[1] if port is None else port)
-    return AgentClient.of(invocation, url, timeout_s=_TIMEOUT_S)
 
 
 def _watch(client: AgentClient, interval_s: float, *, as_json: bool) -> None:
@@ -239,7 +216,9 @@ def _component(name: str, part: Json) -> str | None:
         states = [
             f"{count} {state}" for state, count in counts.items() if count and state != "held"
         ]
-        return f"{used}; segments: {', '.join(states) or 'none'}"
+        full_s = part.get("time_to_full_s")
+        forecast = "" if full_s is None else f"; {_time_to_full(full_s)}"
+        return f"{used}{forecast}; segments: {', '.join(states) or 'none'}"
     if name == "quarantine":
         size = f"{size_text(part['bytes'])} of {size_text(part['max_bytes'])}"
         kinds = ("segments", "ranges", "dead_letters", "gaps")
@@ -251,6 +230,10 @@ def _component(name: str, part: Json) -> str | None:
         waiting = part.get("unacknowledged_events", 0)
         return f"{part['message']}; unacknowledged events: {waiting:,}"
     return None
+
+
+def _time_to_full(seconds: float) -> str:
+    return f"full in {duration_text(seconds)} at this growth" if seconds else "full"
 
 
 def lines(report: StatusReport) -> Iterator[str]:

@@ -51,7 +51,14 @@ def test_changing_request_needs_the_token(
     assert ITS_ANSWER in ask(token_file).errors
 
 
-def test_looking_needs_none(port: int) -> None:
-    shown = agent("snapshot", "status", "--url", f"http://{HOST}:{port}", "--json")
-    assert shown.exit_code == 0
-    assert json.loads(shown.output) == {"tables": []}
+def test_status_needs_no_token_and_accepts_both_forms_of_an_address(port: int) -> None:
+    for address in (("--url", f"http://{HOST}:{port}"), ("--host", HOST, "--port", str(port))):
+        shown = agent("snapshot", "status", *address, "--json")
+        assert shown.exit_code == 0
+        assert json.loads(shown.output) == {"tables": []}
+
+
+def test_one_form_of_an_address_is_enough(port: int) -> None:
+    shown = agent("snapshot", "status", "--url", f"http://{HOST}:{port}", "--port", str(port))
+    assert shown.exit_code == 2
+    assert "Use either --url, or --host and --port." in shown.errors

@@ -99,13 +99,13 @@ def test_sizes_and_times_are_for_people() -> None:
             "message": "m",
             "conditions": [],
             "components": {
-                "cdc_raw": {**raw, "lag_s": 3725.0},
+                "cdc_raw": {**raw, "lag_s": 3725.0, "time_to_full_s": 7200.0},
                 "quarantine": kept,
             },
             "uptime_s": 7200.0,
         },
     )
     text = "\n".join(lines(report))
-    assert "1.0 MiB of 64.0 MiB; segments: 1 reading" in text
+    assert "1.0 MiB of 64.0 MiB; full in 2.0 h at this growth; segments: 1 reading" in text
     assert "2 segments, 3 ranges; 2.0 KiB of 1.0 GiB" in text
     assert "2.0 h" in text

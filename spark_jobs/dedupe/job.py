@@ -17,6 +17,7 @@ from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.reporter import Reporter
 from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
+from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import follow, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
@@ -30,11 +31,13 @@ REPLICAS_FILE = "cdc-replicas.json"
 _SAVE_INTERVAL_MS = 60_000
 
 
-def main(options: DedupeJobOptions) -> None:
-    """Run in a new session and print the summary."""
+def main(options: DedupeJobOptions) -> JobReport:
+    """Run in a new session; the report has the summary."""
     with create_job_session("cdc-dedupe", options) as session, stop_on_signals() as stop:
         stats = run(session, options, stop=stop)
-        print(stats.summary(_now_ms(), options.replica_idle_timeout_ms))
+        now_ms = _now_ms()
+        message = stats.summary(now_ms, options.replica_idle_timeout_ms)
+        return JobReport(message, stats.as_json(now_ms))
 
 
 def run(

@@ -20,6 +20,7 @@ from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
+from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
@@ -30,13 +31,14 @@ _HELP_TEXTS = {"records": "Records read."}
 _PURGE_INTERVAL_MS = 3_600_000
 
 
-def main(options: MongoJobOptions) -> None:
-    """Run in a new session and print the summary."""
+def main(options: MongoJobOptions) -> JobReport:
+    """Run in a new session; the report has the summary."""
     with create_job_session("cdc-mongo-reconcile", options) as session:
         with stop_on_signals() as stop:
             records = run(session, options, stop=stop)
-        print(f"{records} records read.")
-        print(summary(DocumentTable(session, options.table_path)))
+        collections = DocumentTable(session, options.table_path).counts()
+        message = f"{records} records read.\n{summary(collections)}"
+        return JobReport(message, {"records": records, "collections": collections})
 
 
 def run(
@@ -70,10 +72,10 @@ def start_merging(
     return start_query(writer, "mongo-reconcile", options)
 
 
-def summary(documents: DocumentTable) -> str:
+def summary(collections: Mapping[str, Mapping[str, int]]) -> str:
     """One line for each collection."""
     lines = []
-    for collection, counts in sorted(documents.counts().items()):
+    for collection, counts in sorted(collections.items()):
         line = f"{collection}: {counts.get('live', 0)} documents"
         line += f", {counts.get('deleted', 0)} deletes remembered"
         if counts.get("unknown"):

@@ -1,9 +1,12 @@
-"""The command line of a job: `--config FILE`, `--set NAME=VALUE`, errors without tracebacks."""
+"""The command line of a job: `--config FILE`, `--set NAME=VALUE`, `--json`, errors without
+tracebacks."""
 
+import json
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -21,12 +24,24 @@ Options = TypeVar("Options", bound=SessionOptions)
 logger = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
+_JSON = "--json"
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """The result of a job that has ended."""
+
+    message: str
+    """Lines that the command prints."""
+    values: Mapping[str, object]
+    """The members of the document with `--json`, besides `message`."""
 
 
 def job_command(
-    name: str, model: type[Options], run: Callable[[Options], None], *, about: str
+    name: str, model: type[Options], run: Callable[[Options], JobReport | None], *, about: str
 ) -> Callable[[Sequence[str] | None], NoReturn]:
-    """A main function that reads the options, runs the job and exits with its code.
+    """A main function that reads the options, runs the job, prints its report on standard output,
+    and exits with its code.
 
     `about` is the text of `--help`. `spark_jobs.errors` lists the exit codes.
     """
@@ -53,19 +68,30 @@ def job_command(
         help="Set one option; overrides the files. Repeatable.",
     )
     @click.option("--debug", is_flag=True, help="Log at debug level and print tracebacks.")
-    def command(files: tuple[Path, ...], overrides: tuple[str, ...], debug: bool) -> None:
+    @click.option(_JSON, "as_json", is_flag=True, help="Print the report or error as JSON.")
+    def command(
+        files: tuple[Path, ...], overrides: tuple[str, ...], debug: bool, as_json: bool
+    ) -> None:
         try:
             loaded = load(model, files, overrides=command_line_settings(overrides))
             _start_log(loaded, debug=debug)
-            run(loaded.properties)
+            report = run(loaded.properties)
         except Exception as error:
-            _exit_with(name, error, debug=debug)
+            _exit_with(name, error, debug=debug, as_json=as_json)
+        if report is not None and as_json:
+            _print_json({"message": report.message, **report.values})
+        elif report is not None:
+            print(report.message)
 
     def main(arguments: Sequence[str] | None = None) -> NoReturn:
+        given = sys.argv[1:] if arguments is None else list(arguments)
         try:
-            command.main(arguments, prog_name=name, standalone_mode=False)
+            command.main(given, prog_name=name, standalone_mode=False)
         except click.ClickException as error:
-            error.show()
+            if _JSON in given:
+                _print_failure([error.format_message()], error.exit_code)
+            else:
+                error.show()
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             sys.exit(_INTERRUPTED)
@@ -83,7 +109,16 @@ def _start_log(loaded: LoadedProperties[Options], *, debug: bool) -> None:
         logger.warning(warning)
 
 
-def _exit_with(name: str, error: Exception, *, debug: bool) -> NoReturn:
+def _print_json(document: Mapping[str, object]) -> None:
+    print(json.dumps(document, indent=2, default=str))
+
+
+def _print_failure(problems: Sequence[str], exit_code: int) -> None:
+    """The document of a failure, as the commands of the agents print it."""
+    _print_json({"error": "\n".join(problems), "exit_code": exit_code, "problems": problems})
+
+
+def _exit_with(name: str, error: Exception, *, debug: bool, as_json: bool) -> NoReturn:
     mapped = mapped_error(error)
     if debug:
         traceback.print_exception(error)
@@ -93,6 +128,10 @@ def _exit_with(name: str, error: Exception, *, debug: bool) -> NoReturn:
         messages = [str(mapped)]
     else:
         messages = [f"Unexpected error: {type(error).__name__}: {error}"]
-    for message in messages:
-        print(f"{name}: {message}", file=sys.stderr)
-    sys.exit(mapped.exit_code if isinstance(mapped, SidecarError) else 1)
+    code = mapped.exit_code if isinstance(mapped, SidecarError) else 1
+    if as_json:
+        _print_failure(messages, code)
+    else:
+        for message in messages:
+            print(f"{name}: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sidecar.logs import fields
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.metrics_files import final_report
+from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
 from spark_jobs.reconcile.layout.append import AppendLayout
@@ -57,12 +58,13 @@ def reconcile(
     layout.write_events(tables.events(records, buckets), batch)
 
 
-def main(options: ReconcileOptions) -> None:
-    """Run in a new session and print the summary."""
+def main(options: ReconcileOptions) -> JobReport:
+    """Run in a new session; the report has the summary."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
     with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
-        print(run(session, options, stop=stop))
+        stats = run(session, options, stop=stop)
+        return JobReport(str(stats), asdict(stats))
 
 
 def run(

@@ -1,6 +1,6 @@
 """The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
 
-from spark_jobs.options.command_line import job_command
+from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
@@ -8,7 +8,7 @@ from spark_jobs.reconcile.typed_view import table_at
 from spark_jobs.session import create_job_session
 
 
-def _run(options: ViewOptions) -> None:
+def _run(options: ViewOptions) -> JobReport:
     schema = read_schema(options.schema_file)
     table = schema.table(options.table)
     session = create_job_session("cdc-view", options)
@@ -17,7 +17,15 @@ def _run(options: ViewOptions) -> None:
     writer = view.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.save(options.view_output)
     rows = session.read.format("delta").load(options.view_output).count()
-    print(f"Wrote {rows} rows of {table.full_name} at second {now_s} to {options.view_output}")
+    return JobReport(
+        f"Wrote {rows} rows of {table.full_name} at second {now_s} to {options.view_output}",
+        {
+            "table": table.full_name,
+            "rows": rows,
+            "at_s": now_s,
+            "output": options.view_output,
+        },
+    )
 
 
 _ABOUT = (

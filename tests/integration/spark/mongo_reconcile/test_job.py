@@ -60,7 +60,7 @@ def test_an_uncommitted_batch_is_repeated(spark: SparkSession, tmp_path: Path) -
     follow(start_merging(stream.read(), documents, options), ran.append)
     assert sum(progress["numInputRows"] for progress in ran) > 0
     assert documents.rows().orderBy("id").collect() == before
-    assert summary(documents) == "shop.cust: 3 documents, 1 deletes remembered"
+    assert summary(documents.counts()) == "shop.cust: 3 documents, 1 deletes remembered"
 
 
 @pytest.mark.servers

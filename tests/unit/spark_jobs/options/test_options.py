@@ -1,11 +1,12 @@
 """Options of the jobs from properties files and `--set`."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from sidecar.errors import ConfigError
-from spark_jobs.options.command_line import job_command
+from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
 from spark_jobs.options.stream import StreamOptions
@@ -97,6 +98,40 @@ def test_a_command_prints_errors_and_exits_with_a_code(
     printed = capsys.readouterr().err
     assert "job: `trigger` (command line) must be 'available-now'" in printed
     assert "Traceback" not in printed
+
+
+def test_a_report_is_text_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+    report = JobReport("3 records", {"records": 3})
+    main = job_command("job", Options, lambda _: report, about="A job.")
+    given = [word for name, value in GOOD.items() for word in ("--set", f"{name}={value}")]
+    for words, expected in ((given, None), ([*given, "--json"], {"records": 3})):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 0
+        printed = capsys.readouterr().out
+        if expected is None:
+            assert printed == "3 records\n"
+        else:
+            assert json.loads(printed) == {"message": "3 records", **expected}
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [(["--set", "topics=a"], "checkpoint"), (["--tpoics"], "--tpoics")],
+    ids=["option", "argument"],
+)
+def test_a_failure_is_a_json_document(
+    capsys: pytest.CaptureFixture[str], words: list[str], part: str
+) -> None:
+    main = job_command("job", Options, lambda _: None, about="A job.")
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--json"])
+    printed = capsys.readouterr()
+    document = json.loads(printed.out)
+    assert printed.err == ""
+    assert ended.value.code == document["exit_code"] == 2
+    assert part in document["error"]
+    assert document["problems"]
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:

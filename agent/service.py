@@ -40,6 +40,7 @@ from agent.transfer.own_class import load_class
 from agent.transfer.registry import create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
+from sidecar.claim_check.create import create_claim_check
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
@@ -281,6 +282,7 @@ class AgentService:
                 waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
                 dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
+                claim_check=create_claim_check(properties, self._metrics.delivery),
                 tracing=self._tracing,
             ),
             open_reader=open_with(

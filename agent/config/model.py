@@ -10,6 +10,7 @@ from agent.config.properties import EventProperties, NodeProperties, SegmentProp
 from agent.config.snapshot import SnapshotProperties
 from agent.config.transfer import TransferProperties
 from sidecar.config import kafka_connect
+from sidecar.config.claim_check import ClaimCheckProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.config.store import StoreProperties
 from sidecar.properties.model import Properties
@@ -23,6 +24,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Cassandra node", NodeProperties),
     ("Segments", SegmentProperties),
     ("Remote stores", StoreProperties),
+    ("Oversized events", ClaimCheckProperties),
     ("Snapshots of existing rows", SnapshotProperties),
     ("Unsupported features of Debezium's connector", DebeziumProperties),
 )
@@ -33,6 +35,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 class AgentProperties(
     DebeziumProperties,
     SnapshotProperties,
+    ClaimCheckProperties,
     TransferProperties,
     NodeProperties,
     SidecarProperties,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.claim_check.claim_check import ClaimCheck
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import Tracing
 from sidecar.transform import Transform
@@ -25,8 +26,10 @@ class PipelineSettings:
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
-    dead_letter_topic: DeadLetterTopic | None = None
     """Applied to every event before the sink."""
+    dead_letter_topic: DeadLetterTopic | None = None
+    claim_check: ClaimCheck | None = None
+    """Stores oversized events."""
     tracing: Tracing | None = None
     """Makes a span of every batch, and of every segment."""
     batch_max_events: int = 5000

@@ -140,6 +140,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "store", "transform"),
         ("fleet", "history", "jolokia", "sinks"),
+        ("claim_check",),
         ("config", "delivery"),
         ("check",),
         ("status",),

@@ -25,7 +25,9 @@ def read_events(lines: Iterable[bytes | str]) -> list[Event]:
 def print_counts(console: Console, events: Sequence[Event]) -> None:
     """Print one line per topic."""
     counts = Counter((event["topic"], event["value"]["op"]) for event in events)
-    table = Table("topic", *OPERATIONS.values(), "events", title="What arrived")
+    table = Table("topic", title="What arrived")
+    for heading in (*OPERATIONS.values(), "events"):
+        table.add_column(heading, justify="right")
     for topic in sorted({topic for topic, _ in counts}):
         numbers = [counts[topic, operation] for operation in OPERATIONS]
         table.add_row(topic, *(str(number or "") for number in numbers), str(sum(numbers)))
@@ -49,12 +51,19 @@ def _shortened(event: Event) -> dict[str, Any]:
     after = value.get("after") or {}
     if len(after) > _MAX_COLUMNS:
         kept = dict(list(after.items())[:_MAX_COLUMNS])
-        value["after"] = {**kept, "…": f"{len(after) - _MAX_COLUMNS} more columns"}
+        value["after"] = {**kept, "…": _more(len(after) - _MAX_COLUMNS, "column")}
     cells = value.get("cells")
     if cells and len(cells.get("cell") or ()) > _MAX_CELLS:
         rest = len(cells["cell"]) - _MAX_CELLS
-        value["cells"] = {**cells, "cell": [*cells["cell"][:_MAX_CELLS], f"… {rest} more cells"]}
+        value["cells"] = {
+            **cells,
+            "cell": [*cells["cell"][:_MAX_CELLS], f"… {_more(rest, 'cell')}"],
+        }
     return {"key": event["key"], "headers": event["headers"], "value": value}
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count} more {noun}{'' if count == 1 else 's'}"
 
 
 def _lines(value: Any, depth: int, indent: str = "") -> list[str]:

@@ -176,7 +176,7 @@ class _Progress:
 
 def _line(finding: Finding) -> str:
     # A message with line breaks would look like several findings.
-    text = f"{finding.level:8}{finding.subject}: {finding.message} {finding.remedy}"
+    text = f"{finding.level:9}{finding.subject}: {finding.message} {finding.remedy}"
     return " ".join(text.split("\n")).rstrip()
 
 
@@ -193,5 +193,7 @@ def _row(finding: Finding) -> Table:
 
 
 def _summary(levels: Counter[Level]) -> str:
-    named = (("ok", Level.OK), ("warnings", Level.WARNING), ("faults", Level.FAULT))
-    return ", ".join(f"{levels[level]} {name}" for name, level in named)
+    parts = [f"{levels[Level.OK]} ok"]
+    for level in (Level.WARNING, Level.FAULT):
+        parts.append(f"{levels[level]} {level.value}{'' if levels[level] == 1 else 's'}")
+    return ", ".join(parts)

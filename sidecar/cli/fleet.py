@@ -243,7 +243,7 @@ def _watch(request: _Request, interval_s: float, *, as_json: bool) -> NoReturn:
 
 
 def _table(found: Fleet) -> Table:
-    table = Table(*(heading.capitalize() for heading in _HEADINGS), caption=escape(found.text))
+    table = Table(*(heading.lower() for heading in _HEADINGS), caption=escape(found.text))
     table.columns[0].overflow = table.columns[-1].overflow = "fold"
     for agent in found.agents:
         cells = [escape(cell) for cell in cells_of(agent)]

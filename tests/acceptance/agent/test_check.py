@@ -71,7 +71,7 @@ def test_a_schema_file_that_is_bad_is_a_fault(agent_dir: AgentDir) -> None:
     agent_dir.schema.write_text("CREATE TABLE (")
     done = agent("check", "--config", agent_dir.configuration())
     assert done.exit_code == 1
-    assert f"fault   schema: schema.file: {agent_dir.schema}" in done.output
+    assert f"fault    schema: schema.file: {agent_dir.schema}" in done.output
 
 
 def test_a_directory_that_is_missing_is_a_fault(agent_dir: AgentDir) -> None:

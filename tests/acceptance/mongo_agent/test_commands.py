@@ -42,7 +42,7 @@ def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts:
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, FINDER, of_shop))
     assert done.exit_code == 1
     assert (
-        "fault   privileges: The user finder lacks required privileges: `changeStream` on the "
+        "fault    privileges: The user finder lacks required privileges: `changeStream` on the "
         "database shop, to read the change stream and to snapshot. In mongosh: "
         'db.getSiblingDB("admin").createRole({"role": "mongoAgent", "privileges": [{"resource": '
         '{"db": "shop", "collection": ""}, "actions": ["changeStream"]}' in done.output
@@ -62,7 +62,7 @@ def test_a_broker_that_is_away_is_a_fault(tmp_path: Path, hosts: str) -> None:
     changes = {"sink": "kafka", "kafka.producer.bootstrap.servers": "127.0.0.1:1"}
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
     assert done.exit_code == 1
-    assert "fault   broker: No Kafka broker of 127.0.0.1:1 answers" in done.output
+    assert "fault    broker: No Kafka broker of 127.0.0.1:1 answers" in done.output
 
 
 def rows(output: str) -> list[list[str]]:
@@ -75,14 +75,14 @@ def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "elsewhere")
     done = mongo_agent("check", "--config", path)
     assert done.exit_code == 1
-    assert "fault   position: The stored offset belongs to the cluster elsewhere" in done.output
+    assert "fault    position: The stored offset belongs to the cluster elsewhere" in done.output
 
 
 def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
     done = mongo_agent("check", "--config", path)
-    assert "ok      position: Stored cluster times: the deployment 1700000000:3" in (done.output)
+    assert "ok       position: Stored cluster times: the deployment 1700000000:3" in (done.output)
     assert "are lost. The agent follows `history.lost.policy=fail`." in done.output
 
 

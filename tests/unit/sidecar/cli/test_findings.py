@@ -54,13 +54,13 @@ def test_pipe_receives_findings_at_once_and_stderr_the_pending_ones(tmp_path: Pa
             waiting = process.stderr.readline()
             is_running = process.poll() is None
             output, _ = process.communicate(timeout=DEADLINE_S)
-    assert first.startswith("ok      http: ")
+    assert first.startswith("ok       http: ")
     assert waiting.startswith("waiting for the ")
     assert "the broker 127.0.0.1:" in waiting
     assert "(at most 10 s)" in waiting
     assert is_running
-    assert "fault   broker: " in output
-    assert "fault   node: " in output
+    assert "fault    broker: " in output
+    assert "fault    node: " in output
     assert process.returncode == 1
 
 
@@ -113,7 +113,7 @@ def test_a_message_of_several_lines_is_one_line_in_a_pipe(
 ) -> None:
     several = fault("a", "One.\nTwo.", "Do.", code="a_b")
     assert run([Check("a", lambda probe: [several])], as_json=False) == 1
-    assert capsys.readouterr().out == "fault   a: One. Two. Do.\n"
+    assert capsys.readouterr().out == "fault    a: One. Two. Do.\n"
 
 
 def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:

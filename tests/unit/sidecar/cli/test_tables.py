@@ -47,7 +47,9 @@ def test_only_a_fault_is_an_exit_code(
     code: int,
 ) -> None:
     assert show_findings([*FOUND, *more]) == code
-    assert capsys.readouterr().out.startswith("ok      MongoDB: Well.\nwarning oplog: Short. See")
+    assert capsys.readouterr().out.startswith("ok       MongoDB: Well.\nwarning  oplog: Short. See")
     on_a_terminal(monkeypatch)
     assert show_findings([*FOUND, *more]) == code
-    assert "shop[.].*" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "shop[.].*" in shown
+    assert shown.splitlines()[-1].endswith("1 fault" if code else "0 faults")

@@ -172,6 +172,15 @@ def test_other_converters_are_rejected(agent_dir: AgentDir, converter: str) -> N
     assert "`event.oversized=claim-check` requires JSON values" in text
 
 
+def test_store_in_cdc_raw_is_rejected(agent_dir: AgentDir) -> None:
+    changes = with_file(agent_dir) | {"claim.check.store": f"file://{agent_dir.cdc_raw}/claims"}
+    outcome = agent("config", "check", "--config", agent_dir.configuration(changes))
+    assert outcome.exit_code == 2
+    text = " ".join((outcome.output + outcome.errors).split())
+    assert "claim.check.store" in text
+    assert "would count as files of the node" in text
+
+
 def test_check_asks_for_the_right_to_write(agent_dir: AgentDir) -> None:
     directory = agent_dir.folder / "claims"
     configuration = agent_dir.configuration(with_file(agent_dir))

@@ -13,7 +13,7 @@ PositionOf = TypeVar("PositionOf", covariant=True)
 
 
 class ClaimCheckBatch(MessageBatch, Generic[PositionOf]):
-    """The events of a batch. `find` lists the oversized ones, `replace` sets their references."""
+    """The events of a batch. `next_oversized` finds them, `settle` sets their references."""
 
     def __init__(self, batch: DeliveryBatch[PositionOf]) -> None:
         self._batch = batch

@@ -14,7 +14,8 @@ from sidecar.fleet.request import Access, get
 from sidecar.fleet.target import MAX_TARGETS, Target, url_host
 from sidecar.tls.context import client_context
 
-DEFAULT_SELECTOR = "app.kubernetes.io/part-of=cdc-sidecar"
+DEFAULT_SELECTOR = "cdc-sidecar/agent"
+"""Every pod with an agent has this label, also those of recipes and snippets."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TIMEOUT_S = 30.0
 _PAGE = 250

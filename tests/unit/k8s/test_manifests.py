@@ -11,6 +11,7 @@ import yaml
 
 from agent.config.loader import load_config as load_cassandra
 from mongo_agent.config.loading import load_config as load_mongo
+from sidecar.fleet.kubernetes import DEFAULT_SELECTOR
 from tests.support.kustomize import Object
 from tests.support.manifests import (
     K8S,
@@ -126,6 +127,7 @@ def test_pods_hang_together(directory: Path) -> None:
         spec, pod = workload["spec"], pod_of(workload)
         labels = spec["template"]["metadata"]["labels"]
         assert spec["selector"]["matchLabels"].items() <= labels.items()
+        assert DEFAULT_SELECTOR in labels
         if directory in OVERLAYS:
             assert labels["app.kubernetes.io/part-of"] == "cdc-sidecar"
         claims = {each["metadata"]["name"] for each in spec.get("volumeClaimTemplates", ())}

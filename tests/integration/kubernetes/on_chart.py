@@ -3,8 +3,10 @@
 Run by `make kubernetes-check`, which builds helm.
 """
 
+import copy
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import kubernetes_validate
@@ -15,6 +17,7 @@ from agent.config.loader import load_config as load_cassandra
 from mongo_agent.config.loading import load_config as load_mongo
 from tests.support.kustomize import Object
 from tests.support.manifests import K8S, OWN_STATEFULSET, workloads
+from tests.support.operators import stateful_set
 from tests.support.pod_security import violations
 
 CHART = K8S / "chart"
@@ -126,6 +129,42 @@ def test_the_snippet_is_the_container_of_the_component(name: str, path: str) -> 
     assert [each["name"] for each in volumes] == [each["name"] for each in pod["volumes"]]
     labels = yaml.safe_load(snippet["labels.yaml"])
     assert labels == {"cdc-sidecar/agent": "cassandra"}
+
+
+def test_the_snippet_beside_mongod_is_the_container_of_the_recipe() -> None:
+    snippet = of_snippet(rendered("mongo-snippet"))
+    (container,) = yaml.safe_load(snippet["containers.yaml"])
+    pod = stateful_set("mongodb-community")["spec"]["template"]["spec"]
+    (expected,) = (each for each in pod["containers"] if each["name"] == "cdc")
+    assert container.pop("imagePullPolicy") == "IfNotPresent"
+    context = container["securityContext"]
+    assert context.pop("runAsUser") == context.pop("runAsGroup") == 2000
+    assert container == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "overlay"), [("daemonset", "cassandra-daemonset"), ("mongo", "mongo")]
+)
+def test_an_agent_in_a_pod_of_its_own_is_that_of_the_overlay(name: str, overlay: str) -> None:
+    (expected,) = agents(workloads(K8S / "overlays" / overlay))
+    (found,) = agents(
+        each for each in rendered(name) if each["kind"] in ("DaemonSet", "StatefulSet")
+    )
+    for container in (found, expected):
+        # The overlay has another directory, and the pod's context there says the rest.
+        del container["volumeMounts"][0], container["securityContext"]
+    assert found.pop("imagePullPolicy") == "IfNotPresent"
+    assert found == expected
+
+
+def agents(found: Iterable[Object]) -> list[Object]:
+    """Copies of the agents' containers."""
+    return [
+        copy.deepcopy(container)
+        for each in found
+        for container in each["spec"]["template"]["spec"]["containers"]
+        if container["name"] == "cdc"
+    ]
 
 
 def of_snippet(found: list[Object]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from sidecar.fleet.kubernetes import DEFAULT_SELECTOR
 from tests.support.kustomize import Object
 from tests.support.manifests import K8S, OWN_STATEFULSET, objects, pod_of, workloads
 from tests.support.operators import RECIPES, config_map, resource, stateful_set
@@ -155,9 +156,22 @@ def test_one_pod_of_a_replica_set_runs_the_agent(name: str) -> None:
     assert properties(name)["position.store"] == "kafka"
 
 
+def test_the_containers_beside_mongod_differ_only_in_their_user() -> None:
+    """What both share with the agent in a pod of its own is the same there."""
+    community, percona = (agent_of(stateful_set(name)) for name in MONGO)
+    users = {"runAsUser": 1001, "runAsGroup": 1001}
+    assert percona == community | {"securityContext": community["securityContext"] | users}
+    assert properties(MONGO[0]) == properties(MONGO[1])
+    (workload,) = workloads(K8S / "overlays" / "mongo")
+    alone = agent_of(workload)
+    for member in ("image", "ports", "resources"):
+        assert community[member] == alone[member]
+
+
 @EACH
-def test_monitors_find_the_agent(name: str) -> None:
+def test_fleet_and_monitors_find_the_agent(name: str) -> None:
     labels = stateful_set(name)["spec"]["template"]["metadata"]["labels"]
+    assert DEFAULT_SELECTOR in labels
     monitors = [each for each in objects(K8S / "monitoring") if each["kind"] == "PodMonitor"]
     selectors = [each["spec"]["selector"]["matchLabels"] for each in monitors]
     assert any(wanted.items() <= labels.items() for wanted in selectors)

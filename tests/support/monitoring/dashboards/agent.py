@@ -2,6 +2,7 @@
 
 from tests.support.monitoring.dashboards.dashboard import TARGET
 from tests.support.monitoring.dashboards.panels import (
+    LATE,
     STATES,
     Limits,
     Panel,
@@ -54,7 +55,7 @@ def now(*panels: Panel) -> Row:
                 "s",
                 Query(of("cdc_lag_seconds")),
                 about="Age of the last delivered change while something waits.",
-                limits=Limits(60, 300),
+                limits=LATE,
             ),
             *panels,
             stat(
@@ -107,7 +108,7 @@ def delivery() -> Row:
                 Query(of("cdc_lag_seconds"), "lag"),
                 Query(of("cdc_unacknowledged_age_seconds"), "oldest unacknowledged event"),
                 about="Both return to 0 when everything is delivered.",
-                limits=Limits(60, 300),
+                limits=LATE,
             ),
             graph(
                 "Events",

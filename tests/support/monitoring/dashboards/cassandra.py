@@ -12,6 +12,9 @@ from tests.support.monitoring.dashboards.agent import (
 )
 from tests.support.monitoring.dashboards.dashboard import CASSANDRA, agent_variables, dashboard
 from tests.support.monitoring.dashboards.panels import (
+    CDC_RAW_FULL_IN,
+    CDC_RAW_USED,
+    LATE,
     Limits,
     Query,
     Row,
@@ -31,14 +34,14 @@ def cassandra() -> dict[str, Any]:
             "percentunit",
             Query(used),
             about="Of the quota. Unknown: run the GRANT in /health.",
-            limits=Limits(0.5, 0.9),
+            limits=CDC_RAW_USED,
         ),
         stat(
             "cdc_raw full in",
             "s",
             Query(of("cdc_raw_time_to_full_seconds")),
             about="At the growth of the last ten minutes. Never: it does not grow.",
-            limits=Limits(7200, 1800, is_floor=True),
+            limits=CDC_RAW_FULL_IN,
         ),
         stat(
             "Quarantined segments",
@@ -63,7 +66,7 @@ def cassandra() -> dict[str, Any]:
                 "s",
                 Query(of("cdc_raw_time_to_full_seconds"), "forecast"),
                 about="At the growth of the last ten minutes. No line: it does not grow.",
-                limits=Limits(7200, 1800, is_floor=True),
+                limits=CDC_RAW_FULL_IN,
             ),
             graph(
                 "Unacknowledged bytes",
@@ -106,7 +109,7 @@ def cassandra() -> dict[str, Any]:
                 "s",
                 Query(of("cdc_blocked_seconds"), "blocked"),
                 about="Time for which the current segment has been blocked.",
-                limits=Limits(60, 300),
+                limits=LATE,
             ),
             graph(
                 "Segments between read and acknowledged",

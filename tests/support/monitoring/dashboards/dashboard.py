@@ -101,19 +101,13 @@ def _placed(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "id": number,
             "type": "row",
             "title": row.title,
-            "collapsed": row.is_collapsed,
+            "collapsed": False,
             "gridPos": {"x": 0, "y": top, "w": WIDTH, "h": 1},
             "panels": [],
         }
-        number, top = number + 1, top + 1
-        placed, bottom = _flow(row.panels, top, number)
-        number += len(placed)
-        panels.append(head)
-        if row.is_collapsed:
-            head["panels"] = placed
-        else:
-            panels += placed
-            top = bottom
+        placed, top = _flow(row.panels, top + 1, number + 1)
+        panels += [head, *placed]
+        number += 1 + len(placed)
     return panels
 
 

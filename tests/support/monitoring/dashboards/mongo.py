@@ -12,6 +12,8 @@ from tests.support.monitoring.dashboards.agent import (
 )
 from tests.support.monitoring.dashboards.dashboard import MONGO, agent_variables, dashboard
 from tests.support.monitoring.dashboards.panels import (
+    LATE,
+    OPLOG_HEADROOM,
     Limits,
     Query,
     Row,
@@ -37,14 +39,14 @@ def mongo() -> dict[str, Any]:
             "s",
             Query(f"max({of('cdc_stream_age_seconds')})"),
             about="Age of the cluster time up to which the slowest stream is read.",
-            limits=Limits(60, 300),
+            limits=LATE,
         ),
         stat(
             "Oplog headroom",
             "s",
             Query(f"min({of('cdc_oplog_headroom_seconds')})"),
             about="Below 0 changes are lost. Unknown: the agent may not read the oplog.",
-            limits=Limits(7200, 0, is_floor=True),
+            limits=OPLOG_HEADROOM,
         ),
     )
     streams = Row(
@@ -61,7 +63,7 @@ def mongo() -> dict[str, Any]:
                 "s",
                 Query(of("cdc_stream_age_seconds"), "{{stream}}"),
                 about="Age of the cluster time up to which a stream is read.",
-                limits=Limits(60, 300),
+                limits=LATE,
             ),
             graph(
                 "Not acknowledged",
@@ -72,14 +74,14 @@ def mongo() -> dict[str, Any]:
                     "{{stream}}",
                 ),
                 about="Cluster time between the last read and the last acknowledged change.",
-                limits=Limits(60, 300),
+                limits=LATE,
             ),
             graph(
                 "Oplog headroom",
                 "s",
                 Query(of("cdc_oplog_headroom_seconds"), "{{stream}}"),
                 about="Time between the oldest entry of the oplog and the stored position.",
-                limits=Limits(7200, 0, is_floor=True),
+                limits=OPLOG_HEADROOM,
             ),
             graph(
                 "Reopened streams",

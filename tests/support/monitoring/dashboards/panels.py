@@ -1,15 +1,13 @@
 """Panels of Grafana as JSON objects. A panel has one unit, so its axis has one too."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 DATASOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH = 24
 """Columns of a dashboard."""
-Unit = Literal[
-    "short", "s", "bytes", "percentunit", "ops", "Bps", "dateTimeFromNow", "none", "bool_yes_no"
-]
+Unit = Literal["short", "s", "bytes", "percentunit", "ops", "Bps", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +27,24 @@ class Limits:
     is_floor: bool = False
 
     def steps(self) -> list[dict[str, Any]]:
-        orange, red = self.warning, self.critical
+        """Each colour with the value from which it applies; the first one has none."""
+        limits = [("orange", self.warning), ("red", self.critical)]
+        given = [(color, value) for color, value in limits if value is not None]
         if self.is_floor:
-            steps = [("red", None), ("orange", red), ("green", orange)]
-            if red is None:
-                steps = [("orange", None), ("green", orange)]
-            elif orange is None:
-                steps = [("red", None), ("green", red)]
-        else:
-            steps = [("green", None), ("orange", orange), ("red", red)]
-            steps = [step for step in steps if step[0] == "green" or step[1] is not None]
-        return [{"color": color, "value": value} for color, value in steps]
+            given.reverse()
+        colors = [color for color, _ in given]
+        colors = [*colors, "green"] if self.is_floor else ["green", *colors]
+        values = [None, *(value for _, value in given)]
+        return [
+            {"color": color, "value": value} for color, value in zip(colors, values, strict=True)
+        ]
+
+
+LATE = Limits(60, 300)
+"""Seconds by which events may be late."""
+CDC_RAW_USED = Limits(0.5, 0.9)
+CDC_RAW_FULL_IN = Limits(7200, 1800, is_floor=True)
+OPLOG_HEADROOM = Limits(7200, 0, is_floor=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,7 @@ class Row:
     """A row with its panels."""
 
     title: str
-    panels: Sequence[Panel] = field(default_factory=tuple)
-    is_collapsed: bool = False
+    panels: Sequence[Panel]
 
 
 STATES = (
@@ -157,7 +161,6 @@ def stat(
     mappings: Sequence[Mapping[str, Any]] = (),
     none: str = "-",
     width: int = 4,
-    shows_name: bool = False,
 ) -> Panel:
     """The current value. `none` is shown while there is no series."""
     defaults: dict[str, Any] = {
@@ -170,7 +173,7 @@ def stat(
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
         "colorMode": "background" if limits or mappings else "value",
         "graphMode": "none",
-        "textMode": "value_and_name" if shows_name else "value",
+        "textMode": "value",
         "justifyMode": "auto",
     }
     return _panel("stat", title, about, (query,), defaults, options, width, 4)
@@ -237,22 +240,9 @@ def table(
         "footer": {"show": False, "reducer": [], "fields": ""},
     }
     panel = _panel("table", title, about, queries, defaults, options, width, height)
-    body = dict(panel.body)
-    body["transformations"] = [
-        {"id": "joinByField", "options": {"byField": join, "mode": "outer"}},
-        {
-            "id": "organize",
-            "options": {
-                "excludeByName": hidden,
-                "indexByName": {name: place for place, name in enumerate(shown)},
-                "renameByName": shown,
-            },
-        },
-    ]
-    body["fieldConfig"]["overrides"] = [_override(column) for column in columns]
-    for target in body["targets"]:
-        target |= {"instant": True, "range": False, "format": "table"}
-    return Panel(body, width, height)
+    panel.body["fieldConfig"]["overrides"] = [_override(column) for column in columns]
+    joined = {"id": "joinByField", "options": {"byField": join, "mode": "outer"}}
+    return _current(panel, joined, _organized(hidden, shown))
 
 
 def listing(title: str, expr: str, shown: Mapping[str, str], *, about: str, width: int) -> Panel:
@@ -267,19 +257,28 @@ def listing(title: str, expr: str, shown: Mapping[str, str], *, about: str, widt
         width,
         8,
     )
-    body = dict(panel.body)
-    body["transformations"] = [
-        {
-            "id": "organize",
-            "options": {
-                "excludeByName": {"Time": True, "Value": True},
-                "indexByName": {name: place for place, name in enumerate(shown)},
-                "renameByName": dict(shown),
-            },
-        }
-    ]
-    body["targets"][0] |= {"instant": True, "range": False, "format": "table"}
-    return Panel(body, width, 8)
+    return _current(panel, _organized({"Time": True, "Value": True}, shown))
+
+
+def _organized(hidden: Mapping[str, bool], shown: Mapping[str, str]) -> dict[str, Any]:
+    """A transformation that hides fields, and orders and names the others."""
+    options = {
+        "excludeByName": dict(hidden),
+        "indexByName": {name: place for place, name in enumerate(shown)},
+        "renameByName": dict(shown),
+    }
+    return {"id": "organize", "options": options}
+
+
+def _current(panel: Panel, *transformations: Mapping[str, Any]) -> Panel:
+    """The panel with the current values of its queries as tables."""
+    wanted = {"instant": True, "range": False, "format": "table"}
+    body = {
+        **panel.body,
+        "targets": [target | wanted for target in panel.body["targets"]],
+        "transformations": list(transformations),
+    }
+    return Panel(body, panel.width, panel.height)
 
 
 def _override(column: Column) -> dict[str, Any]:

@@ -50,14 +50,16 @@ _WORK = Path("build") / "release"
 def main(out: Path, python: Path | None, targets: tuple[str, ...], reuse_wheels: bool) -> None:
     """Build wheels, source archive, packages, bills of materials, licences and checksums."""
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
+    version = project["version"]
     out.mkdir(exist_ok=True)
     kept = set(out.glob("cdc_sidecar*.whl")) if reuse_wheels else set()
     for stale in {*out.glob("cdc[-_]sidecar*"), out / "SHA256SUMS"} - kept:
         stale.unlink(missing_ok=True)
     _WORK.mkdir(parents=True, exist_ok=True)
     try:
-        built = build_python(project, out, targets or tuple(installed_targets()), reuse_wheels)
-        built += build_system(project["version"], out, python)
+        chosen = targets or tuple(installed_targets())
+        built = build_python(version, project["urls"]["Source"], out, chosen, reuse_wheels)
+        built += build_system(version, out, python)
     except (ArtefactError, InterpreterError) as error:
         raise click.ClickException(str(error)) from error
     write_checksums(built, out)
@@ -65,13 +67,10 @@ def main(out: Path, python: Path | None, targets: tuple[str, ...], reuse_wheels:
 
 
 def build_python(
-    project: dict[str, str | dict[str, str]], out: Path, targets: tuple[str, ...], reuse: bool
+    version: str, source_url: str, out: Path, targets: tuple[str, ...], reuse: bool
 ) -> list[Path]:
     """The wheels and the source archive, with what is linked into the extension."""
-    urls, version = project["urls"], project["version"]
-    assert isinstance(urls, dict)
-    assert isinstance(version, str)
-    repository = f"{urls['Source']}/%s/v{version}"
+    repository = f"{source_url}/%s/v{version}"
     crates = rust_materials()
     wheels = []
     for target in targets:

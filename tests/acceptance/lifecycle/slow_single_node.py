@@ -74,7 +74,7 @@ def lose(harness: NodeHarness, *folders: Path) -> None:
 
 def copy_again(harness: NodeHarness) -> None:
     """The command of the page, until the snapshot is complete."""
-    assert "Started" in harness.run_command("snapshot", "start", "--table", "shop.t")
+    assert "Started" in harness.run_command("snapshot", "start", "shop.t")
 
     def is_completed() -> bool:
         document = harness.agent.ask("/snapshot") or {"tables": []}

@@ -7,7 +7,6 @@ its own process tree, as its own user, over a root that cannot be written.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,11 +21,13 @@ from tests.support.isolated_agent import (
     deliver_recording,
     wait_for_mongodb,
 )
+from tests.support.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 
 WORK = Path(".cache") / "images"
 BASE = "localhost/cdc-python"
 IMAGES = {"cassandra": "cdc-sidecar-cassandra", "mongo": "cdc-sidecar-mongo"}
+_PROGRAMS = {"buildah": "buildah", "mmdebstrap": "mmdebstrap"}
 _MIB = 1 << 20
 _USER = 999
 
@@ -36,13 +37,8 @@ class ImageError(Exception):
 
 
 def main() -> int:
-    missing = [name for name in ("buildah", "mmdebstrap") if shutil.which(name) is None]
-    if missing or os.geteuid() != 0:
-        print(
-            f"This needs root and {' and '.join(missing) or 'nothing else'}: "
-            "apt-get install buildah mmdebstrap",
-            file=sys.stderr,
-        )
+    if missing := missing_prerequisites(_PROGRAMS):
+        print(missing, file=sys.stderr)
         return 1
     WORK.mkdir(parents=True, exist_ok=True)
     try:

@@ -5,7 +5,6 @@ no Python. `apt` and `rpm` run inside of it. The version before the present one 
 under a lower number, and another default configuration.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from tests.integration.packages.lifecycle import lifecycle, require
 from tests.integration.packages.machine import Machine, PackageError, booted, debian
 from tests.integration.packages.managers import Deb, Manager, Rpm
 from tests.integration.packages.services import Cassandra, Mongo, Service, lines
+from tests.support.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 
 WORK = Path(".cache") / "packages"
@@ -30,13 +30,8 @@ _QUICKSTART = "/opt/quickstart"
 
 
 def main() -> int:
-    missing = [package for name, package in _PROGRAMS.items() if shutil.which(name) is None]
-    if missing or os.geteuid() != 0:
-        print(
-            f"This needs root and {' and '.join(missing) or 'nothing else'}: "
-            f"apt-get install {' '.join(_PROGRAMS.values())}",
-            file=sys.stderr,
-        )
+    if missing := missing_prerequisites(_PROGRAMS):
+        print(missing, file=sys.stderr)
         return 1
     WORK.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,6 +1,8 @@
 """A package from its first installation to its purge, on one machine."""
 
 import stat
+from collections.abc import Container
+from functools import partial
 from pathlib import Path
 
 from tests.integration.packages.machine import DEADLINE_S, Machine, PackageError
@@ -122,14 +124,15 @@ def require_restart(machine: Machine, service: Service) -> None:
     """Killed ten times, which is more than systemd allows by default, it is there again."""
     unit = service.package
     for _ in range(10):
-        pid = machine.service(unit, "MainPID")
+        gone = ("0", machine.service(unit, "MainPID"))
         machine.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", unit)
-        wait_until(
-            lambda pid=pid: machine.service(unit, "MainPID") not in ("0", pid),  # type: ignore[misc]
-            f"another process of {unit}",
-            deadline_s=DEADLINE_S,
-        )
+        has_started = partial(_is_another, machine, unit, gone)
+        wait_until(has_started, f"another process of {unit}", deadline_s=DEADLINE_S)
     service.wait_until_alive(machine)
+
+
+def _is_another(machine: Machine, unit: str, gone: Container[str]) -> bool:
+    return machine.service(unit, "MainPID") not in gone
 
 
 def require_removed(machine: Machine, service: Service) -> None:

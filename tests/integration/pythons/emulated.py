@@ -18,6 +18,7 @@ from uv import find_uv_bin
 
 from examples.quickstart.demo import RECORDING, unpack
 from release.wheels import ArtefactError, find_wheel
+from tests.support.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.processes import free_port, wait_until
 
@@ -31,13 +32,8 @@ _DEADLINE_S = 600.0
 
 
 def main() -> int:
-    missing = [package for name, package in _PROGRAMS.items() if shutil.which(name) is None]
-    if missing or os.geteuid() != 0:
-        print(
-            f"This needs root and {' and '.join(missing) or 'nothing else'}: "
-            f"apt-get install {' '.join(_PROGRAMS.values())}",
-            file=sys.stderr,
-        )
+    if missing := missing_prerequisites(_PROGRAMS):
+        print(missing, file=sys.stderr)
         return 1
     WORK.mkdir(parents=True, exist_ok=True)
     try:

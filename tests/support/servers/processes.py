@@ -1,6 +1,7 @@
 """Child processes that never outlive the tests, free ports, and waiting on conditions."""
 
 import atexit
+import itertools
 import os
 import queue
 import random
@@ -10,9 +11,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Final
 
 from tests.support.servers.errors import ServerFailedError
 
@@ -136,10 +138,10 @@ def free_port(*addresses: str) -> int:
     """A TCP port that is free on every one of the addresses (127.0.0.1 by default).
 
     Taken from below the ephemeral range, so that no outgoing connection takes it while its server
-    is down for a restart.
+    is down for a restart. A server may take several ports before it listens on the first, so
+    no port is given twice before every other one was.
     """
-    for _ in range(1000):
-        port = random.randint(15000, _first_ephemeral_port() - 1)
+    for port in itertools.islice(_PORTS, 1000):
         if all(_is_free(address, port) for address in addresses or ("127.0.0.1",)):
             return port
     raise ServerFailedError("No free port found in a thousand tries.")
@@ -152,6 +154,13 @@ def accepts_connections(address: str, port: int) -> bool:
             return True
     except OSError:
         return False
+
+
+def _shuffled_ports() -> Iterator[int]:
+    ports = list(range(15000, _first_ephemeral_port()))
+    # Tools of tests seed the shared generator, and then processes side by side would agree.
+    random.SystemRandom().shuffle(ports)
+    return itertools.cycle(ports)
 
 
 def _first_ephemeral_port() -> int:
@@ -169,6 +178,9 @@ def _is_free(address: str, port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+_PORTS: Final = _shuffled_ports()
 
 
 class _Spawner:

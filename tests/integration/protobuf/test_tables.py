@@ -101,14 +101,58 @@ def made(schema: str, data: bytes) -> object:
 def test_a_column_that_returns_with_another_type_has_another_number(tmp_path: Path) -> None:
     found = []
     for ddl in (DDL.format(columns="a int, b text"), DDL.format(columns="a text, b text")):
-        ids = ProtobufIds()
-        both(inserted(tmp_path, ddl, {"b": b"x"}), ddl, ids)
-        after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
-        found.append({each.name: each.number for each in after.fields})
+        found.append(after_numbers(tmp_path, ddl, {"b": b"x"}))
     one, two = found
     assert one["k"] == two["k"] == 1
     assert one["b"] == two["b"] >= FIRST
     assert one["a"] != two["a"]
+
+
+def after_numbers(folder: Path, ddl: str, values: dict[str, bytes]) -> dict[str, int]:
+    ids = ProtobufIds()
+    both(inserted(folder, ddl, values), ddl, ids)
+    after = message_class(ids.schemas[-1].schema).DESCRIPTOR.nested_types_by_name["After"]
+    return {field.name: field.number for field in after.fields}
+
+
+# Their names are the same as names of Protobuf.
+ALIKE = 'CREATE TYPE ks."u-1" (x int);\nCREATE TYPE ks."u_1" (y text);\n'
+
+
+def test_an_added_type_with_an_equal_name_changes_no_number(tmp_path: Path) -> None:
+    before = ALIKE + DDL.format(columns='b frozen<"u_1">')
+    after = ALIKE + DDL.format(columns='a frozen<"u-1">, b frozen<"u_1">')
+    values = {"b": b"\0\0\0\1x"}
+    old, new = (after_numbers(tmp_path, ddl, values) for ddl in (before, after))
+    assert old["b"] == new["b"]
+    assert new["a"] not in old.values()
+
+
+def test_types_with_equal_names_have_messages_of_their_own(tmp_path: Path) -> None:
+    columns = {
+        "a": 'list<frozen<"u-1">>',
+        "b": 'list<frozen<"u_1">>',
+        "c": 'map<int, frozen<"u-1">>',
+        "d": 'map<int, frozen<"u_1">>',
+        "e": 'tuple<frozen<"u-1">>',
+        "f": 'tuple<frozen<"u_1">>',
+    }
+    ddl = ALIKE + DDL.format(columns=", ".join(f"{n} frozen<{ty}>" for n, ty in columns.items()))
+    one, two = b"\0\0\0\x08" + b"\0\0\0\4" + NUMBER, b"\0\0\0\5\0\0\0\1x"
+    entry = b"\0\0\0\1\0\0\0\4" + NUMBER
+    values = {
+        "a": NUMBER + one,
+        "b": NUMBER + two,
+        "c": entry + one,
+        "d": entry + two,
+        "e": one,
+        "f": two,
+    }
+    ids = ProtobufIds()
+    ours, other = both(inserted(tmp_path, ddl, values), ddl, ids)
+    after = ids.decoded(ours.value)["after"]
+    assert [*differences(after, json.loads(other.value)["after"])] == []
+    assert after["b"]["value"] == [{"y": "x"}]
 
 
 def test_numbers_do_not_depend_on_what_is_left_out_or_adjusted(tmp_path: Path) -> None:

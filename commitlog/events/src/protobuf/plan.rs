@@ -51,12 +51,15 @@ impl ProtobufPlan {
         let fields_after = after_fields(&renamed, left_out);
         let writer =
             |outer| SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment, outer);
-        // The number of a column follows from its own name, which no setting adjusts.
-        let mut typed = writer("Envelope");
+        // The number of a column follows from its own name, which no setting adjusts, and from its
+        // type, whatever messages the other columns have.
         let columns = columns_of(table).zip(&fields_after).skip(keys);
         let columns: Vec<_> = columns
-            .map(|(column, field)| (column.name.clone(), typed.cell(column, field.has_more)))
-            .map(|(name, ty)| (name, ty.rsplit('.').next().unwrap_or_default().to_owned()))
+            .map(|(column, field)| {
+                let ty = writer("Envelope").cell(column, field.has_more);
+                let ty = ty.rsplit('.').next().unwrap_or_default().to_owned();
+                (column.name.clone(), ty)
+            })
             .collect();
         let numbers = (1..).take(keys).chain(numbers(&columns));
         // What is left out takes no name.

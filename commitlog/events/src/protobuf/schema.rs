@@ -230,29 +230,29 @@ impl SchemaWriter {
 
     /// The full name of the message of a type with parts.
     fn message(&mut self, ty: &CqlType) -> String {
-        let spelled = self.spelled(ty);
+        let (spelled, meaning) = (self.spelled(ty), cql_name(ty));
         let name = match ty {
             // Lists, sets and vectors of one type look alike.
             CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
-                let element = self.spelled(element);
-                self.declare(&format!("List_{element}"), &element, |writer| {
+                let (name, meaning) = (self.spelled(element), cql_name(element));
+                self.declare(&format!("List_{name}"), &meaning, |writer| {
                     let ty = writer.of_type(element_of(ty));
                     format!("repeated {ty} element = 1;\nrepeated int32 null_at = 2;\n")
                 })
             }
             CqlType::Map(key, value) => {
-                let entry = self.declare(&format!("Entry_of_{spelled}"), &spelled, |writer| {
+                let entry = self.declare(&format!("Entry_of_{spelled}"), &meaning, |writer| {
                     let (key, value) = (writer.of_type(key), writer.of_type(value));
                     format!("optional {key} key = 1;\noptional {value} value = 2;\n")
                 });
                 let entry = self.full(&entry);
-                self.declare(&format!("Map_{spelled}"), &spelled, |_| {
+                self.declare(&format!("Map_{spelled}"), &meaning, |_| {
                     format!("repeated {entry} entry = 1;\n")
                 })
             }
             CqlType::Udt(user_type) => {
                 let name = format!("Udt_{}", self.names.adjust(&user_type.name));
-                self.declare(&name, &cql_name(ty), |writer| {
+                self.declare(&name, &meaning, |writer| {
                     let names = user_type.fields.iter().map(|field| field.name.as_str());
                     let names = distinct(&names.collect::<Vec<_>>(), &[]);
                     let types = user_type.fields.iter().map(|field| &field.cql_type);
@@ -262,7 +262,7 @@ impl SchemaWriter {
             CqlType::Tuple(fields) => {
                 let names = (1..=fields.len()).map(|number| format!("field{number}"));
                 let names: Vec<_> = names.collect();
-                self.declare(&format!("Tuple_{spelled}"), &spelled, |writer| {
+                self.declare(&format!("Tuple_{spelled}"), &meaning, |writer| {
                     writer.fields(&names, fields.iter())
                 })
             }

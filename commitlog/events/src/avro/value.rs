@@ -7,7 +7,7 @@ use crate::value::decimal::{Decimal, Integer};
 use crate::value::json::{ElementCell, is_plain_text, is_string};
 use crate::value::{
     DecimalMode, Duration, DurationMode, Result, ValueError, ValueModes, ValueReader, VarintMode,
-    fixed, write_host_address, write_uuid,
+    fixed, has_empty, write_host_address, write_uuid,
 };
 
 pub type Written<'b> = Result<Out<'b>>;
@@ -261,15 +261,6 @@ impl ValueWriter<'_> {
         }
         Ok(text)
     }
-}
-
-/// Whether a value of zero bytes is one that is shown.
-#[inline]
-fn has_empty(ty: &CqlType) -> bool {
-    matches!(
-        ty,
-        CqlType::Ascii | CqlType::Text | CqlType::Blob | CqlType::Custom(_)
-    )
 }
 
 /// A string; bytes that are no UTF-8 become U+FFFD, as in the JSON.

@@ -31,6 +31,25 @@ pub(crate) struct Fields<'w, F> {
     pub table: &'w Table,
 }
 
+impl<'w, F> Fields<'w, F> {
+    /// `fields` has one for each partition-key column, clustering column and other column.
+    #[inline]
+    pub fn of(table: &'w Table, fields: &'w [F]) -> Self {
+        let (partition_key, rest) = fields
+            .split_at_checked(table.partition_key.len())
+            .unwrap_or_default();
+        let (clustering, columns) = rest
+            .split_at_checked(table.clustering.len())
+            .unwrap_or_default();
+        Self {
+            partition_key,
+            clustering,
+            columns,
+            table,
+        }
+    }
+}
+
 /// What [`EventVisitor::source`] writes.
 pub(crate) struct SourceFields {
     pub op: Op,

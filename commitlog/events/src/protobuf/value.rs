@@ -7,7 +7,7 @@ use crate::value::decimal::{Decimal, Integer};
 use crate::value::json::ElementCell;
 use crate::value::{
     DecimalMode, Duration, DurationMode, Result, ValueError, ValueModes, ValueReader, VarintMode,
-    fixed, write_host_address, write_uuid,
+    fixed, has_empty, write_host_address, write_uuid,
 };
 
 /// `element` of a list; `entry` of a map.
@@ -322,12 +322,4 @@ impl ListWriter {
             writer.buffer.integer(NULL_AT, index);
         }
     }
-}
-
-/// Whether a value of zero bytes is one that is shown.
-fn has_empty(ty: &CqlType) -> bool {
-    matches!(
-        ty,
-        CqlType::Ascii | CqlType::Text | CqlType::Blob | CqlType::Custom(_)
-    )
 }

@@ -27,6 +27,17 @@ pub(crate) use hex::write_uuid;
 pub(crate) use inet::write_host_address;
 pub use reader::{ValueReader, fixed};
 
+use commitlog_core::cql_type::CqlType;
+
+/// Whether a value of zero bytes is one that is shown.
+#[inline]
+pub(crate) fn has_empty(ty: &CqlType) -> bool {
+    matches!(
+        ty,
+        CqlType::Ascii | CqlType::Text | CqlType::Blob | CqlType::Custom(_)
+    )
+}
+
 /// How `decimal` is written (`decimal.handling.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DecimalMode {

@@ -118,18 +118,7 @@ impl<'w> EventVisitor<'w> for AvroEncoder<'w> {
 
     #[inline]
     fn fields(&self) -> Fields<'w, AfterField> {
-        let table = &*self.avro.table;
-        let (partition_key, rest) = (self.avro.fields)
-            .split_at_checked(table.partition_key.len())
-            .unwrap_or_default();
-        let (clustering, columns) =
-            (rest.split_at_checked(table.clustering.len())).unwrap_or_default();
-        Fields {
-            partition_key,
-            clustering,
-            columns,
-            table,
-        }
+        Fields::of(&self.avro.table, &self.avro.fields)
     }
 
     #[inline]

@@ -131,18 +131,7 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
 
     #[inline]
     fn fields(&self) -> Fields<'w, ProtobufField> {
-        let table = &*self.protobuf.table;
-        let (partition_key, rest) = (self.protobuf.fields)
-            .split_at_checked(table.partition_key.len())
-            .unwrap_or_default();
-        let (clustering, columns) =
-            (rest.split_at_checked(table.clustering.len())).unwrap_or_default();
-        Fields {
-            partition_key,
-            clustering,
-            columns,
-            table,
-        }
+        Fields::of(&self.protobuf.table, &self.protobuf.fields)
     }
 
     #[inline]

@@ -14,6 +14,11 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
         yield "`cassandra.username` and `cassandra.password` must be set together."
     if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
         yield "`commit.log.keystore.path` must be an absolute path."
+    if properties.has_source_of_v1 and properties.event_layout != "debezium-1.x":
+        yield (
+            f"`sourceinfo.struct.maker={properties.sourceinfo_struct_maker}` is the format of "
+            "Debezium 1.x. Set `event.layout=debezium-1.x` too."
+        )
     yield from _store(properties)
     yield from properties.store_problems()
     if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":

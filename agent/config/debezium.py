@@ -15,6 +15,7 @@ from sidecar.properties.types import kept
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"
+_SOURCE_MAKER_OF_V1 = f"LegacyV1{_SOURCE_MAKER}"
 _TOPICS = "changes topic names; use `event.transform` for that"
 
 
@@ -25,7 +26,7 @@ def _topic_strategy(value: str) -> str:
 
 
 def _source_maker(value: str) -> str:
-    if not value.strip().endswith(_SOURCE_MAKER):
+    if value.strip().rpartition(".")[2] not in (_SOURCE_MAKER, _SOURCE_MAKER_OF_V1):
         raise ValueError(
             f"loads a Java class, which the agent cannot run: it must be {_SOURCE_MAKER}; use "
             "`event.transform` to change events"
@@ -49,7 +50,8 @@ class DebeziumProperties(Properties):
     sourceinfo_struct_maker: Annotated[str, AfterValidator(_source_maker)] = prop(
         "sourceinfo.struct.maker",
         default=f"io.debezium.connector.cassandra.{_SOURCE_MAKER}",
-        doc="Format of `source`; only the default is accepted (docs/reference/event-format.md).",
+        doc="Format of `source` (docs/reference/event-format.md): the default, or with "
+        f"`event.layout=debezium-1.x` also `…{_SOURCE_MAKER_OF_V1}`.",
     )
     kafka_consumer: PassThrough = pass_through(
         "kafka.consumer.", doc="Accepted and ignored: the agent consumes no topic."
@@ -66,6 +68,11 @@ class DebeziumProperties(Properties):
     notification: PassThrough = pass_through(
         "notification.", doc="Accepted and ignored: the agent sends no notifications."
     )
+
+    @property
+    def has_source_of_v1(self) -> bool:
+        """Whether `sourceinfo.struct.maker` names the format of Debezium 1.x."""
+        return self.sourceinfo_struct_maker.strip().endswith(_SOURCE_MAKER_OF_V1)
 
 
 _WINDOW = "use `inflight.max.events` and `inflight.max.bytes`"

@@ -34,9 +34,12 @@ _OWN_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def _transfer_name(value: Any) -> Any:
     """Debezium's value is a class name; its package and suffix are ignored."""
-    if not isinstance(value, str) or _OWN_CLASS.fullmatch(value.strip()):
-        return value.strip() if isinstance(value, str) else value
-    short = value.strip().removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if _OWN_CLASS.fullmatch(text):
+        return text
+    short = text.removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
     name = {"blackhole": "delete", "local": "archive"}.get(short, short)
     if name not in (*_LOCAL_TRANSFERS, *STORES):
         known = ", ".join(f"'{each}'" for each in (*_LOCAL_TRANSFERS, *STORES))

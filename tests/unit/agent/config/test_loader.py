@@ -174,6 +174,14 @@ def test_the_protobuf_converter_has_its_registry(tmp_path: Path) -> None:
     assert "ProtobufConverter" in problem
 
 
+def test_source_of_debezium_1_needs_its_layout(tmp_path: Path) -> None:
+    maker = "io.debezium.connector.cassandra.LegacyV1CassandraSourceInfoStructMaker"
+    (problem,) = problems(tmp_path, sourceinfo__struct__maker=maker)
+    assert "Set `event.layout=debezium-1.x` too." in problem
+    named = {"sourceinfo__struct__maker": maker, "event__layout": "debezium-1.x"}
+    assert load(tmp_path, **named).properties.event_layout == "debezium-1.x"
+
+
 def test_skipping_everything_is_a_mistake(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, skipped__operations="c,u,d,r", snapshot__mode="never")
     assert "would publish nothing" in problem

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 
+from agent.check.store import ANSWER_MS, missing_rights, remedy_text
 from agent.config.loader import AgentConfig
 from sidecar.check.finding import Finding, fault, listed, ok
 from sidecar.errors import ConfigError
 from sidecar.store.base import StoreError
-from sidecar.store.registry import create_store, store_kind
+from sidecar.store.registry import store_kind
 from sidecar.store.remote_directory import RemoteDirectory
-from sidecar.store.subprocess_store import SubprocessStore
 
-_ANSWER_MS = 10_000
 _UNTIL = "Until then oversized events wait, and all events after them."
 
 
@@ -22,7 +21,7 @@ def _directory(config: AgentConfig) -> RemoteDirectory | None:
 def claim_check_text(config: AgentConfig) -> str:
     """Address and timeout of the store; empty without one."""
     where = _directory(config)
-    return "" if where is None else f"{where} (timeout {_ANSWER_MS // 1000} s)"
+    return "" if where is None else f"{where} (timeout {ANSWER_MS // 1000} s)"
 
 
 def check_claim_check(config: AgentConfig) -> Iterator[Finding]:
@@ -33,8 +32,7 @@ def check_claim_check(config: AgentConfig) -> Iterator[Finding]:
         return
     kind = store_kind(where)
     try:
-        settings = config.properties.store_settings(timeout_ms=_ANSWER_MS)
-        store = SubprocessStore(create_store(where, settings))
+        missing = missing_rights(config, where)
     except ConfigError as error:
         yield fault(
             "claim check",
@@ -43,8 +41,6 @@ def check_claim_check(config: AgentConfig) -> Iterator[Finding]:
             code="store_settings_invalid",
         )
         return
-    try:
-        missing = store.missing_rights()
     except StoreError as error:
         yield fault(
             "claim check",
@@ -53,15 +49,11 @@ def check_claim_check(config: AgentConfig) -> Iterator[Finding]:
             code="claim_check_unavailable",
         )
         return
-    finally:
-        store.close()
-    prefix = f"{where.prefix}/" if where.prefix else ""
     if needed := [right for right in kind.send_rights if right in missing]:
-        remedy = kind.send_remedy.format(bucket=where.bucket, prefix=prefix)
         yield fault(
             "claim check",
             f"The agent cannot store oversized events in {where}: it lacks {listed(needed)}.",
-            f"{remedy} {_UNTIL}",
+            f"{remedy_text(kind.send_remedy, where)} {_UNTIL}",
             code="claim_check_access_denied",
         )
     else:

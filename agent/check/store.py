@@ -1,6 +1,7 @@
 """Checks of the remote store: existence and rights."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from agent.config.loader import AgentConfig
 from agent.transfer.own_class import load_class
@@ -8,9 +9,10 @@ from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
 from sidecar.store.base import StoreError
 from sidecar.store.registry import create_store
+from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.subprocess_store import SubprocessStore
 
-_ANSWER_MS = 10_000
+ANSWER_MS = 10_000
 
 
 def store_text(config: AgentConfig) -> str:
@@ -20,7 +22,7 @@ def store_text(config: AgentConfig) -> str:
         return f"the class {config.transfer_name}"
     if config.store_kind is None or where is None:
         return ""
-    return f"{where} (timeout {_ANSWER_MS // 1000} s)"
+    return f"{where} (timeout {ANSWER_MS // 1000} s)"
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
@@ -34,8 +36,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         return
     where = properties.remote_directory
     try:
-        settings = properties.store_settings(timeout_ms=_ANSWER_MS)
-        store = SubprocessStore(create_store(where, settings))
+        missing = missing_rights(config, where)
     except ConfigError as error:
         yield fault(
             "transfer",
@@ -44,8 +45,6 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             code="store_settings_invalid",
         )
         return
-    try:
-        missing = store.missing_rights()
     except StoreError as error:
         yield fault(
             "transfer",
@@ -55,19 +54,13 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             code="transfer_unavailable",
         )
         return
-    finally:
-        store.close()
-    prefix = f"{where.prefix}/" if where.prefix else ""
-
-    def remedy(text: str) -> str:
-        return text.format(bucket=where.bucket, prefix=prefix)
-
     needed = [right for right in kind.send_rights if right in missing]
     if needed:
         yield fault(
             "transfer",
             f"The agent cannot send segments to {where}: it lacks {listed(needed)}.",
-            f"{remedy(kind.send_remedy)} Until then finished segments wait in `upload`.",
+            f"{remedy_text(kind.send_remedy, where)} Until then finished segments wait in "
+            "`upload`.",
             code="transfer_rights_missing",
         )
     elif missing:
@@ -75,11 +68,24 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             "transfer",
             f"{where} is available, but the agent lacks {listed(missing)}, which retries of "
             "quarantined segments need.",
-            remedy(kind.fetch_remedy),
+            remedy_text(kind.fetch_remedy, where),
             code="transfer_rights_partial",
         )
     else:
         yield ok("transfer", f"{where} is available.")
+
+
+def missing_rights(config: AgentConfig, where: RemoteDirectory) -> list[str]:
+    """Raises ConfigError for the settings, and StoreError when the store does not answer."""
+    settings = config.properties.store_settings(timeout_ms=ANSWER_MS)
+    with closing(SubprocessStore(create_store(where, settings))) as store:
+        return store.missing_rights()
+
+
+def remedy_text(remedy: str, where: RemoteDirectory) -> str:
+    """A remedy of `StoreKind` for this directory."""
+    prefix = f"{where.prefix}/" if where.prefix else ""
+    return remedy.format(bucket=where.bucket, prefix=prefix)
 
 
 def _check_class(name: str) -> Finding:

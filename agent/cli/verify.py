@@ -218,10 +218,8 @@ def document(report: Report) -> VerifiedSegment:
 
 
 def _print(reports: Sequence[Report]) -> None:
-    texts, numbers = (
-        ("segment", "version", "framing", "state", "status"),
-        (*("sections", "records", "payload bytes", "file bytes", "gaps"),),
-    )
+    texts = ("segment", "version", "framing", "state", "status")
+    numbers = ("sections", "records", "payload bytes", "file bytes", "gaps")
     rows = [_row(report) for report in reports]
     print_rows((*texts, *numbers, "after the log"), rows, right=numbers)
     for report in reports:

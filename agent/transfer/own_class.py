@@ -5,7 +5,6 @@
 The class cannot stop the agent: it has its own interpreter, and a stop kills its process.
 """
 
-import importlib
 import inspect
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from agent.transfer.segment_transfer import (
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.files.regular import regular_size_bytes
+from sidecar.properties.named_object import load_named
 from sidecar.store.base import StoreError
 from sidecar.store.subprocess_store import SubprocessStore
 
@@ -32,21 +32,7 @@ _PROPERTY = "commit.log.transfer.class"
 
 def load_class(name: str) -> Callable[[TransferSettings], SegmentTransfer]:
     """The class that `module:Class` names. Raises ConfigError."""
-    module_name, _, class_name = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"`{_PROPERTY}={name}`: the module {module_name} cannot be imported "
-            f"({type(error).__name__}: {error}). Put it on PYTHONPATH or install it."
-        ) from error
-    found: Any = getattr(module, class_name, None)
-    is_class: bool = inspect.isclass(found)
-    if not is_class:
-        raise ConfigError(
-            f"`{_PROPERTY}={name}`: the module {module_name} has no class {class_name}. Correct "
-            "the name."
-        )
+    found = load_named(_PROPERTY, name, "class", inspect.isclass)
     _require_signature(name, found, "__init__", "settings", TransferSettings(""))
     if not callable(getattr(found, "transfer", None)):
         raise ConfigError(
@@ -145,11 +131,12 @@ class OwnClassTransfer(UploadQueue):
         return replace(backlog, error=" ".join(part for part in (backlog.error, message) if part))
 
     def _put(self, log: Path, idx: Path) -> tuple[int, Sequence[Path]]:
-        files = [file for file in (log, idx) if regular_size_bytes(file) is not None]
+        sizes = {file: regular_size_bytes(file) for file in (log, idx)}
+        files = [file for file, size in sizes.items() if size is not None]
         if log not in files:
             # An index without its segment has nothing to transfer.
             return 0, files
-        size_bytes = sum(regular_size_bytes(file) or 0 for file in files)
+        size_bytes = sum(size or 0 for size in sizes.values())
         self._running = (log.name, self._clock())
         try:
             self._worker.ask("transfer", log, idx if idx in files else None, size_bytes)

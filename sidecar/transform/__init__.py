@@ -9,7 +9,6 @@ failure. The pipeline's thread calls it. When it fails, the agent ends instead o
 original event.
 """
 
-import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -17,6 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.events import DeliveryBatch, Message
 from sidecar.events.message_batch import MessageBatch
+from sidecar.properties.named_object import load_named
 
 PROPERTY = "event.transform"
 
@@ -42,24 +42,13 @@ class TransformError(SidecarError):
 
 def transform_named(name: str) -> Transform:
     """The function that `module:function` names. Raises ConfigError."""
-    module_name, _, function_name = name.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"`{PROPERTY}={name}`: the module {module_name} cannot be imported "
-            f"({type(error).__name__}: {error}); put it on PYTHONPATH or install it."
-        ) from error
-    found = getattr(module, function_name, None)
-    if not callable(found):
-        raise ConfigError(f"`{PROPERTY}={name}`: {module_name} has no function {function_name}.")
-    transform: Transform = found
+    transform: Transform = load_named(PROPERTY, name, "function", callable)
     try:
         inspect.signature(transform).bind(Event("", b"", None, []))
     except TypeError as error:
         raise ConfigError(
-            f"`{PROPERTY}={name}`: {function_name} cannot be called with an event ({error}); give "
-            "it one parameter."
+            f"`{PROPERTY}={name}`: {name.partition(':')[2]} cannot be called with an event "
+            f"({error}); give it one parameter."
         ) from error
     except ValueError:
         # Functions of extension modules may hide their parameters.

@@ -8,7 +8,7 @@ import json
 import re
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -220,4 +220,10 @@ def test_the_text_has_no_comma_too_many(tmp_path: Path) -> None:
 
 
 def test_the_property_has_the_same_names() -> None:
-    assert EventProperties.model_fields["event_layout"].default == "debezium-3"
+    field = EventProperties.model_fields["event_layout"]
+    names = get_args(field.annotation)
+    assert field.default in names
+    for name in names:
+        form(layout=name)
+    with pytest.raises(ValueError, match="layout"):
+        form(layout="debezium-2")

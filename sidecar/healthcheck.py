@@ -7,21 +7,32 @@ import os
 import sys
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 
 _TIMEOUT_S = 4.0
 
 
-def main() -> int:
-    """0 when the agent is live; otherwise 1, with the reason on stderr."""
+def live_answer() -> tuple[int | None, str]:
+    """HTTP status and reason of `/live`; None without an answer of an HTTP server."""
     url = f"http://127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}/live"
+    # The variables http_proxy and HTTP_PROXY are for other servers.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S):
-            return 0
+        with opener.open(url, timeout=_TIMEOUT_S) as answer:
+            return answer.status, ""
     except urllib.error.HTTPError as error:
         with error:
-            print(error.read().decode(errors="replace"), file=sys.stderr)
-    except OSError as error:
-        print(f"{url}: {error}", file=sys.stderr)
+            return error.code, error.read().decode(errors="replace")
+    except (OSError, HTTPException) as error:
+        return None, f"{url}: {error}"
+
+
+def main() -> int:
+    """0 when the agent is live; otherwise 1, with the reason on stderr."""
+    status, reason = live_answer()
+    if status == 200:
+        return 0
+    print(reason, file=sys.stderr)
     return 1
 
 

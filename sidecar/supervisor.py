@@ -19,18 +19,16 @@ import os
 import signal
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.healthcheck import live_answer
 from sidecar.logs import configure, fields
 
 logger = logging.getLogger("sidecar.supervisor")
 
 _EXIT_USAGE = 2
-_TIMEOUT_S = 4.0
 _STOPPING = frozenset((signal.SIGTERM, signal.SIGINT))
 # Blocked and waited for: without handlers, no signal can be missed between two statements.
 _AWAITED = _STOPPING | {signal.SIGCHLD}
@@ -137,15 +135,8 @@ class Supervisor:
 
 def _is_live() -> bool | None:
     """What `/live` answers on loopback; None without an answer."""
-    url = f"http://127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}/live"
-    try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_S):
-            return True
-    except urllib.error.HTTPError as error:
-        error.close()
-        return False
-    except OSError:
-        return None
+    status, _ = live_answer()
+    return None if status is None else status == 200
 
 
 def _next_signal(timeout_s: float) -> signal.Signals | None:

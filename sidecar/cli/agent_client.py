@@ -6,17 +6,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Self
 
 import click
 
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.fleet.target import DEFAULT_PORT, parse_target
 from sidecar.http.address import local_url
 from sidecar.http.token import read_token
 
 _TIMEOUT_S = 60.0
-_HOST, _PORT = "127.0.0.1", 8000
+_HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,11 @@ class AgentAddress:
         if self.url is not None:
             if self.host is not None or self.port is not None:
                 raise ConfigError("Use either --url, or --host and --port.")
-            return self.url
-        host, port = _HOST, _PORT
+            try:
+                return parse_target(self.url).url
+            except ValueError as error:
+                raise ConfigError(f"--url: {error}.") from error
+        host, port = _HOST, DEFAULT_PORT
         if invocation.files:
             properties = invocation.config().properties
             host, port = properties.http_host, properties.http_port
@@ -52,7 +57,7 @@ def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     default = "Default: `{}` of --config, else {}."
     for option in (
-        click.option("--port", type=int, help="Port. " + default.format("http.port", _PORT)),
+        click.option("--port", type=int, help="Port. " + default.format("http.port", DEFAULT_PORT)),
         click.option("--host", help="Host of the agent. " + default.format("http.host", _HOST)),
         click.option("--url", help="URL of the agent, instead of --host and --port."),
     ):
@@ -105,7 +110,7 @@ class AgentClient:
                 # A rejection has its reason in the body.
                 with error:
                     found = json.load(error)
-        except (OSError, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise UnavailableError(
                 f"No agent answers at {self.url}: {_reason(error)}. Start it, or name another "
                 "one with --url, --host and --port, or --config."
@@ -117,7 +122,9 @@ class AgentClient:
         return found
 
 
-def _reason(error: OSError | ValueError) -> str:
+def _reason(error: OSError | HTTPException | ValueError) -> str:
+    if isinstance(error, HTTPException):
+        return "the answer is not HTTP"
     if isinstance(error, ValueError):
         return "the answer is not JSON"
     cause = error.reason if isinstance(error, urllib.error.URLError) else error

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.supervisor import Pace
+from tests.support.fake_agents import fake_agents
+from tests.support.servers.processes import wait_until
 
 # Real pauses are seconds; the tests wait for what happens, not for a time.
 FAST = {"first_pause_s": 0.01, "longest_pause_s": 0.02, "live_every_s": 0.02}
@@ -126,6 +128,27 @@ def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
         assert read_line(process) == "ready"
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=DEADLINE_S)
+    assert (tmp_path / "log").read_text().split() == ["started"]
+
+
+def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(tmp_path: Path) -> None:
+    """HTTP_PORT is that of the database beside it, which speaks no HTTP."""
+    text = agent("note('started'); print('ready', flush=True); signal.pause()")
+    script = tmp_path / "agent.py"
+    script.write_text(text)
+    command = [sys.executable, str(script), str(tmp_path / "log")]
+    start = (
+        "import sys; from sidecar.supervisor import Pace, Supervisor; "
+        f"sys.exit(Supervisor({command!r}, Pace(**{FAST | {'live_failures': 2}!r})).run())"
+    )
+    with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):
+        environment = {"HTTP_PORT": str(database.port)}
+        with run([sys.executable, "-c", start], **environment) as process:
+            assert read_line(process) == "ready"
+            wait_until(lambda: len(database.requests) > 4, "checks")
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 128 + signal.SIGTERM
     assert (tmp_path / "log").read_text().split() == ["started"]
 
 

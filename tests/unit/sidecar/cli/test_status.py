@@ -10,6 +10,7 @@ from sidecar.health.condition import Condition, State
 from sidecar.http.server import HttpServer
 from tests.support.agent_directory import AgentDir
 from tests.support.agent_main import Run, runner
+from tests.support.fake_agents import fake_agents
 from tests.support.fake_status import HOST, FakeStatus
 
 AWAY = Condition(
@@ -80,6 +81,21 @@ def test_an_agent_that_does_not_answer_has_an_exit_code_of_its_own(agent: Run, p
     document = json.loads(away.output)
     assert document["exit_code"] == away.exit_code == EXIT_NO_ANSWER
     assert "No agent answers" in document["error"]
+
+
+def test_the_url_may_be_host_and_port(agent: Run, port: int) -> None:
+    assert agent("status", "--url", f"{HOST}:{port}").exit_code == 0
+    for mistake in ("ftp://host", "http://host:port", "a host"):
+        shown = agent("status", "--url", mistake)
+        assert shown.exit_code == 2
+        assert f"--url: `{mistake}`: " in shown.errors
+
+
+def test_a_server_that_speaks_no_http_is_no_agent(agent: Run) -> None:
+    with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):
+        shown = agent("status", "--port", database.port)
+    assert shown.exit_code == EXIT_NO_ANSWER
+    assert "the answer is not HTTP" in shown.errors
 
 
 def test_a_mistake_in_the_arguments_is_json_too(agent: Run, port: int) -> None:

@@ -1,26 +1,21 @@
 """The command `fleet`: the status of many agents in one table."""
 
 import ssl
-import sys
-import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
-from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output, print_json, print_json_line
+from sidecar.cli.output import json_output
 from sidecar.cli.tables import plain_columns
+from sidecar.cli.watch import Forms, print_result, watch
 from sidecar.config.settings import SidecarProperties
-from sidecar.errors import ConfigError, UnavailableError
+from sidecar.errors import ConfigError
 from sidecar.fleet.dns import resolve_targets
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR, PodQuery, list_pods
 from sidecar.fleet.poll import DEFAULT_TIMEOUT_S, poll
@@ -112,7 +107,7 @@ class _Request:
     help="Time for the answer of one agent.",
 )
 @click.option("--require-same", is_flag=True, help="Different versions or configurations: exit 7.")
-@click.option("--watch", is_flag=True, help="Refresh until Ctrl-C.")
+@click.option("--watch", "is_watched", is_flag=True, help="Refresh until Ctrl-C.")
 @click.option(
     "--interval",
     type=click.FloatRange(0.5, 3600),
@@ -138,7 +133,7 @@ def fleet(
     ca_file: Path | None,
     timeout: float,
     require_same: bool,
-    watch: bool,
+    is_watched: bool,
     interval: float,
 ) -> int:
     """Show the status of many agents, the worst first.
@@ -156,15 +151,11 @@ def fleet(
         invocation.config().properties if invocation.files else None,
     )
     request = _Request(source, _access(token_file, ca_file), timeout)
-    if watch:
-        _watch(request, interval, as_json=invocation.is_json)
+    forms = Forms(Fleet.report, plain_lines, _table)
+    if is_watched:
+        watch(request.fleet, forms, interval, as_json=invocation.is_json)
     found = request.fleet()
-    if invocation.is_json:
-        print_json(found.report())
-    elif sys.stdout.isatty():
-        Console().print(_table(found))
-    else:
-        print("\n".join(plain_lines(found)))
+    print_result(found, forms, as_json=invocation.is_json)
     return found.exit_code(requires_same=require_same)
 
 
@@ -216,30 +207,6 @@ def _access(token_file: Path | None, ca_file: Path | None) -> Access:
     except (OSError, ssl.SSLError) as error:
         reason = "it has no PEM certificate" if isinstance(error, ssl.SSLError) else error.strerror
         raise ConfigError(f"--ca-file: {ca_file} cannot be used: {reason}.") from error
-
-
-def _watch(request: _Request, interval_s: float, *, as_json: bool) -> NoReturn:
-    """Refreshes until it is interrupted. A round without targets is shown and retried."""
-    is_drawn = sys.stdout.isatty() and not as_json
-    with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
-        while True:
-            try:
-                found = request.fleet()
-            except UnavailableError as error:
-                if live is not None:
-                    live.update(Text(str(error)), refresh=True)
-                elif as_json:
-                    print_json_line({"error": str(error), "exit_code": error.exit_code})
-                else:
-                    print(error, flush=True)
-            else:
-                if live is not None:
-                    live.update(_table(found), refresh=True)
-                elif as_json:
-                    print_json_line(found.report())
-                else:
-                    print("\n".join(plain_lines(found)), end="\n\n", flush=True)
-            time.sleep(interval_s)
 
 
 def _table(found: Fleet) -> Table:

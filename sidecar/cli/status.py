@@ -1,23 +1,22 @@
 """The command `status`: the health of the agent on this machine, or of another one."""
 
 import sys
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import click
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output, print_json, print_json_line
+from sidecar.cli.output import json_output
 from sidecar.cli.tables import plain_columns
+from sidecar.cli.watch import Forms, print_result, watch
 from sidecar.errors import UnavailableError
 from sidecar.quantities import duration_text, size_text
 
@@ -74,7 +73,7 @@ def status_command() -> click.Command:
     @click.command("status", short_help="Show the status of a running agent.")
     @configuration_options
     @address_options
-    @click.option("--watch", is_flag=True, help="Repeat until Ctrl-C.")
+    @click.option("--watch", "is_watched", is_flag=True, help="Repeat until Ctrl-C.")
     @click.option(
         "--interval",
         "interval_s",
@@ -87,7 +86,7 @@ def status_command() -> click.Command:
     @json_output(StatusReport, text="Print one JSON document; with --watch one line each time.")
     @click.pass_obj
     def status(
-        invocation: Invocation[Any], address: AgentAddress, watch: bool, interval_s: float
+        invocation: Invocation[Any], address: AgentAddress, is_watched: bool, interval_s: float
     ) -> None:
         """Show the state of a running agent, its causes with the next command, and its lag.
 
@@ -95,41 +94,14 @@ def status_command() -> click.Command:
         arguments or the configuration are invalid.
         """
         client = AgentClient.of(invocation, address, timeout_s=_TIMEOUT_S)
-        if watch:
-            _watch(client, interval_s, as_json=invocation.is_json)
+        forms: Forms[StatusReport] = Forms(lambda report: report, lines, drawn)
+        if is_watched:
+            watch(partial(fetch_status, client), forms, interval_s, as_json=invocation.is_json)
         report = fetch_status(client)
-        if invocation.is_json:
-            print_json(report)
-        elif sys.stdout.isatty():
-            Console().print(drawn(report))
-        else:
-            print("\n".join(lines(report)))
+        print_result(report, forms, as_json=invocation.is_json)
         sys.exit(report.exit_code)
 
     return status
-
-
-def _watch(client: AgentClient, interval_s: float, *, as_json: bool) -> None:
-    is_drawn = sys.stdout.isatty() and not as_json
-    with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
-        while True:
-            try:
-                report = fetch_status(client)
-            except NoAnswerError as error:
-                if live is not None:
-                    live.update(Text(str(error)), refresh=True)
-                elif as_json:
-                    print_json_line({"error": str(error), "exit_code": error.exit_code})
-                else:
-                    print(error, flush=True)
-            else:
-                if live is not None:
-                    live.update(drawn(report), refresh=True)
-                elif as_json:
-                    print_json_line(report)
-                else:
-                    print("\n".join(lines(report)), end="\n\n", flush=True)
-            time.sleep(interval_s)
 
 
 def fetch_status(client: AgentClient) -> StatusReport:

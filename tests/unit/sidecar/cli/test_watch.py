@@ -1,0 +1,53 @@
+"""`--watch`: rounds follow each other until Ctrl-C, and an agent that is away ends nothing."""
+
+import json
+from collections.abc import Callable
+
+import jsonschema
+import pytest
+from rich.text import Text
+
+from sidecar.cli.watch import Forms, watch
+from sidecar.errors import ConfigError, UnavailableError
+from tests.support.json_schemas import command_schema
+
+FORMS: Forms[int] = Forms(
+    lambda number: {"number": number},
+    lambda number: [f"first of {number}", f"second of {number}"],
+    lambda number: Text(f"drawn {number}"),
+)
+
+
+def rounds(*results: int | BaseException) -> Callable[[], int]:
+    """Returns or raises one result after the other; the last one is Ctrl-C."""
+    left = iter([*results, KeyboardInterrupt()])
+
+    def fetch() -> int:
+        result = next(left)
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    return fetch
+
+
+def test_a_pipe_gets_paragraphs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        watch(rounds(1, UnavailableError("Away."), 2), FORMS, 0, as_json=False)
+    first, second = (f"first of {number}\nsecond of {number}\n\n" for number in (1, 2))
+    assert capsys.readouterr().out == f"{first}Away.\n{second}"
+
+
+def test_json_has_one_line_for_each_round(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        watch(rounds(1, UnavailableError("Away."), 2), FORMS, 0, as_json=True)
+    first, failure, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first, second) == ({"number": 1}, {"number": 2})
+    assert failure["error"] == "Away."
+    jsonschema.validate(failure, command_schema("agent", "error"))
+
+
+def test_a_mistake_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError):
+        watch(rounds(1, ConfigError("No such file.")), FORMS, 0, as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"number": 1}

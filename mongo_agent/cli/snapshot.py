@@ -1,7 +1,6 @@
 """`mongo-agent snapshot`: control snapshots of a running agent over HTTP."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -11,50 +10,14 @@ from rich.text import Text
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.signals.client import SignalClient
+from mongo_agent.snapshot.view import SnapshotView
 from sidecar.cli.agent_client import AgentAddress, address_options
 from sidecar.cli.deprecated import warn_renamed
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
-from sidecar.cli.snapshots import (
-    SnapshotAnswer,
-    empty_bars,
-    print_answer,
-    show_progress,
-)
+from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
 
 _KIND = {"type": "incremental"}
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotCollection:
-    """The snapshot of one collection. Unknown values are absent."""
-
-    collection: str
-    state: str
-    reason: str
-    documents: int
-    chunks: int
-    estimated: int | None = None
-    percent: float | None = None
-    signal: str | None = None
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StreamSnapshots:
-    """The snapshots of one stream. Unknown values are absent."""
-
-    is_running: bool
-    is_paused: bool
-    initial: str
-    is_aborted: bool
-    collections: tuple[SnapshotCollection, ...]
-    requests: int
-    remaining_collections: int
-    finished_collections: int
-    remaining_documents: int | None = None
-    documents_per_s: float | None = None
-    remaining_s: float | None = None
 
 
 @click.group("snapshot", short_help="Start, stop, pause or monitor snapshots.")
@@ -135,7 +98,7 @@ def resume(invocation: Invocation[MongoConfig], address: AgentAddress) -> None:
 @address_options
 @click.option("--follow", is_flag=True, help="Refresh until all snapshots end.")
 @json_output(
-    dict[str, StreamSnapshots],
+    dict[str, SnapshotView],
     lines=True,
     text="Print one line of JSON, streams by name; with --follow one each second.",
 )

@@ -9,18 +9,16 @@ from mongo_agent.snapshot.records import CollectionSnapshot, FinishedSnapshot
 
 @dataclass(frozen=True, slots=True)
 class CollectionView:
-    """The progress of one collection.
-
-    `state` is waiting, copying, or the outcome. `estimated` is the server's document count at the
-    request; None with a filter.
-    """
+    """The snapshot of one collection. Unknown values are absent in JSON."""
 
     collection: str
     state: str
+    """`waiting`, `copying`, or the outcome."""
     reason: str
     documents: int
     chunks: int
     estimated: int | None = None
+    """The server's number of documents at the request; not known with a filter."""
     percent: float | None = None
     signal: str | None = None
     note: str | None = None
@@ -28,23 +26,22 @@ class CollectionView:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotView:
-    """The progress of a stream's snapshots.
-
-    `remaining_documents` and `remaining_s` are estimates, None if unknown. `is_aborted`: a part of
-    the initial snapshot was stopped.
-    """
+    """The snapshots of one stream. Unknown values are absent in JSON."""
 
     is_running: bool
     is_paused: bool
     initial: str
     is_aborted: bool
+    """Whether a part of the initial snapshot was stopped."""
     collections: tuple[CollectionView, ...]
     requests: int
     remaining_collections: int
     finished_collections: int
     remaining_documents: int | None = None
+    """An estimate."""
     documents_per_s: float | None = None
     remaining_s: float | None = None
+    """An estimate."""
 
     def values(self) -> dict[str, Any]:
         """The JSON form, without unknown values."""

@@ -15,38 +15,29 @@ class Level(StrEnum):
 class Finding:
     """One result of a check. Warnings and faults have a remedy."""
 
+    code: str
+    """Stable name for scripts and alerts, such as `cdc_raw_directory_differs`."""
     level: Level
     subject: str
     """What was checked, such as `broker`."""
     message: str
     """The finding in a sentence, with place and value."""
-    remedy: str = ""
+    remedy: str
     """What to do, as a command if possible; empty for `ok`."""
-    code: str = ""
-    """Stable name for scripts and alerts, such as `cdc_raw_directory_differs`."""
-
-    def to_document(self) -> dict[str, str]:
-        return {
-            "code": self.code,
-            "level": self.level.value,
-            "subject": self.subject,
-            "message": self.message,
-            "remedy": self.remedy,
-        }
 
 
 def ok(subject: str, message: str, *, code: str = "") -> Finding:
     """A finding without a problem. The default code is the subject and `_ok`."""
     known = code or f"{subject.lower().replace(' ', '_').replace('.', '_')}_ok"
-    return Finding(Level.OK, subject, message, "", known)
+    return Finding(known, Level.OK, subject, message, "")
 
 
 def warning(subject: str, message: str, remedy: str, *, code: str) -> Finding:
-    return Finding(Level.WARNING, subject, message, remedy, code)
+    return Finding(code, Level.WARNING, subject, message, remedy)
 
 
 def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
-    return Finding(Level.FAULT, subject, message, remedy, code)
+    return Finding(code, Level.FAULT, subject, message, remedy)
 
 
 def listed(names: list[str]) -> str:

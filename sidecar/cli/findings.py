@@ -1,6 +1,5 @@
 """Prints the findings of checks: rows on a terminal, lines in a pipe, or JSON."""
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from sidecar.check.check import Check, ProbeT
 from sidecar.check.finding import Finding, Level, fault, listed
 from sidecar.check.running import Waiting, run_checks
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.cli.output import json_output
+from sidecar.cli.output import json_output, print_json
 from sidecar.errors import ConfigError
 
 ProbeOf = Callable[[Any], AbstractContextManager[ProbeT]]
@@ -31,23 +30,10 @@ _SUBJECT_WIDTH = 16
 
 
 @dataclass(frozen=True, slots=True)
-class FindingReport:
-    """One finding."""
-
-    code: str
-    """Stable name for scripts."""
-    level: Level
-    subject: str
-    message: str
-    remedy: str
-    """Empty for `ok`."""
-
-
-@dataclass(frozen=True, slots=True)
 class CheckReport:
     """All findings. A mistake in the configuration is a finding too."""
 
-    findings: tuple[FindingReport, ...]
+    findings: tuple[Finding, ...]
     summary: Mapping[Level, int]
     """Number of findings of each level."""
     exit_code: int
@@ -113,16 +99,6 @@ def show_findings(found: Iterable[Finding], before: Callable[[], None] = lambda:
     return FAULTY if levels[Level.FAULT] else 0
 
 
-def document_of(findings: Sequence[Finding], exit_code: int) -> dict[str, object]:
-    """The document that `--json` prints."""
-    levels = Counter(finding.level for finding in findings)
-    return {
-        "findings": [finding.to_document() for finding in findings],
-        "summary": {level.value: levels[level] for level in Level},
-        "exit_code": exit_code,
-    }
-
-
 def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
     try:
         probe = load()
@@ -137,7 +113,8 @@ def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
         with _Progress() as progress:
             findings = list(run_checks(checks, probe, progress.show))
         code = FAULTY if any(each.level is Level.FAULT for each in findings) else 0
-    print(json.dumps(document_of(findings, code), indent=2, ensure_ascii=False))
+    levels = Counter(finding.level for finding in findings)
+    print_json(CheckReport(tuple(findings), {level: levels[level] for level in Level}, code))
     return code
 
 

@@ -16,6 +16,8 @@ import orjson
 from sidecar.cli.invocation import Command, Invocation, invocation_of
 
 _ATTRIBUTE = "json_form"
+_OPTIONS = orjson.OPT_NON_STR_KEYS
+"""Names of enumerations are keys too."""
 
 
 WITHOUT_JSON: Mapping[str, str] = MappingProxyType(
@@ -93,9 +95,9 @@ def print_message(invocation: Invocation[Any], report: MessageReport) -> None:
 
 def print_json(document: object) -> None:
     """Print one document. Values that JSON cannot express, such as NaN, are null."""
-    click.echo(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2))
+    click.echo(orjson.dumps(document, default=str, option=_OPTIONS | orjson.OPT_INDENT_2))
 
 
 def print_json_line(document: object) -> None:
     """Print one document on one line, at once."""
-    click.echo(orjson.dumps(document, default=str))
+    click.echo(orjson.dumps(document, default=str, option=_OPTIONS))

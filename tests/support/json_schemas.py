@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
 
 from agent.cli.entry import agent
 from mongo_agent.cli.entry import mongo_agent
@@ -65,10 +66,10 @@ def forms(program: str) -> dict[str, JsonForm]:
 def schema_document(program: str) -> dict[str, Any]:
     """The schemas of all commands of a program."""
     known = {ERROR: JsonForm(ErrorReport), **forms(program)}
-    inputs = [
-        (name, "serialization", TypeAdapter[Any](form.result)) for name, form in known.items()
+    inputs: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
+        (name, "serialization", TypeAdapter(form.result)) for name, form in known.items()
     ]
-    made, common = TypeAdapter.json_schemas(inputs)  # type: ignore[arg-type]
+    made, common = TypeAdapter.json_schemas(inputs)
     schemas = {name: made[name, "serialization"] for name in known}
     definitions = common.get("$defs", {})
     for form in known.values():

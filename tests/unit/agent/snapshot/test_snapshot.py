@@ -1,16 +1,16 @@
 """The thread that copies, over a node that a test holds in its hand."""
 
+import json
 import threading
 
+import jsonschema
 import pytest
 
 from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.partition import EncodedPage
 from agent.snapshot.snapshot import Snapshot
-from agent.snapshot.status import (
-    snapshot_document,
-)
+from agent.snapshot.status import snapshot_document
 from sidecar.errors import ConfigError, UnavailableError
 from tests.support.fake_snapshot_node import (
     PAGES,
@@ -20,6 +20,7 @@ from tests.support.fake_snapshot_node import (
     component,
     running,
 )
+from tests.support.json_schemas import command_schema
 from tests.support.servers.processes import wait_until
 
 
@@ -46,6 +47,18 @@ def test_a_table_is_complete_when_all_of_it_is_acknowledged() -> None:
         acknowledge(snapshot, pages[-1])
         assert state(snapshot) is State.COMPLETED
         assert "'percent': 100.0" in str(snapshot_document(snapshot)["tables"])
+
+
+def test_the_document_has_the_members_of_the_schema() -> None:
+    with running(FakeNode()) as snapshot:
+        taken(snapshot)
+        document = json.loads(json.dumps(snapshot_document(snapshot)))
+    schema = command_schema("agent", "snapshot status")
+    jsonschema.validate(document, schema)
+    known = {name: set(each.get("properties", ())) for name, each in schema["$defs"].items()}
+    assert set(document) == known["SnapshotStatus"]
+    # Only a rejected table has a reason.
+    assert [set(each) for each in document["tables"]] == [known["SnapshotTable"] - {"reason"}]
 
 
 def test_read_ahead_is_bounded_without_a_consumer() -> None:

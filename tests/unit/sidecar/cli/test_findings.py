@@ -14,7 +14,7 @@ import pytest
 
 from sidecar.check.check import Check
 from sidecar.check.finding import Finding, fault, ok
-from sidecar.cli.findings import check_and_exit, document_of
+from sidecar.cli.findings import check_and_exit
 from sidecar.errors import ConfigError
 from tests.support.agent_command import AGENT
 from tests.support.agent_directory import AgentDir
@@ -97,14 +97,16 @@ BAD = fault("broker", "Away.", "Start it.", code="broker_unavailable")
 def test_the_document(capsys: pytest.CaptureFixture[str], found: list[Finding], code: int) -> None:
     assert run([Check("a", lambda probe: found)], as_json=True) == code
     document = json.loads(capsys.readouterr().out)
-    assert document == document_of(found, code)
-    assert document["findings"][0] == {
-        "code": "a_ok",
-        "level": "ok",
-        "subject": "a",
-        "message": "Well.",
-        "remedy": "",
+    well = {"code": "a_ok", "level": "ok", "subject": "a", "message": "Well.", "remedy": ""}
+    away = {
+        "code": "broker_unavailable",
+        "level": "fault",
+        "subject": "broker",
+        "message": "Away.",
+        "remedy": "Start it.",
     }
+    assert document["findings"] == [well, away][: len(found)]
+    assert document["exit_code"] == code
     assert document["summary"] == {"ok": 1, "warning": 0, "fault": code}
 
 

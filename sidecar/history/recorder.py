@@ -69,13 +69,13 @@ class HistoryRecorder(Worker):
             known[minute.time_s] = minute.values(self._columns)
         unknown = (math.nan,) * len(self._columns)
         first_s = min(known, default=0)
-        times = range(first_s, int(now_s) + 1, interval_s) if known else ()
-        oldest = ring.layout.slots
+        times = range(first_s, int(now_s) + 1, interval_s) if known else range(0)
         return {
             "interval_s": interval_s,
             "columns": ["epoch_s", *ring.layout.columns],
-            "samples": [[time_s, *map(_rounded, known.get(time_s, unknown))] for time_s in times][
-                -oldest:
+            "samples": [
+                [time_s, *map(_rounded, known.get(time_s, unknown))]
+                for time_s in times[-ring.layout.slots :]
             ],
         }
 

@@ -71,12 +71,11 @@ class RingFile:
         """Replaces the sample of an interval, which begins at `time_s`, in memory and on disk."""
         with self._lock:
             self._by_slot[self.layout.slot_of(time_s)] = (time_s, values)
-            samples = dict(self._by_slot.values())
         try:
-            if self._is_whole:
+            if self._is_whole and self.path.exists():
                 self._write_slot(time_s, values)
             else:
-                self._write_all(samples)
+                self._write_all()
         except OSError as error:
             self._is_whole = False
             self._repeated.log(
@@ -99,13 +98,7 @@ class RingFile:
         yield from ((time_s, values) for time_s, values in known if first_s < time_s <= now_s)
 
     def _write_slot(self, time_s: int, values: Values) -> None:
-        try:
-            descriptor = open_regular(self.path, os.O_WRONLY)
-        except FileNotFoundError:
-            with self._lock:
-                samples = dict(self._by_slot.values())
-            self._write_all(samples)
-            return
+        descriptor = open_regular(self.path, os.O_WRONLY)
         try:
             if os.fstat(descriptor).st_size != self.layout.file_bytes:
                 raise OSError(errno.EIO, "another program changed its size", str(self.path))
@@ -115,7 +108,9 @@ class RingFile:
         finally:
             os.close(descriptor)
 
-    def _write_all(self, samples: dict[int, Values]) -> None:
+    def _write_all(self) -> None:
+        with self._lock:
+            samples = dict(self._by_slot.values())
         temporary = self.path.with_name(f".{self.path.name}.tmp")
         if shutil.disk_usage(self.path.parent).free < _RESERVE_BYTES:
             reason = f"less than {_RESERVE_BYTES >> 20} MiB are free"

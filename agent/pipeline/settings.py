@@ -28,6 +28,7 @@ class PipelineSettings:
     transform: Transform | None = None
     """Applied to every event before the sink."""
     dead_letter_topic: DeadLetterTopic | None = None
+    """Takes the events that the broker rejects."""
     claim_check: ClaimCheck | None = None
     """Stores oversized events."""
     tracing: Tracing | None = None

@@ -28,5 +28,6 @@ class PipelineSettings:
     waits_when_denied: bool = True
     """Whether the agent retries a sink that denies it access, or raises the error."""
     transform: Transform | None = None
-    dead_letter_topic: DeadLetterTopic | None = None
     """Applied to every event before the sink."""
+    dead_letter_topic: DeadLetterTopic | None = None
+    """Takes the events that the broker rejects."""

@@ -86,17 +86,15 @@ def _condition(code: str, state: State, detail: str = "") -> Condition:
     return Condition(code, state, "sink", f"The cause {code} lasts", remedy, detail)
 
 
-def _summary(**values: object) -> Summary:
-    known: dict[str, object] = {
-        "state": "ok",
-        "stats": _STATS,
-        "progress_title": "Segments in cdc_raw, the oldest first",
-        "progress": _BARS,
-        "counts_title": "Events by table, since the start",
-        "counts": _COUNTS,
-        "dead_letters": _EMPTY,
-    }
-    return Summary(**{**known, **values})  # type: ignore[arg-type]
+_HEALTHY = Summary(
+    "ok",
+    stats=_STATS,
+    progress_title="Segments in cdc_raw, the oldest first",
+    progress=_BARS,
+    counts_title="Events by table, since the start",
+    counts=_COUNTS,
+    dead_letters=_EMPTY,
+)
 
 
 @dataclass(frozen=True)
@@ -110,20 +108,24 @@ STATES: Mapping[str, PageState] = {
     "empty": PageState(
         Summary("starting"), (_condition("starting", State.FAILING),), has_history=False
     ),
-    "healthy": PageState(_summary()),
-    "late": PageState(_summary(state="late", notes=("3 older segments are not shown.",))),
+    "healthy": PageState(_HEALTHY),
+    "late": PageState(replace(_HEALTHY, state="late", notes=("3 older segments are not shown.",))),
     "degraded": PageState(
-        _summary(state="degraded"), (_condition("transfer_unavailable", State.DEGRADED),)
+        replace(_HEALTHY, state="degraded"), (_condition("transfer_unavailable", State.DEGRADED),)
     ),
     "quarantine": PageState(
-        _summary(state="degraded", dead_letters=_FULL),
+        replace(_HEALTHY, state="degraded", dead_letters=_FULL),
         (_QUARANTINED,),
     ),
     "snapshot": PageState(
-        _summary(progress=(*_BARS, ProgressBar("shop.orders", "copying", 1, 0.4, 0.4, 1, "9 rows")))
+        replace(
+            _HEALTHY,
+            progress=(*_BARS, ProgressBar("shop.orders", "copying", 1, 0.4, 0.4, 1, "9 rows")),
+        )
     ),
     "blocked": PageState(
-        _summary(
+        replace(
+            _HEALTHY,
             state="failing",
             progress=(ProgressBar("CommitLog-7-1.log", "blocked", 9, 1, 2, 9, "", "bytes"), *_BARS),
         ),

@@ -13,12 +13,7 @@ from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
 from sidecar.cli.deprecated import former_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
-from sidecar.cli.snapshots import (
-    SnapshotAnswer,
-    empty_bars,
-    print_answer,
-    show_progress,
-)
+from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
 
 _tables = click.argument("tables", nargs=-1, metavar="KEYSPACE.TABLE…")
 _former_table = former_option("--table", "KEYSPACE.TABLE")

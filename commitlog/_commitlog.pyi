@@ -243,6 +243,8 @@ class EventBatch:
         before the first event whose topic has None."""
     def ndjson(self, first: int, stop: int) -> bytes:
         """One JSON object a line for each event: {"topic","key","value","headers"}."""
+    def oversized(self, threshold_bytes: int) -> list[int]:
+        """Indexes of the events whose key and value exceed `threshold_bytes`."""
 
 @final
 class Scan:

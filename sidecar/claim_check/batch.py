@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 from sidecar.events import DeliveryBatch, Message, ProduceArguments
 from sidecar.events.message_batch import MessageBatch
 
-_EVENTS_AT_ONCE = 256
-
 PositionOf = TypeVar("PositionOf", covariant=True)
 
 
@@ -57,7 +55,7 @@ class ClaimCheckBatch(MessageBatch, Generic[PositionOf]):
     def next_oversized(self, threshold_bytes: int) -> int | None:
         """Index of the next event whose key and value exceed the threshold; None without one."""
         if self._oversized is None:
-            self._oversized = deque(self._find(threshold_bytes))
+            self._oversized = deque(self._batch.oversized(threshold_bytes))
         return self._oversized[0] if self._oversized else None
 
     def original(self, index: int) -> Message:
@@ -70,12 +68,3 @@ class ClaimCheckBatch(MessageBatch, Generic[PositionOf]):
         self._oversized.remove(index)
         if reference is not None:
             self._references[index] = reference
-
-    def _find(self, threshold_bytes: int) -> list[int]:
-        found: list[int] = []
-        for first in range(0, len(self), _EVENTS_AT_ONCE):
-            stop = min(first + _EVENTS_AT_ONCE, len(self))
-            for index, message in enumerate(self._batch.messages(first, stop), first):
-                if len(message[1]) + len(message[2] or b"") > threshold_bytes:
-                    found.append(index)
-        return found

@@ -116,11 +116,9 @@ class ClaimCheck:
             remedy=_REMEDY,
         )
 
-    def watched(self, batch: DeliveryBatch[Any], *, is_transformed: bool) -> DeliveryBatch[Any]:
-        """The batch, ready to have events replaced if any can be oversized."""
-        if len(batch) and (is_transformed or batch.size_bytes > self._settings.threshold_bytes):
-            return ClaimCheckBatch(batch)
-        return batch
+    def watched(self, batch: DeliveryBatch[Any]) -> DeliveryBatch[Any]:
+        """The batch, ready to have its oversized events replaced."""
+        return ClaimCheckBatch(batch) if len(batch) else batch
 
     def is_ready(self, numbered: NumberedBatch[Any, Any]) -> bool:
         """Whether the batch can be sent; stores its oversized events. Never waits for the store.

@@ -170,7 +170,7 @@ class Delivery(Generic[Source, Position]):
             trace = self._tracing.begin(str(source), len(batch), start, end)
             sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
         if self._claim_check is not None:
-            sent = self._claim_check.watched(sent, is_transformed=self._transform is not None)
+            sent = self._claim_check.watched(sent)
         numbered = self._window.add(source, sent)
         self._unsent.append((numbered, 0))
         if len(batch):

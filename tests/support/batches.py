@@ -65,6 +65,13 @@ class ListBatch:
             for topic, key, value, _, _ in self.messages(first, stop)
         )
 
+    def oversized(self, threshold_bytes: int, /) -> Sequence[int]:
+        return [
+            index
+            for index, (_, key, value, _, _) in enumerate(self.messages(0, len(self)))
+            if len(key) + len(value or b"") > threshold_bytes
+        ]
+
 
 def message(topic: str, number: int, partition_hash: int, value_bytes: int = 0) -> Message:
     """Key and value are JSON and carry the number; the value has at least `value_bytes`."""

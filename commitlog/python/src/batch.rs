@@ -275,6 +275,11 @@ impl EventBatch {
         messages::ndjson(py, self, first, stop)
     }
 
+    /// Indexes of the events whose key and value exceed `threshold_bytes`.
+    fn oversized(&self, threshold_bytes: usize) -> Vec<usize> {
+        messages::oversized(self, threshold_bytes)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let facts = PyDict::new(py);
         facts.set_item("events", self.batch.len())?;

@@ -1,11 +1,16 @@
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from sidecar.store.base import StoreError
 from sidecar.store.file import WRITE, FileStore
 from sidecar.store.registry import parse_claim_directory
+
+NOBODY = 65_534
 
 
 def store_in(directory: Path) -> FileStore:
@@ -58,15 +63,36 @@ def test_missing_parent_is_an_error(tmp_path: Path, sent: Path) -> None:
     assert not (tmp_path / "mount").exists()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_denied_access_is_told_apart(tmp_path: Path, sent: Path) -> None:
-    directory = tmp_path / "there"
-    directory.mkdir(mode=0o500)
-    store = store_in(directory)
-    assert store.missing_rights() == [WRITE]
-    with pytest.raises(StoreError, match="Permission denied") as caught:
-        store.put(sent)
-    assert caught.value.is_forbidden
+@contextmanager
+def without_root() -> Iterator[None]:
+    """Root may write everywhere, so the block runs as another user."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_denied_access_is_told_apart() -> None:
+    # Other users cannot reach the directory of `tmp_path`.
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "there").mkdir()
+        (folder / "there").chmod(0o555)
+        sent = folder / "a.json"
+        sent.write_bytes(b"content")
+        sent.chmod(0o644)
+        store = store_in(folder / "there")
+        with without_root():
+            assert store.missing_rights() == [WRITE]
+            with pytest.raises(StoreError, match="Permission denied") as caught:
+                store.put(sent)
+        assert caught.value.is_forbidden
+        assert list((folder / "there").iterdir()) == []
 
 
 def test_rights_leave_no_file(tmp_path: Path) -> None:

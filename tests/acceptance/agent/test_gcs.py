@@ -23,7 +23,8 @@ from tests.support.agent_directory import (
     write_segment,
 )
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
-from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
+from tests.support.servers.fault_proxy import Fault, FaultProxy
+from tests.support.servers.gcs import GcsServer
 
 pytestmark = pytest.mark.servers
 

@@ -19,7 +19,7 @@ from tests.support.agent_directory import (
     write_segment,
 )
 from tests.support.running_agent import DEADLINE_S, is_drained, running, values
-from tests.support.servers.gcs import Fault, FaultProxy, Seen
+from tests.support.servers.fault_proxy import Fault, FaultProxy, Seen
 from tests.support.servers.s3 import CREDENTIALS, S3Server, refusal
 
 pytestmark = pytest.mark.servers

@@ -14,7 +14,7 @@ from botocore.config import Config
 from botocore.session import Session
 from moto.server import ThreadedMotoServer
 
-from tests.support.servers.gcs import Fault
+from tests.support.servers.fault_proxy import Fault
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test-access-key", "AWS_SECRET_ACCESS_KEY": "test-secret-key"}
 _OTHER_SERVER = "S3_SERVER_URL"
@@ -77,6 +77,9 @@ class S3Server:
     def names(self, bucket: str) -> list[str]:
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket)
         return [each["Key"] for page in pages for each in page.get("Contents", ())]
+
+    def delete(self, bucket: str, name: str) -> None:
+        self.client.delete_object(Bucket=bucket, Key=name)
 
     def content(self, bucket: str, name: str) -> bytes:
         return bytes(self.client.get_object(Bucket=bucket, Key=name)["Body"].read())

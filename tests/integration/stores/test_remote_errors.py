@@ -20,7 +20,8 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.store.gcs import GcsSettings, GcsStore
 from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.subprocess_store import SubprocessStore
-from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
+from tests.support.servers.fault_proxy import Fault, FaultProxy
+from tests.support.servers.gcs import GcsServer
 from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
@@ -109,13 +110,13 @@ class QuarantineHarness:
 
 @pytest.fixture
 def harness(
-    tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, gcs_server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[QuarantineHarness]:
     bucket = f"errors-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
-    server.create_bucket(bucket)
-    with FaultProxy(server.port) as proxy:
+    gcs_server.create_bucket(bucket)
+    with FaultProxy(gcs_server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
-        harness = QuarantineHarness(tmp_path, server, proxy, bucket)
+        harness = QuarantineHarness(tmp_path, gcs_server, proxy, bucket)
         yield harness
         proxy.plan = None
         harness.end()

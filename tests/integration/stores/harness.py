@@ -1,0 +1,175 @@
+"""Finished segments, a bucket of any kind of store, and a way to it that fails."""
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from agent.metrics import AgentMetrics
+from agent.transfer.upload_queue import UploadQueue, UploadSettings
+from sidecar.metrics import DeliveryMetrics
+from sidecar.store.base import Store
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
+from sidecar.store.s3 import S3Store
+from sidecar.store.settings import S3Options, StoreSettings
+from sidecar.store.subprocess_store import SubprocessStore
+from tests.support.servers.fault_proxy import Fault, FaultProxy, Plan, Seen
+from tests.support.servers.gcs import GcsServer
+from tests.support.servers.processes import wait_until
+from tests.support.servers.s3 import S3Server
+
+MIB = 1 << 20
+CHUNK = 4 * MIB
+# Three chunks of GCS, three parts of S3.
+LARGE = random.Random(1).randbytes(11 * MIB)
+SMALL = b"a small segment"
+FIRST = "cdc/node-1/archive/CommitLog-7-1.log"
+"""The object of segment 1."""
+
+
+class Buckets(Protocol):
+    """A server, beside the agent."""
+
+    @property
+    def port(self) -> int: ...
+    def create_bucket(self, name: str) -> None: ...
+    def put(self, bucket: str, name: str, content: bytes) -> None: ...
+    def names(self, bucket: str) -> list[str]: ...
+    def content(self, bucket: str, name: str) -> bytes: ...
+    def delete(self, bucket: str, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class RemoteKind:
+    """A kind of store, and how its requests look."""
+
+    scheme: str
+    server: Buckets
+    create: Callable[..., Store]
+    """Makes the store of a directory that is reached by a URL, with further options."""
+    is_second_part: Callable[[Seen], bool]
+    """The second of the three requests that have the content of a large object."""
+    looks_with: str
+    """Method of the only request for an object that exists."""
+    unfinished: Callable[[str], list[str]]
+    """Uploads in a bucket that are neither completed nor aborted, where the server lists them."""
+
+
+def is_second_chunk(seen: Seen) -> bool:
+    """Of a resumable upload to GCS."""
+    return seen.content_range.startswith(f"bytes {CHUNK}-")
+
+
+def is_second_part(seen: Seen) -> bool:
+    """Of a multipart upload to S3."""
+    return seen.method == "PUT" and "partNumber=2" in seen.path
+
+
+def gcs_kind(server: GcsServer) -> RemoteKind:
+    def create(directory: RemoteDirectory, url: str, key_file: Path | None = None) -> Store:
+        # The client takes the URL from STORAGE_EMULATOR_HOST.
+        return GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1))
+
+    return RemoteKind("gs", server, create, is_second_chunk, "GET", lambda bucket: [])
+
+
+def s3_kind(server: S3Server) -> RemoteKind:
+    def create(directory: RemoteDirectory, url: str, **options: Any) -> Store:
+        s3 = S3Options(endpoint=url, **options)
+        return S3Store(directory, StoreSettings(timeout_s=5, s3=s3))
+
+    return RemoteKind("s3", server, create, is_second_part, "HEAD", server.unfinished_uploads)
+
+
+class TransferHarness:
+    """Directories, a bucket with a way to it, and uploads that can be begun again."""
+
+    def __init__(self, folder: Path, kind: RemoteKind, proxy: FaultProxy, bucket: str) -> None:
+        self.raw = folder / "cdc_raw"
+        self.raw.mkdir()
+        self.upload = folder / "relocation" / "upload"
+        self.kind = kind
+        self.proxy = proxy
+        self.bucket = bucket
+        self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+        self.uploads: UploadQueue | None = None
+        self.store: SubprocessStore | None = None
+        self.sizes: dict[int, int] = {}
+        """Bytes of both files of each segment."""
+
+    def start(self, max_bytes: int = 100 * MIB, **options: Any) -> UploadQueue:
+        directory = RemoteDirectory(self.bucket, "cdc/node-1/archive", self.kind.scheme)
+        self.store = SubprocessStore(self.kind.create(directory, self.proxy.url, **options))
+        settings = UploadSettings(self.upload, max_bytes, 0.01, 0.05)
+        self.uploads = UploadQueue(self.store, settings, self.metrics)
+        self.uploads.open()
+        return self.uploads
+
+    def give(self, number: int, content: bytes) -> str:
+        """A finished segment; gives the name that its object gets."""
+        log = self.raw / f"CommitLog-7-{number}.log"
+        log.write_bytes(content)
+        idx = self.raw / f"CommitLog-7-{number}_cdc.idx"
+        idx_bytes = idx.write_text(f"{len(content)}\nCOMPLETED")
+        assert self.uploads is not None
+        self.uploads.transfer(log, idx)
+        assert list(self.raw.glob(f"*-{number}*")) == []
+        self.sizes[number] = len(content) + idx_bytes
+        return f"cdc/node-1/archive/{log.name}"
+
+    def wait_until_sent(self) -> None:
+        # The metrics are set last.
+        wait_until(
+            lambda: (
+                self.backlog_segments == 0
+                and self.figure("cdc_transfer_backlog_segments") == 0
+                and self.figure("cdc_transfer_up") == 1
+            ),
+            "the last segment to be sent",
+        )
+        assert list(self.upload.iterdir()) == []
+        assert self.uploads is not None
+        assert self.uploads.backlog.error == ""
+        assert self.kind.unfinished(self.bucket) == []
+
+    def wait_for_error(self, part: str) -> str:
+        uploads = self.uploads
+        assert uploads is not None
+        wait_until(lambda: part in uploads.backlog.error, f"{part!r} to be reported")
+        message = uploads.backlog.error
+        assert message.endswith(".")
+        assert "\n" not in message
+        assert os.environ.get("AWS_SECRET_ACCESS_KEY", "a secret") not in message
+        return message
+
+    @property
+    def backlog_segments(self) -> int:
+        assert self.uploads is not None
+        return self.uploads.backlog.segments
+
+    def put(self, name: str, content: bytes) -> None:
+        """An object that is not the agent's."""
+        self.kind.server.put(self.bucket, name, content)
+
+    def names(self) -> list[str]:
+        return self.kind.server.names(self.bucket)
+
+    def content(self, name: str) -> bytes:
+        return self.kind.server.content(self.bucket, name)
+
+    def figure(self, name: str) -> float | None:
+        return self.metrics.delivery.registry.get_sample_value(name)
+
+    def close(self) -> None:
+        """Ends the thread where it is; what a real kill does besides is in the agent's own test."""
+        if self.uploads is not None:
+            self.uploads.close(60)
+
+
+def once(fault: Fault, which: Callable[[Seen], bool]) -> Plan:
+    """The fault for the first request of that kind."""
+    left = [fault]
+    return lambda seen: left.pop() if left and which(seen) else None

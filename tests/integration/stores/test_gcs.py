@@ -1,0 +1,141 @@
+"""How segments are sent to Google Cloud Storage: chunks, checksums, keys."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from sidecar.errors import ConfigError
+from sidecar.store.gcs import GcsSettings, GcsStore
+from sidecar.store.remote_directory import RemoteDirectory
+from tests.integration.stores.harness import (
+    CHUNK,
+    LARGE,
+    SMALL,
+    TransferHarness,
+    is_second_chunk,
+    once,
+)
+from tests.support.servers.fault_proxy import Fault
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def harness(gcs_harness: TransferHarness) -> TransferHarness:
+    return gcs_harness
+
+
+@pytest.mark.parametrize("fault", [Fault(cut=True), Fault(status=503), Fault(status=429)])
+def test_interrupted_upload_resumes(harness: TransferHarness, fault: Fault) -> None:
+    harness.proxy.plan = once(fault, is_second_chunk)
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+    ranges = [seen.content_range.split("-")[0] for seen in harness.proxy.seen if seen.is_chunk]
+    assert ranges == ["bytes 0", f"bytes {CHUNK}", f"bytes {CHUNK}", f"bytes {2 * CHUNK}"]
+
+
+def test_a_lost_answer_never_leaves_something_else_there(harness: TransferHarness) -> None:
+    """The server then has a chunk twice, which the checksum shows."""
+    harness.proxy.plan = once(Fault(swallow=True), is_second_chunk)
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+
+
+def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
+    harness: TransferHarness,
+) -> None:
+    harness.proxy.plan = once(
+        Fault(swallow=True), lambda seen: seen.content_range.startswith(f"bytes {2 * CHUNK}-")
+    )
+    harness.start()
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+    begun = [seen for seen in harness.proxy.seen if seen.is_upload and not seen.is_chunk]
+    assert len(begun) == 2, "the segment and its index"
+
+
+@pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])
+def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
+    harness: TransferHarness, content: bytes
+) -> None:
+    def lie(answer: bytes) -> bytes:
+        document = json.loads(answer)
+        if "crc32c" in document:
+            document["crc32c"] = base64.b64encode(b"\0\0\0\1").decode()
+        return json.dumps(document).encode()
+
+    harness.proxy.plan = lambda seen: Fault(rewrite=lie) if seen.is_upload else None
+    harness.start()
+    name = harness.give(1, content)
+    assert "differs from the sent file" in harness.wait_for_error("checksum")
+    assert (harness.upload / "CommitLog-7-1.log").read_bytes() == content
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    assert harness.content(name) == content
+
+
+def service_account(token_uri: str) -> dict[str, str]:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return {
+        "type": "service_account",
+        "project_id": "p",
+        "private_key_id": "1",
+        "private_key": pem.decode(),
+        "client_email": "cdc@p.iam.gserviceaccount.com",
+        "token_uri": token_uri,
+    }
+
+
+def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Path) -> None:
+    """The tokens of the account come from where its key says."""
+    file = tmp_path / "key.json"
+    file.write_text(json.dumps(service_account(f"{harness.proxy.url}/token")))
+    harness.proxy.plan = lambda seen: Fault(status=401) if seen.path == "/token" else None
+    harness.start(key_file=file)
+    harness.give(1, SMALL)
+    assert str(file) in harness.wait_for_error("Google rejects the key")
+    assert "/token" in {seen.path for seen in harness.proxy.seen}
+
+
+def test_a_key_that_goes_away_is_named_and_outlived(
+    harness: TransferHarness, tmp_path: Path
+) -> None:
+    file = tmp_path / "key.json"
+    text = json.dumps(service_account(f"{harness.proxy.url}/token"))
+    file.write_text(text)
+    harness.start(key_file=file)
+    file.unlink()
+    harness.give(1, SMALL)
+    assert str(file) in harness.wait_for_error("storage.credential.key.file")
+    assert harness.backlog_segments == 1
+    file.write_text(text)
+    harness.wait_for_error("Google rejects the key")
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [(None, "cannot be read"), ("{", "is not valid JSON"), ('{"type": "x"}', "service account")],
+)
+def test_a_file_that_is_no_key_is_named_at_the_start(
+    tmp_path: Path, content: str | None, part: str
+) -> None:
+    file = tmp_path / "key.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ConfigError, match=part) as raised:
+        GcsStore(GcsSettings(RemoteDirectory("b", ""), file))
+    assert str(file) in str(raised.value)

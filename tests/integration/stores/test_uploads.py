@@ -1,0 +1,178 @@
+"""Finished segments sent to each kind of store, by a real server and a way to it that fails."""
+
+import os
+import signal
+
+import pytest
+
+from agent.transfer.base import TransferDeferredError
+from tests.integration.stores.harness import FIRST, LARGE, MIB, SMALL, TransferHarness, once
+from tests.support.servers.fault_proxy import Fault
+from tests.support.servers.processes import wait_until
+from tests.support.servers.s3 import refusal
+
+pytestmark = pytest.mark.servers
+
+
+def test_segments_are_sent_whole_and_then_gone_here(harness: TransferHarness) -> None:
+    harness.start()
+    names = {number: harness.give(number, LARGE[number:]) for number in (1, 2)}
+    names[3] = harness.give(3, SMALL)
+    harness.wait_until_sent()
+    assert [harness.content(names[number]) for number in (1, 2, 3)] == [LARGE[1:], LARGE[2:], SMALL]
+    idx = names[3].replace(".log", "_cdc.idx")
+    assert harness.content(idx).decode() == f"{len(SMALL)}\nCOMPLETED"
+    assert len(harness.names()) == 6
+    assert harness.figure("cdc_transferred_segments_total") == 3
+    assert harness.figure("cdc_transferred_bytes_total") == sum(harness.sizes.values())
+
+
+@pytest.mark.parametrize(
+    ("harness", "fault", "parts"),
+    [
+        ("gcs", Fault(status=401), ("Google rejects the default credentials",)),
+        ("gcs", Fault(status=403), ("storage.objects.create",)),
+        ("gcs", Fault(status=503), ("failed for CommitLog-7-1.log",)),
+        ("s3", refusal(403, "AccessDenied"), ("denies access to s3://", "s3:PutObject")),
+        ("s3", refusal(400, "ExpiredToken"), ("rejects the credentials", "renew")),
+        ("s3", Fault(cut=True), ("does not answer for CommitLog-7-1.log",)),
+    ],
+    indirect=["harness"],
+)
+def test_error_of_the_store_is_reported_and_retried(
+    harness: TransferHarness, fault: Fault, parts: tuple[str, ...]
+) -> None:
+    harness.proxy.plan = lambda seen: fault
+    harness.start()
+    name = harness.give(1, SMALL)
+    message = harness.wait_for_error(parts[0])
+    for part in parts:
+        assert part in message
+    assert (harness.upload / "CommitLog-7-1.log").exists()
+    wait_until(lambda: harness.figure("cdc_transfer_up") == 0, "the metric to show it")
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    assert harness.content(name) == SMALL
+
+
+def test_missing_bucket_is_named(harness: TransferHarness) -> None:
+    there = harness.bucket
+    harness.bucket = f"{there}-x"
+    harness.start()
+    harness.give(1, SMALL)
+    message = harness.wait_for_error("does not exist")
+    assert f"{harness.kind.scheme}://{there}-x" in message
+    harness.kind.server.create_bucket(harness.bucket)
+    harness.wait_until_sent()
+
+
+def test_other_object_is_never_overwritten(harness: TransferHarness) -> None:
+    """Other segments are sent; when the object is gone, so is this one."""
+    harness.put(FIRST, b"of somebody else")
+    harness.start()
+    harness.give(1, SMALL)
+    other = harness.give(2, SMALL)
+    message = harness.wait_for_error("has a different CommitLog-7-1.log")
+    assert "does not overwrite" in message
+    wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
+    assert harness.content(FIRST) == b"of somebody else"
+    assert harness.content(other) == SMALL
+    assert (harness.upload / "CommitLog-7-1.log").exists()
+    harness.kind.server.delete(harness.bucket, FIRST)
+    harness.wait_until_sent()
+    assert harness.content(FIRST) == SMALL
+
+
+def test_unreadable_segment_holds_up_no_other(harness: TransferHarness) -> None:
+    unreadable = harness.upload / "CommitLog-7-1.log"
+    unreadable.mkdir(parents=True)
+    harness.start()
+    name = harness.give(2, SMALL)
+    harness.wait_for_error("CommitLog-7-1.log cannot be read: Is a directory.")
+    wait_until(lambda: harness.backlog_segments == 1, "the other one to be sent")
+    assert harness.content(name) == SMALL
+
+
+def test_object_created_during_the_upload_is_not_overwritten(harness: TransferHarness) -> None:
+    harness.proxy.plan = once(
+        Fault(before=lambda: harness.put(FIRST, b"faster")), harness.kind.is_second_part
+    )
+    harness.start()
+    harness.give(1, LARGE)
+    harness.wait_for_error("has a different CommitLog-7-1.log")
+    assert harness.content(FIRST) == b"faster"
+    assert harness.kind.unfinished(harness.bucket) == []
+
+
+@pytest.mark.parametrize("sender", ["the agent", "another program"])
+def test_segments_sent_before_a_kill_are_not_sent_again(
+    harness: TransferHarness, sender: str
+) -> None:
+    if sender == "the agent":
+        harness.start()
+        assert harness.give(1, LARGE) == FIRST
+        harness.wait_until_sent()
+        harness.close()
+        harness.proxy.seen.clear()
+    else:
+        harness.put(FIRST, LARGE)
+        harness.upload.mkdir(parents=True)
+    sent_bytes = harness.figure("cdc_transferred_bytes_total")
+    (harness.upload / "CommitLog-7-1.log").write_bytes(LARGE)
+    (harness.upload / ".CommitLog-7-2.log.tmp").write_bytes(b"half of a move")
+    harness.start()
+    harness.wait_until_sent()
+    assert {seen.method for seen in harness.proxy.seen} == {harness.kind.looks_with}
+    assert harness.figure("cdc_transferred_bytes_total") == sent_bytes
+    assert harness.content(FIRST) == LARGE
+
+
+def test_stop_during_an_upload_is_quick_and_the_next_start_sends_it(
+    harness: TransferHarness,
+) -> None:
+    uploads = harness.start()
+    harness.proxy.plan = once(Fault(before=lambda: uploads.close(60)), harness.kind.is_second_part)
+    name = harness.give(1, LARGE)
+    wait_until(lambda: not uploads.is_running, "the end of the thread")
+    assert (harness.upload / "CommitLog-7-1.log").exists()
+    assert name not in harness.names()
+    harness.start()
+    harness.wait_until_sent()
+    assert harness.content(name) == LARGE
+
+
+def test_killed_worker_process_is_restarted_and_the_segment_sent(harness: TransferHarness) -> None:
+    """As the kernel does where memory is short, unless it ends all of a container."""
+    harness.start()
+    killed: list[str] = []
+
+    def kill() -> None:
+        assert harness.store is not None
+        assert harness.store.pid is not None
+        os.kill(harness.store.pid, signal.SIGKILL)
+        killed.append(harness.wait_for_error("ended by SIGKILL; the agent restarts it"))
+
+    harness.proxy.plan = once(Fault(before=kill), harness.kind.is_second_part)
+    name = harness.give(1, LARGE)
+    harness.wait_until_sent()
+    assert len(killed) == 1
+    assert harness.content(name) == LARGE
+
+
+def test_full_backlog_keeps_segments_where_they_are(harness: TransferHarness) -> None:
+    harness.proxy.plan = lambda seen: Fault(status=403)
+    harness.start(max_bytes=MIB)
+    harness.give(1, LARGE)
+    assert harness.backlog_segments == 1, "one always has room"
+    log = harness.raw / "CommitLog-7-2.log"
+    log.write_bytes(SMALL)
+    assert harness.uploads is not None
+    with pytest.raises(
+        TransferDeferredError, match=r"is full .* commit\.log\.transfer\.backlog\.max\.bytes"
+    ):
+        harness.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
+    assert log.exists()
+    harness.proxy.plan = None
+    harness.wait_until_sent()
+    harness.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
+    harness.wait_until_sent()

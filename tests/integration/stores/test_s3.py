@@ -111,7 +111,6 @@ def test_object_created_during_the_upload_is_not_overwritten(
     assert harness.kind.unfinished(harness.bucket) == []
 
 
-@pytest.mark.skipif("S3_SERVER_URL" in os.environ, reason="not every server has these")
 def test_objects_have_the_configured_properties(
     harness: TransferHarness, s3_server: S3Server
 ) -> None:

@@ -109,9 +109,9 @@ def _arguments() -> argparse.Namespace:
 
 def _node(text: str) -> str:
     version, _, compressor = text.partition(":")
-    if version not in VERSIONS[:3] or compressor not in _COMPRESSORS:
+    if version not in VERSIONS[:4] or compressor not in _COMPRESSORS:
         raise argparse.ArgumentTypeError(
-            f"{text}: unknown; versions are {', '.join(VERSIONS[:3])}, the compressor is "
+            f"{text}: unknown; versions are {', '.join(VERSIONS[:4])}, the compressor is "
             "LZ4Compressor"
         )
     return text

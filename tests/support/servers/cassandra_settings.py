@@ -5,7 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-VERSIONS = ("5.0.9", "4.1.10", "4.0.19", "3.11.19")
+VERSIONS = ("5.0.9", "6.0-alpha2", "4.1.10", "4.0.19", "3.11.19")
+"""The release that most tests run on comes first."""
+
+
+_REQUEST_TIMEOUTS = (
+    *("request_timeout", "read_request_timeout", "range_request_timeout"),
+    *("write_request_timeout", "counter_write_request_timeout", "cas_contention_timeout"),
+)
+"""From 6.0 on each DDL is a Paxos round and a flush, which a busy machine makes slow."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ class NodeAddress:
 
 
 def release(version: str) -> tuple[int, int]:
-    """Returns `(5, 0)` for `5.0.9`."""
-    major, minor, *_ = version.split(".")
+    """Returns `(5, 0)` for `5.0.9` and `(6, 0)` for `6.0-alpha2`."""
+    major, minor, *_ = version.partition("-")[0].split(".")
     return int(major), int(minor)
 
 
@@ -152,6 +160,8 @@ def _keys_of_release(version: str, settings: NodeSettings) -> dict[str, object]:
             keys["commitlog_sync_period_in_ms"] = settings.commitlog_sync_period_ms
     if release(version) >= (5, 0):
         keys["storage_compatibility_mode"] = settings.storage_compatibility_mode
+    if release(version) >= (6, 0):
+        keys |= dict.fromkeys(_REQUEST_TIMEOUTS, "20s")
     if release(version) < (4, 0):
         keys |= {"start_native_transport": True, "start_rpc": False}
     return keys

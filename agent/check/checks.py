@@ -14,6 +14,7 @@ from agent.check.directories import (
 from agent.check.keys import check_keys
 from agent.check.node import (
     check_cdc_raw_directory,
+    check_host_id,
     check_node_error,
     check_node_identity,
     check_schema,
@@ -79,6 +80,7 @@ def _keys(probe: AgentProbe) -> Iterator[Finding]:
 def _node(probe: AgentProbe) -> Iterator[Finding]:
     answer = probe.node()
     yield from check_node_identity(probe.config, answer.facts)
+    yield from check_host_id(probe.config, answer.facts, answer.unverified)
     if answer.error is not None:
         yield from check_node_error(answer.error)
     if answer.schema is not None or answer.schema_error is not None:

@@ -6,6 +6,8 @@ from agent.check.publication import Publication
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
+from agent.node.host_ids import METADATA_LOG
+from agent.node.rights import grants
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError
 
@@ -20,6 +22,23 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
             f"answers: host id {facts.host_id}, cluster {facts.cluster_name}.",
             code="node_answers",
         )
+
+
+def check_host_id(config: AgentConfig, facts: NodeFacts | None, reason: str) -> Iterator[Finding]:
+    """`reason` is why the node's former host id cannot be verified; empty when it is."""
+    if facts is None or not reason:
+        return
+    role = config.properties.cassandra_username
+    remedy = f"Let the agent's role read {METADATA_LOG}."
+    if role is not None:
+        remedy = f"As a superuser: {grants(role, [METADATA_LOG])}"
+    yield fault(
+        "node",
+        f"The node has the host id {facts.host_id} of Cassandra 6.0. The agent uses its offsets of "
+        f"an earlier host id without proof that the node had that id: {reason}",
+        f"{remedy} If the node was replaced: agent offsets reset --snapshots",
+        code="host_id_unverified",
+    )
 
 
 def check_node_error(error: SidecarError) -> Iterator[Finding]:

@@ -13,6 +13,8 @@ from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection, NodeFacts
+from agent.node.host_ids import known_node
+from agent.node.owner import offsets_owner
 from agent.node.rights import Rights, role_rights
 from agent.node.running_settings import running_settings
 from agent.schema import NodeIdentity, SchemaHolder
@@ -33,6 +35,8 @@ class NodeAnswer:
     """None with `schema.file`, and when the node does not answer."""
     node_id: str | None = None
     """None while unknown."""
+    unverified: str = ""
+    """Why it is not known that `node_id` was the host id of this node before an upgrade to 6.0."""
     schema: Schema | None = None
     settings: NodeSettings | None = None
     """Reported by the node; None before 4.0, and without permission."""
@@ -150,7 +154,14 @@ def _queried(config: AgentConfig, connection: NodeConnection, known: NodeAnswer)
         facts = connection.facts()
     except SidecarError as error:
         return replace(known, error=error)
-    answer = replace(known, facts=facts, node_id=known.node_id or facts.host_id)
+    answer = replace(known, facts=facts)
+    if config.properties.node_id is None:
+        owner = known.node_id or offsets_owner(config.properties.offset_directory)
+        try:
+            node = known_node(connection, owner, facts.host_id)
+        except SidecarError as error:
+            return replace(known, error=error)
+        answer = replace(answer, node_id=node.node_id, unverified=node.unverified)
     try:
         return replace(answer, settings=running_settings(connection, facts))
     except SidecarError as error:

@@ -276,7 +276,8 @@ class NodeProperties(Properties):
         is_per_node=True,
         min_length=1,
         doc="Node id in the `cdc.source` header. Not set: the node's host id, or with "
-        "`schema.file` the name of this machine.",
+        "`schema.file` the name of this machine. A node that is upgraded to 6.0 keeps the host id "
+        "of the offsets.",
     )
     cluster_name: str | None = prop(
         "cluster.name",

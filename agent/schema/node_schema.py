@@ -1,15 +1,20 @@
 """The schema from a running node: the rows of `system_schema` over CQL."""
 
+import logging
 import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
 
-from agent.node.connection import NodeConnection
+from agent.node.connection import NodeConnection, NodeFacts
+from agent.node.host_ids import known_node
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 # Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because those of system
 # columns exceed the years of Python.
@@ -28,7 +33,8 @@ _ATTEMPTS = 5
 class NodeSchema:
     """The schema of all keyspaces, system keyspaces included, since the log has their updates.
 
-    `node_id` and `cluster_name` override the node's values.
+    `node_id` and `cluster_name` override the node's values. `owner` is the node id in the agent's
+    offsets, which a node keeps after an upgrade to 6.0.
     """
 
     def __init__(
@@ -37,10 +43,13 @@ class NodeSchema:
         *,
         node_id: str | None = None,
         cluster_name: str | None = None,
+        owner: str | None = None,
     ) -> None:
         self._connection = connection
         self._node_id = node_id
         self._cluster_name = cluster_name
+        self._owner = owner
+        self._verified: str | None = None
 
     @property
     def description(self) -> str:
@@ -50,7 +59,7 @@ class NodeSchema:
         """Raises as `NodeConnection`."""
         facts = self._connection.facts()
         identity = NodeIdentity(
-            self._node_id or facts.host_id,
+            self._node_id or self._host_id(facts),
             self._cluster_name or facts.cluster_name,
             facts.datacenter,
             facts.rack,
@@ -63,6 +72,21 @@ class NodeSchema:
             # A table that is being dropped has rows in only some of the tables.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
         return KnownSchema(schema, identity)
+
+    def _host_id(self, facts: NodeFacts) -> str:
+        """The host id that the node had at the agent's first start."""
+        if self._verified == facts.host_id and self._owner is not None:
+            return self._owner
+        node = known_node(self._connection, self._owner, facts.host_id)
+        self._owner = self._owner or node.node_id
+        if node.node_id == self._owner and not node.unverified:
+            self._verified = facts.host_id
+            if node.node_id != facts.host_id:
+                logger.info(
+                    "an upgrade has given the node a new host id; the agent keeps the former one",
+                    extra=fields(host_id=facts.host_id, node_id=node.node_id),
+                )
+        return node.node_id
 
     def close(self) -> None:
         self._connection.close()

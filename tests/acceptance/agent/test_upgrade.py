@@ -1,39 +1,29 @@
 """A node is upgraded under a running agent."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from examples.agent_process import AgentProcess
+from tests.acceptance.agent.upgrade_harness import (
+    DEADLINE_S,
+    ROWS,
+    SETTINGS,
+    TABLE,
+    agent,
+    arrived,
+    assert_arrived,
+    configuration,
+    events,
+    follows,
+    host_id,
+    nodes_of_5_0_and_6_0,
+    write,
+)
 from tests.support.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.cassandra_tools import nodetool
 
 pytestmark = pytest.mark.servers
-
-DEADLINE_S = 300.0
-ROWS = 20
-SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
-
-
-def write(node: CassandraNode, first: int) -> None:
-    for number in range(first, first + ROWS):
-        node.execute(f"INSERT INTO shop.orders (id, line) VALUES (1, {number})")
-
-
-def arrived(agent_dir: AgentDir) -> list[tuple[str, int]]:
-    """Of each event the version in the name of its segment, and its row."""
-    if not agent_dir.events.exists():
-        return []
-    whole_lines = agent_dir.events.read_bytes().rpartition(b"\n")[0].splitlines()
-    events = [json.loads(line) for line in whole_lines]
-    return [(event["value"]["source"]["file"][:11], event["key"]["line"]) for event in events]
-
-
-def follows(process: AgentProcess) -> bool:
-    health = process.health()
-    return health is not None and "cdc_raw" in health.messages
 
 
 def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> None:
@@ -42,23 +32,9 @@ def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> Non
     old = CassandraNode(tmp_path / "node", version="3.11.19", settings=SETTINGS)
     new = CassandraNode(tmp_path / "node", version="4.1.10", settings=SETTINGS, address=old.address)
     with old:
-        old.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
-        old.execute(
-            "CREATE TABLE shop.orders (id int, line int, PRIMARY KEY (id, line)) WITH cdc = true"
-        )
-        path = agent_dir.configuration(
-            {
-                "schema.file": None,
-                "node.id": None,
-                "cluster.name": None,
-                "cdc.raw.directory": None,
-                "cassandra.config": str(old.yaml),
-            }
-        )
-        with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
+        for statement in TABLE:
+            old.execute(statement)
+        with agent(agent_dir, configuration(agent_dir, old)) as process:
             process.wait_until("the first look", lambda: follows(process), DEADLINE_S)
             write(old, 0)
             old.stop()
@@ -79,3 +55,39 @@ def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> Non
         *(("CommitLog-6", number) for number in range(ROWS)),
         *(("CommitLog-7", number) for number in range(ROWS, 3 * ROWS)),
     ]
+
+
+def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None:
+    """The node gets a new host id by `nodetool cms initialize`. The agent keeps the former one,
+    also after its own restart."""
+    old, new = nodes_of_5_0_and_6_0(tmp_path / "node", "NONE")
+    with old:
+        for statement in TABLE:
+            old.execute(statement)
+        former = host_id(old)
+        path = configuration(agent_dir, old)
+        with agent(agent_dir, path) as process:
+            process.wait_until("the first look", lambda: follows(process), DEADLINE_S)
+            write(old, 0)
+            old.stop()
+            with new:
+                write(new, ROWS)
+                nodetool(new, "cms", "initialize")
+                write(new, 2 * ROWS)
+                assert host_id(new) != former
+                assert_arrived(process, agent_dir, 3 * ROWS)
+                new.execute("ALTER TABLE shop.orders ADD v text")
+                write(new, 3 * ROWS, "added")
+                assert_arrived(process, agent_dir, 4 * ROWS)
+                assert process.stop() == 0
+                with agent(agent_dir, path) as restarted:
+                    write(new, 4 * ROWS, "again")
+                    assert_arrived(restarted, agent_dir, 5 * ROWS)
+                    assert restarted.stop() == 0
+    found = events(agent_dir)
+    assert {event["headers"]["cdc.source"].split("/")[0] for event in found} == {former}
+    assert len({event["headers"]["cdc.id"] for event in found}) == 5 * ROWS
+    versions = [version for version, _ in arrived(agent_dir)]
+    assert versions == ["CommitLog-8"] * ROWS + ["CommitLog-9"] * 4 * ROWS
+    values = [event["value"]["after"].get("v", {}).get("value") for event in found]
+    assert values == [None] * 3 * ROWS + ["added"] * ROWS + ["again"] * ROWS

@@ -1,0 +1,17 @@
+"""The node that stored offsets belong to."""
+
+from pathlib import Path
+
+from agent.config.loader import OFFSET_FILE
+from agent.segments.offsets import NODE_ID_KEY
+from sidecar.errors import OffsetStoreError
+from sidecar.offsets.properties_store import PropertiesStore
+
+
+def offsets_owner(directory: Path) -> str | None:
+    """The node id in the offset file of `directory`; None without a usable file, which the
+    pipeline reports."""
+    try:
+        return PropertiesStore(directory, OFFSET_FILE).load().values.get(NODE_ID_KEY)
+    except OffsetStoreError:
+        return None

@@ -16,6 +16,9 @@ _WITH_SEVERAL_CELLS = tuple(
     f"org.apache.cassandra.db.marshal.{name}("
     for name in ("ListType", "SetType", "MapType", "UserType")
 )
+_EPOCH_BASED = 0x1B255F4D_EF25_40A6
+"""First half of the ids of Cassandra 6.0 (`TableId.MAGIC`). The second half is the epoch before the
+table was created; until 5.0 ids are time-based."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,16 @@ def _parsed(content: bytes) -> commitlog.Schema:
     return commitlog.Schema.from_stored(json.dumps(described.get("schema", described)).encode())
 
 
-def _age(stored: Mapping[str, Any]) -> tuple[int, int, str]:
-    """When a table was described, then when it was created, if its id is time-based."""
+def _age(stored: Mapping[str, Any]) -> tuple[int, int, int, str]:
+    """When a table was described, then when it was created, as far as its id tells."""
     table_id = UUID(stored["id"])
-    created_at = table_id.time if table_id.version == 1 else 0
-    return stored["as_of_us"], created_at, stored["id"]
+    high, low = divmod(table_id.int, 1 << 64)
+    if high == _EPOCH_BASED:
+        # After an upgrade the tables of 5.0 and earlier are older than these.
+        generation, created_at = 1, low
+    else:
+        generation, created_at = 0, table_id.time if table_id.version == 1 else 0
+    return stored["as_of_us"], generation, created_at, stored["id"]
 
 
 def _table(stored: Mapping[str, Any]) -> SourceTable:

@@ -30,11 +30,19 @@ def test_schemas_are_read_in_every_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_older_first", [True, False])
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("ffffffff-b41f-11e5-9f22-ba0be0483c18", "00000000-b41f-11e9-9f22-ba0be0483c18"),
+        ("ffffffff-b41f-11e5-9f22-ba0be0483c18", "1b255f4d-ef25-40a6-0000-000000000004"),
+        ("1b255f4d-ef25-40a6-0000-0000000000ff", "1b255f4d-ef25-40a6-0000-000000000100"),
+    ],
+    ids=["time-based", "after an upgrade to 6.0", "epoch-based"],
+)
 def test_of_two_tables_with_one_name_the_newest_counts(
-    tmp_path: Path, is_older_first: bool
+    tmp_path: Path, older: str, newer: str, is_older_first: bool
 ) -> None:
     """A description may contain dropped tables. Ids do not sort like their times."""
-    older, newer = "ffffffff-b41f-11e5-9f22-ba0be0483c18", "00000000-b41f-11e9-9f22-ba0be0483c18"
     texts = [TABLE.replace(ID, table_id) for table_id in (older, newer)]
     path = tmp_path / "schema.cql"
     path.write_text("".join(texts if is_older_first else texts[::-1]))

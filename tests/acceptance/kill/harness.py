@@ -68,7 +68,11 @@ class ClusterHarness:
     ) -> None:
         self.random = random
         settings = NodeSettings(
-            commitlog_sync_period_ms=500, heap_mib=768, commitlog_compression=compression
+            commitlog_sync_period_ms=500,
+            heap_mib=768,
+            commitlog_compression=compression,
+            # 6.0 writes its own version of the log in this mode alone.
+            storage_compatibility_mode="NONE" if release(version) >= (6, 0) else "CASSANDRA_4",
         )
         self.node = CassandraNode(directory / "node", version=version, settings=settings)
         self.broker = KafkaBroker(directory / "kafka")

@@ -5,7 +5,14 @@ from types import ModuleType
 from typing import Final, Literal, final
 
 from commitlog._commitlog_avro import SchemaIds, Unregistered
-from commitlog._commitlog_schema import RowBatch, RowDecoder, Schema, SchemaChanges, Table
+from commitlog._commitlog_schema import (
+    MetadataLogEntry,
+    RowBatch,
+    RowDecoder,
+    Schema,
+    SchemaChanges,
+    Table,
+)
 
 __all__ = [
     "Blocked",
@@ -15,6 +22,7 @@ __all__ = [
     "EventFormat",
     "Gap",
     "LostRecords",
+    "MetadataLogEntry",
     "RowBatch",
     "RowDecoder",
     "Scan",

@@ -17,12 +17,28 @@ class Table:
     counter: Final[bool]
 
 @final
+class MetadataLogEntry:
+    """An entry of `system.local_metadata_log`: a change of the cluster metadata."""
+
+    epoch: Final[int]
+    """The epoch that begins with it."""
+    keyspace: Final[str | None]
+    """The keyspace of a schema change, which completes names in `cql`."""
+    cql: Final[str | None]
+    """The statement of a schema change as the client sent it, CREATE KEYSPACE and CREATE TABLE with
+    every option; None for other entries."""
+    error: Final[str | None]
+    """Why an entry of a schema change cannot be read."""
+
+@final
 class SchemaChanges:
     """Schema changes in the log, in the order of the log. Immutable."""
 
     def __len__(self) -> int: ...
     keyspaces: Final[list[str]]
-    """The keyspace of each change."""
+    """The keyspace of each change; empty for an entry of the metadata log that names none."""
+    entries: Final[list[MetadataLogEntry]]
+    """The entries of the metadata log among them (from Cassandra 6.0 on)."""
 
 @final
 class Schema:

@@ -262,11 +262,12 @@ impl EventReader {
         result
     }
 
-    /// Hands a change over that the schema does not know yet.
+    /// Hands over a change that the schema does not know yet, and each entry of the metadata log.
     fn schema_change(&mut self, record: &Record<'_>, writing: &mut Writing<'_, '_, '_>) {
         match self.changes.read(record.payload, writing.context.version) {
             Ok(Some(change)) => {
-                if !self.schema.with_changes([&change]).is_same(&self.schema) {
+                let is_entry = change.entry().is_some();
+                if is_entry || !self.schema.with_changes([&change]).is_same(&self.schema) {
                     writing.batch.schema_changes.push(change);
                 }
             }

@@ -43,7 +43,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::row_decoder::{RowBatch, RowDecoder};
     #[pymodule_export]
-    use crate::schema::{Schema, SchemaChanges, Table};
+    use crate::schema::{MetadataLogEntry, Schema, SchemaChanges, Table};
     #[pymodule_export]
     use crate::snapshot::SnapshotEncoder;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use commitlog_core::schema::{self, TableKind};
+use commitlog_core::schema::{self, EntryContent, TableKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -48,6 +48,31 @@ impl Table {
     }
 }
 
+/// An entry of the metadata log.
+#[pyclass(frozen, get_all, module = "commitlog")]
+pub struct MetadataLogEntry {
+    epoch: i64,
+    keyspace: Option<String>,
+    cql: Option<String>,
+    error: Option<String>,
+}
+
+impl From<&schema::MetadataLogEntry> for MetadataLogEntry {
+    fn from(entry: &schema::MetadataLogEntry) -> Self {
+        let statement = entry.statement().cloned();
+        let (keyspace, cql) = statement.map_or((None, None), |s| (s.keyspace, Some(s.cql)));
+        Self {
+            epoch: entry.epoch,
+            keyspace,
+            cql,
+            error: match &entry.content {
+                EntryContent::Unreadable { reason } => Some(reason.clone()),
+                _ => None,
+            },
+        }
+    }
+}
+
 /// Schema changes in the log.
 #[pyclass(frozen, module = "commitlog")]
 pub struct SchemaChanges(Arc<[schema::SchemaChange]>);
@@ -67,6 +92,12 @@ impl SchemaChanges {
     #[getter]
     fn keyspaces(&self) -> Vec<&str> {
         self.0.iter().map(schema::SchemaChange::keyspace).collect()
+    }
+
+    #[getter]
+    fn entries(&self) -> Vec<MetadataLogEntry> {
+        let entries = self.0.iter().filter_map(schema::SchemaChange::entry);
+        entries.map(MetadataLogEntry::from).collect()
     }
 }
 

@@ -5,7 +5,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tests.support.record import cluster, counters, kill, live, peer, quickstart, workload
+from tests.support.record import (
+    cluster,
+    counters,
+    epochs,
+    kill,
+    live,
+    peer,
+    quickstart,
+    workload,
+)
 from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.cassandra_settings import NodeEncryption, NodeSettings
 from tests.support.servers.keystore import make_keystore
@@ -135,5 +144,6 @@ RUNS = (
     _single("5.0/live-lz4", partial(live.record, compression=_LZ4)),
     _single("5.0/three-nodes", cluster.record),
     _single("5.0/counter-shards", counters.record),
+    _single("6.0/epochs", epochs.record),
     Run(("peer",), _peer),
 )

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::epochs::MetadataLogEntry;
 use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
 use super::system_rows::{column, drop_time_us, is_counter, table};
 use super::type_name::{UserTypes, expression};
@@ -15,10 +16,12 @@ use super::{Column, Observed, Schema, Table, TableId, TableKind};
 /// A row and its write time in microseconds.
 pub(crate) type Written<T> = (i64, T);
 
-/// The change of one keyspace in one mutation of `system_schema`.
+/// The change of one keyspace in one mutation of `system_schema`, or an entry of the metadata log.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaChange {
     pub(crate) keyspace: String,
+    /// The entry; then there are no rows. From 6.0 on it precedes the rows of its change.
+    pub(crate) entry: Option<MetadataLogEntry>,
     /// Rows of `tables` and `views`.
     pub(crate) tables: Vec<Written<TableRow>>,
     pub(crate) columns: Vec<Written<ColumnRow>>,
@@ -29,13 +32,29 @@ pub struct SchemaChange {
 }
 
 impl SchemaChange {
+    /// The change of an entry; its keyspace is empty if the entry names none.
+    pub(crate) fn of_entry(entry: MetadataLogEntry) -> Self {
+        let keyspace = entry.statement().and_then(|s| s.keyspace.clone());
+        Self {
+            keyspace: keyspace.unwrap_or_default(),
+            entry: Some(entry),
+            ..Self::default()
+        }
+    }
+
     pub fn keyspace(&self) -> &str {
         &self.keyspace
     }
 
+    /// The entry of the metadata log, if this is one.
+    pub fn entry(&self) -> Option<&MetadataLogEntry> {
+        self.entry.as_ref()
+    }
+
     /// Whether it brings nothing that a reader needs; deletions need not be known.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty()
+        self.entry.is_none()
+            && self.tables.is_empty()
             && self.columns.is_empty()
             && self.dropped_columns.is_empty()
             && self.types.is_empty()

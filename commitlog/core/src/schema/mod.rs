@@ -8,6 +8,7 @@
 mod change;
 mod column_history;
 mod ddl;
+mod epochs;
 mod joining;
 mod marshal_class;
 mod marshal_name;
@@ -30,6 +31,7 @@ pub use crate::table_id::TableId;
 pub use change::SchemaChange;
 pub use column_history::{ColumnHistory, version_at};
 pub use ddl::parse_cql;
+pub use epochs::{EntryContent, MetadataLogEntry, SchemaStatement};
 pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;
 pub(crate) use system_rows::rows;

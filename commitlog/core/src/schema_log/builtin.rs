@@ -1,4 +1,4 @@
-//! The tables of `system_schema` as Cassandra 3.0 to 5.0 and its development versions have them, all
+//! The metadata log of 6.0 (`SystemKeyspace`), and the tables of `system_schema` as Cassandra 3.0 to 5.0 and its development versions have them, all
 //! columns of all releases together (`SchemaKeyspace`). The names on the wire select them; no
 //! column has changed its type.
 
@@ -72,4 +72,7 @@ CREATE TABLE system_schema.indexes (
     keyspace_name text, table_name text, index_name text, kind text,
     options frozen<map<text, text>>, PRIMARY KEY (keyspace_name, table_name, index_name)
 ) WITH ID = 0feb57ac-311f-382f-ba6d-9024d305702f;
+CREATE TABLE system.local_metadata_log (
+    epoch bigint PRIMARY KEY, entry_id bigint, kind int, transformation blob
+) WITH ID = e4ddd16e-bea6-31f4-8361-e88f07af8d4e;
 ";

@@ -1,4 +1,5 @@
-//! Schema changes in the log: the rows of `system_schema`, decoded from their mutations.
+//! Schema changes in the log: the rows of `system_schema` and of the metadata log, decoded from
+//! their mutations.
 
 mod builtin;
 
@@ -10,16 +11,18 @@ use crate::error::Result;
 use crate::mutation::Decoder;
 use crate::row::{Cell, CellState, Row, Unfiltered};
 use crate::schema::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use crate::schema::{Schema, SchemaChange, Table, TableId, parse_cql};
+use crate::schema::{MetadataLogEntry, Schema, SchemaChange, Table, TableId, parse_cql};
 use builtin::SYSTEM_SCHEMA;
 
-/// The tables of `system_schema`, independent of any schema that was read.
+const METADATA_LOG: &str = "local_metadata_log";
+
+/// The tables that schema changes are written to, independent of any schema that was read.
 fn system_schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| parse_cql(SYSTEM_SCHEMA).unwrap_or_default())
 }
 
-/// Reads the mutations of `system_schema` in a log.
+/// Reads the mutations of `system_schema` and of the metadata log in a log.
 pub struct SchemaChangeReader {
     decoder: Decoder,
 }
@@ -44,7 +47,7 @@ impl SchemaChangeReader {
     }
 
     /// The schema change in a mutation. `None` if `schema` has it already, or if the mutation is not
-    /// a readable one of `system_schema`.
+    /// a readable one. An entry of the metadata log is always a change.
     pub fn read_if_new(
         &mut self,
         payload: &[u8],
@@ -56,8 +59,8 @@ impl SchemaChangeReader {
             return None;
         }
         let change = self.read(payload, version).ok()??;
-        let is_known = schema.with_changes([&change]).is_same(schema);
-        (!is_known).then_some(change)
+        let is_known = || schema.with_changes([&change]).is_same(schema);
+        (change.entry().is_some() || !is_known()).then_some(change)
     }
 
     /// The schema change in a mutation; `None` if it changes nothing that a reader needs.
@@ -76,13 +79,18 @@ impl SchemaChangeReader {
                 break;
             };
             while let Some(unfiltered) = mutation.next_unfiltered(&mut row)? {
-                if unfiltered == Unfiltered::Row {
-                    let row = SchemaRow {
-                        table: &table,
-                        row: &row,
-                    };
-                    row.add_to(&mut change);
+                if unfiltered != Unfiltered::Row {
+                    continue;
                 }
+                let row = SchemaRow {
+                    table: &table,
+                    row: &row,
+                };
+                if table.name == METADATA_LOG {
+                    // Its mutations have one row.
+                    return Ok(row.entry(update.key).map(SchemaChange::of_entry));
+                }
+                row.add_to(&mut change);
             }
         }
         let is_system = change.keyspace == "system" || change.keyspace.starts_with("system_");
@@ -118,6 +126,14 @@ impl SchemaRow<'_, '_> {
             "types" => change.types.extend(self.type_row(&change.keyspace)),
             _ => {}
         }
+    }
+
+    /// An entry of the metadata log; `None` if the row is deleted.
+    fn entry(&self, key: &[u8]) -> Option<MetadataLogEntry> {
+        let epoch = i64::from_be_bytes(key.try_into().ok()?);
+        let kind = i32::from_be_bytes(self.cell("kind")?.value.try_into().ok()?);
+        let transformation = self.cell("transformation")?;
+        Some(MetadataLogEntry::parse(epoch, kind, transformation.value))
     }
 
     fn table_row(&self, keyspace: &str, is_view: bool) -> Option<(i64, TableRow)> {

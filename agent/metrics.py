@@ -4,6 +4,7 @@
 """
 
 import math
+from collections.abc import Iterable
 from functools import partial
 
 from prometheus_client import Counter, Gauge
@@ -138,6 +139,19 @@ class AgentMetrics:
             "Tables whose changes the agent publishes: cdc is enabled and no list excludes them; "
             "NaN when it is not known.",
         )
+        self.unlogged_tables = gauge(
+            "cdc_unlogged_tables",
+            "Published tables with writes that the node keeps out of its commit log, so that no "
+            "event has them; NaN when it is not known.",
+        )
+        self.table_unlogged = gauge(
+            "cdc_table_unlogged",
+            "1 for each published table with writes that the node keeps out of its commit log, by "
+            "keyspace, table and reason: durable_writes, mutation_tracking, transactional_mode or "
+            "transactional_migration.",
+            ("keyspace", "table", "reason"),
+        )
+        self._unlogged: frozenset[tuple[str, str, str]] = frozenset()
         self.inotify_active = gauge(
             "cdc_inotify_active",
             "1 while inotify reports changes in cdc_raw, 0 while the agent polls.",
@@ -168,6 +182,15 @@ class AgentMetrics:
             self.segments_finished.labels(disposition)
         for phase in Phase:
             self.segments.labels(phase.value)
+
+    def set_table_unlogged(self, series: Iterable[tuple[str, str, str]]) -> None:
+        """Sets `table_unlogged` for these labels and removes the others."""
+        now = frozenset(series)
+        for labels in self._unlogged - now:
+            self.table_unlogged.remove(*labels)
+        for labels in now:
+            self.table_unlogged.labels(*labels).set(1)
+        self._unlogged = now
 
     def reached(self, segment_id: int, position: int) -> None:
         self.read_segment.set(segment_id)

@@ -27,6 +27,7 @@ from agent.check.probe import AgentProbe
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
+from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
 from agent.node.quota import grant_sentence
 from agent.quarantine.files import DIRECTORY
@@ -120,6 +121,12 @@ def _tables(probe: AgentProbe) -> Iterator[Finding]:
         yield from check_tables(publication)
 
 
+def _unlogged(probe: AgentProbe) -> Iterator[Finding]:
+    unlogged = probe.unlogged
+    if unlogged is not None:
+        yield from check_unlogged_writes(unlogged)
+
+
 def _registry(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
     yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
@@ -174,6 +181,7 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("cdc_raw", _room, server=_node_text),
     Check("rights", _rights, server=_node_text, runs_in_agent=False),
     Check("tables", _tables, server=_node_text),
+    Check("unlogged writes", _unlogged, server=_node_text, runs_in_agent=False),
     Check("offsets", _progress, server=_node_text, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
     Check("topics", check_topics, server=_node_and_broker_text),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from agent.check.publication import Publication, publication_of
+from agent.check.unlogged import UnloggedWrites, unlogged_writes
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connect import node_connection
@@ -19,7 +20,9 @@ from agent.node.rights import Rights, role_rights
 from agent.node.running_settings import running_settings
 from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
+from agent.schema.node_write_options import read_write_options
 from agent.schema.schema_file import SchemaFile
+from agent.schema.write_options import WriteOptions
 from commitlog import Schema, SchemaError
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name
 from sidecar.check.cached_answer import CachedAnswer
@@ -38,6 +41,7 @@ class NodeAnswer:
     unverified: str = ""
     """Why it is not known that `node_id` was the host id of this node before an upgrade to 6.0."""
     schema: Schema | None = None
+    write_options: WriteOptions | None = None
     settings: NodeSettings | None = None
     """Reported by the node; None before 4.0, and without permission."""
     rights: Rights | None = None
@@ -66,6 +70,14 @@ class AgentProbe:
         """The published tables; None while the schema is unknown."""
         schema = self.node().schema
         return None if schema is None else publication_of(schema, self.config.properties)
+
+    @property
+    def unlogged(self) -> UnloggedWrites | None:
+        """Writes of published tables that no segment has; None while the schema is unknown."""
+        publication = self.publication
+        if publication is None:
+            return None
+        return unlogged_writes(self.node().write_options, publication.published)
 
     @property
     def topics(self) -> list[str]:
@@ -111,17 +123,19 @@ def query_node(config: AgentConfig) -> NodeAnswer:
     properties = config.properties
     if properties.schema_file is not None:
         try:
-            schema = SchemaFile(properties.schema_file, NodeIdentity("", "")).fetch().schema
+            known = SchemaFile(properties.schema_file, NodeIdentity("", "")).fetch()
         except SidecarError as error:
             return NodeAnswer(node_id=properties.node_id, schema_error=error)
-        return NodeAnswer(node_id=properties.node_id, schema=schema)
+        return NodeAnswer(
+            node_id=properties.node_id, schema=known.schema, write_options=known.write_options
+        )
     try:
         connection = node_connection(config)
     except SidecarError as error:
         return NodeAnswer(node_id=properties.node_id, error=error)
     try:
         answer = _queried(config, connection, NodeAnswer(node_id=properties.node_id))
-        if answer.error is not None:
+        if answer.error is not None or answer.facts is None:
             return answer
         try:
             schema = Schema.from_system_rows(schema_rows(connection))
@@ -130,7 +144,8 @@ def query_node(config: AgentConfig) -> NodeAnswer:
         except SchemaError as error:
             # A table that is being dropped has rows in only some of the tables.
             return replace(answer, schema_error=UnavailableError(f"The schema: {error}"))
-        answer = replace(answer, schema=schema)
+        options = read_write_options(connection, answer.facts)
+        answer = replace(answer, schema=schema, write_options=options)
         role = properties.cassandra_username
         return answer if role is None else replace(answer, rights=role_rights(connection, role))
     finally:

@@ -65,10 +65,10 @@ def _places(tables: Collection[str]) -> Iterator[str]:
         by_keyspace.setdefault(keyspace, []).append(name)
     for keyspace, names in sorted(by_keyspace.items()):
         if len(names) > 1:
-            yield f"KEYSPACE {_identifier(keyspace)}"
+            yield f"KEYSPACE {cql_identifier(keyspace)}"
         else:
-            yield f"{_identifier(keyspace)}.{_identifier(names[0])}"
+            yield f"{cql_identifier(keyspace)}.{cql_identifier(names[0])}"
 
 
-def _identifier(name: str) -> str:
+def cql_identifier(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else quoted(name)

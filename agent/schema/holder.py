@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity, SchemaFeeder
+from agent.schema.write_options import WriteOptions
 from commitlog import Schema, SchemaChanges
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
@@ -63,6 +64,7 @@ class SchemaHolder:
         self._schema = known.schema if known is not None else None
         self._identity = known.identity if known is not None else None
         self._handed_out = self._schema
+        self._write_options: WriteOptions | None = None
         self._error: str | None = None
         self._fatal: Exception | None = None
         self._repeated = RateLimitedLog(logger)
@@ -148,6 +150,12 @@ class SchemaHolder:
         """The node of the schema; None before the first one."""
         with self._changed:
             return self._identity
+
+    @property
+    def write_options(self) -> WriteOptions | None:
+        """Of the last successful fetch; None before it."""
+        with self._changed:
+            return self._write_options
 
     @property
     def last_error(self) -> str | None:
@@ -238,6 +246,7 @@ class SchemaHolder:
                 self._schema = merged
                 if fetched is not None:
                     self._identity = fetched.identity
+                    self._write_options = fetched.write_options
                 self._error, self._fatal = error, fatal
                 self._failures_in_a_row = 0 if error is None else self._failures_in_a_row + 1
                 self._fetches += 1

@@ -9,6 +9,7 @@ import orjson
 
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import known_node
+from agent.schema.node_write_options import NodeWriteOptions
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
@@ -46,6 +47,7 @@ class NodeSchema:
         owner: str | None = None,
     ) -> None:
         self._connection = connection
+        self._write_options = NodeWriteOptions(connection)
         self._node_id = node_id
         self._cluster_name = cluster_name
         self._owner = owner
@@ -65,13 +67,14 @@ class NodeSchema:
             facts.rack,
         )
         seen_at_us = time.time_ns() // 1000
+        version = schema_version(self._connection)
         rows = schema_rows(self._connection)
         try:
             schema = Schema.from_system_rows(rows, seen_at_us=seen_at_us)
         except SchemaError as error:
             # A table that is being dropped has rows in only some of the tables.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
-        return KnownSchema(schema, identity)
+        return KnownSchema(schema, identity, self._write_options.current(facts, version))
 
     def _host_id(self, facts: NodeFacts) -> str:
         """The host id that the node had at the agent's first start."""
@@ -98,7 +101,7 @@ def schema_rows(connection: NodeConnection) -> bytes:
     Ids are text, times are milliseconds. Reads the five tables again if the schema version changed
     meanwhile, so that they are consistent.
     """
-    before = _version(connection)
+    before = schema_version(connection)
     for _ in range(_ATTEMPTS):
         document = {
             table: [
@@ -107,7 +110,7 @@ def schema_rows(connection: NodeConnection) -> bytes:
             ]
             for table, query in _QUERIES.items()
         }
-        after = _version(connection)
+        after = schema_version(connection)
         if after == before:
             return orjson.dumps(document)
         before = after
@@ -116,7 +119,7 @@ def schema_rows(connection: NodeConnection) -> bytes:
     )
 
 
-def _version(connection: NodeConnection) -> str:
+def schema_version(connection: NodeConnection) -> str:
     (row,) = connection.rows("SELECT schema_version FROM system.local")
     return str(row["schema_version"])
 

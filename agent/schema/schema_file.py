@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from agent.schema.source import KnownSchema, NodeIdentity
+from agent.schema.write_options import WriteOptions, options_from_cql
 from commitlog import Schema, SchemaError
 from sidecar.errors import ConfigError, UnavailableError
 
@@ -17,6 +18,7 @@ class SchemaFile:
         self._identity = identity
         self._signature: _Signature | None = None
         self._schema: Schema | None = None
+        self._write_options = WriteOptions()
 
     @property
     def description(self) -> str:
@@ -26,7 +28,8 @@ class SchemaFile:
         """Raises `ConfigError` before the first valid file, and `UnavailableError` after it, since
         the file may be replaced soon. The message names file and line."""
         try:
-            return KnownSchema(self._read(), self._identity)
+            schema = self._read()
+            return KnownSchema(schema, self._identity, self._write_options)
         except ValueError as error:
             if self._schema is None:
                 raise ConfigError(str(error)) from error
@@ -56,4 +59,5 @@ class SchemaFile:
                 f"-e 'DESCRIBE SCHEMA WITH INTERNALS' > {self._path}"
             )
         self._signature, self._schema = signature, schema
+        self._write_options = options_from_cql(text)
         return schema

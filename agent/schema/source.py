@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agent.schema.write_options import WriteOptions
 from commitlog import Schema
 
 
@@ -24,6 +25,8 @@ class NodeIdentity:
 class KnownSchema:
     schema: Schema
     identity: NodeIdentity
+    write_options: WriteOptions | None = field(default=None, compare=False)
+    """None of a stored schema."""
 
 
 class SchemaFeeder(Protocol):

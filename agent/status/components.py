@@ -19,14 +19,24 @@ def own_components(
     status: Status, facts: Facts, view: View | None, snapshot: Snapshot | None
 ) -> Iterator[Component]:
     """`view` is None while the agent starts."""
-    tables = facts.schema.tables
-    yield component_of(status, "schema", f"{tables} tables are known", {"tables": tables})
+    yield _schema(status, facts)
     if view is not None:
         yield _raw(status, facts, view)
         if view.backlog is not None:
             yield _transfer(status, view.backlog)
     if snapshot is not None:
         yield snapshot_component(status, snapshot)
+
+
+def _schema(status: Status, facts: Facts) -> Component:
+    tables, unlogged = facts.schema.tables, facts.unlogged
+    details: dict[str, object] = {
+        "tables": tables,
+        "unlogged_tables": [f"{each.name}: {each.option}" for each in unlogged.tables],
+    }
+    if unlogged.unknown:
+        details["unlogged_tables_unknown"] = unlogged.unknown
+    return component_of(status, "schema", f"{tables} tables are known", details)
 
 
 def _segment_counts(view: View) -> dict[str, int]:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from agent.check.directories import irregular_segments
 from agent.check.node import check_tables
+from agent.check.unlogged import bypass_finding, unknown_finding
 from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
-from sidecar.check.finding import Level
+from sidecar.check.finding import Finding, Level
 from sidecar.health.condition import Condition, State, Status, status_of
 from sidecar.quantities import duration_text, size_text
 from sidecar.status.facts import (
@@ -97,6 +98,7 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from undelivered(facts, subject="tables", check="agent check")
     yield from _progress(facts)
     yield from _publication(facts)
+    yield from _unlogged(facts)
     yield from _beside(facts)
 
 
@@ -250,4 +252,17 @@ def _publication(facts: Facts) -> Iterator[Condition]:
     """No published table, and list entries without a match."""
     for found in () if facts.publication is None else check_tables(facts.publication):
         if found.level is Level.FAULT:
-            yield Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy)
+            yield _of_schema(found)
+
+
+def _unlogged(facts: Facts) -> Iterator[Condition]:
+    """Writes that no segment has. A node that does not answer is reported once, by its schema."""
+    unlogged = facts.unlogged
+    if unlogged.tables:
+        yield _of_schema(bypass_finding(unlogged.tables))
+    if unlogged.is_rejected and not facts.schema.error:
+        yield _of_schema(unknown_finding(unlogged.unknown))
+
+
+def _of_schema(found: Finding) -> Condition:
+    return Condition(found.code, State.DEGRADED, "schema", found.message, found.remedy)

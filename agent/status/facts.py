@@ -5,6 +5,7 @@ from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
+from agent.check.unlogged import UnloggedWrites
 from agent.pipeline.view import BlockedView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
@@ -43,3 +44,4 @@ class Facts(ServiceFacts):
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)
     publication: Publication | None = None
     """None while no schema is known."""
+    unlogged: UnloggedWrites = field(default_factory=UnloggedWrites)

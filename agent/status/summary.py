@@ -61,7 +61,9 @@ class SegmentSummaryParts:
         return self._commands.content(view.quarantine)
 
     def notes(self, view: View) -> Iterator[str]:
-        return _notes(view)
+        yield from _notes(view)
+        if unknown := self._status.unlogged().unknown:
+            yield f"Writes that bypass the commit log are unknown: {unknown}"
 
     def _snapshots(self) -> list[TableSnapshot]:
         snapshot = self._status.snapshot

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.cdc_raw.disk_forecast import time_to_full_s
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
+from agent.check.unlogged import UnloggedWrites, unlogged_writes
 from agent.config.model import SERVICE_NAME
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
@@ -102,9 +103,14 @@ class AgentStatus(StatusReporter[View]):
 
     def facts(self) -> Facts:
         schema = SchemaFacts(self._holder.table_count, self._holder.last_error or "")
-        publication, view = self._published(), self.view
+        publication, view, unlogged = self._published(), self.view, self.unlogged()
         if view is None:
-            return Facts(schema=schema, publication=publication, **self.service_facts())
+            return Facts(
+                schema=schema,
+                publication=publication,
+                unlogged=unlogged,
+                **self.service_facts(),
+            )
         return Facts(
             schema=schema,
             cdc_raw_directory=self._directory,
@@ -121,6 +127,7 @@ class AgentStatus(StatusReporter[View]):
             backlog=view.backlog,
             snapshot=snapshot_facts(self.snapshot, view.snapshot_save_error),
             publication=publication,
+            unlogged=unlogged,
             **self.service_facts(),
         )
 
@@ -190,9 +197,22 @@ class AgentStatus(StatusReporter[View]):
         metrics, published = self._metrics, self._published()
         metrics.schema_tables.set(self._holder.table_count)
         metrics.published_tables.set(len(published.published) if published else math.nan)
+        unlogged = self.unlogged()
+        count = unlogged.table_count
+        metrics.unlogged_tables.set(math.nan if count is None else count)
+        metrics.set_table_unlogged(
+            (each.keyspace, each.table, each.reason.value) for each in unlogged.tables
+        )
         metrics.raw_time_to_full_seconds.set(self.raw_full_in_s)
         if self.snapshot is not None:
             set_gauges(self.snapshot, metrics)
+
+    def unlogged(self) -> UnloggedWrites:
+        """Published tables with writes that no segment has."""
+        published = self._published()
+        if published is None:
+            return UnloggedWrites(unknown="the schema is not known yet.")
+        return unlogged_writes(self._holder.write_options, published.published)
 
     def _published(self) -> Publication | None:
         schema = self._holder.latest()

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
+from agent.check.publication import Publication
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
+from agent.schema.write_options import WriteOptions
 from agent.snapshot.snapshot import Snapshot
 from agent.status.view import AgentStatus
 from commitlog import Schema
@@ -23,11 +25,12 @@ class Feeder:
 
     def __init__(self) -> None:
         self.schema: Schema | None = Schema.from_cql(SCHEMA)
+        self.write_options = WriteOptions({"ks": {"durable_writes": "true"}}, {"ks.t": {}})
 
     def fetch(self) -> KnownSchema:
         if self.schema is None:
             raise UnavailableError("Cassandra does not answer.")
-        return KnownSchema(self.schema, NodeIdentity("node-1", "lab"))
+        return KnownSchema(self.schema, NodeIdentity("node-1", "lab"), self.write_options)
 
     def close(self) -> None:
         pass
@@ -55,6 +58,7 @@ class StatusHarness:
             500,
             self.harness.raw.directory,
             Quota(1000),
+            lambda schema: Publication(("ks.t",), ("ks.t",)),
             clock=self.harness.clock,
         )
 

@@ -182,6 +182,29 @@ def test_check_reports_a_healthy_node(node: CassandraNode, agent_dir: AgentDir) 
     assert "checked.t" in done.output
 
 
+def test_check_fails_for_a_keyspace_without_durable_writes(
+    node: CassandraNode, agent_dir: AgentDir
+) -> None:
+    link = connection(node)
+    eventually(link.facts, AccessDeniedError, UnavailableError)
+    link.rows(
+        "CREATE KEYSPACE volatile WITH durable_writes = false AND replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    link.rows("CREATE TABLE volatile.t (k int PRIMARY KEY) WITH cdc = true")
+    try:
+        known = NodeSchema(link).fetch().write_options
+        assert known is not None
+        assert known.keyspaces["volatile"] == {"durable_writes": "false"}
+        done = agent("check", "--config", configuration(node, agent_dir))
+        assert done.exit_code == 1
+        assert "volatile.t (durable_writes = false)" in done.output
+        assert "ALTER KEYSPACE volatile WITH durable_writes = true;" in done.output
+    finally:
+        link.rows("DROP KEYSPACE volatile")
+        link.close()
+
+
 def test_quota_is_read_from_the_node_without_cassandra_config(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:

@@ -234,6 +234,14 @@ def cassandra() -> dict[str, Any]:
                 Query(of("cdc_published_tables"), "published"),
                 about="Published: cdc is enabled and no list excludes the table.",
             ),
+            graph(
+                "Tables with unlogged writes",
+                "short",
+                Query(of("cdc_table_unlogged"), "{{keyspace}}.{{table}}: {{reason}}"),
+                Query(of("cdc_unlogged_tables"), "tables"),
+                about="Published tables whose writes bypass the commit log, so they have no event.",
+                limits=Limits(critical=1),
+            ),
         ),
     )
     kept = quarantine(

@@ -11,6 +11,7 @@ import pytest
 
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
+from agent.check.unlogged import Reason, UnloggedTable, UnloggedWrites
 from agent.pipeline.view import BlockedView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
@@ -24,6 +25,7 @@ from sidecar.sinks.base import SinkState
 NAME = "CommitLog-7-1.log"
 DELIVERED = SinkState(True, "events go through")
 SCHEMA_HOLD = BlockedView(NAME, "the table ks.new is not known.", 12.0, "schema")
+UNLOGGED = UnloggedTable("ks", "t", Reason.TRANSACTIONAL_MODE, "transactional_mode = 'full'")
 DIFFERS = fault("cdc_raw", "The node uses /a and the agent reads /b.", "x.", code="cdc_raw_differs")
 
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
@@ -216,6 +218,20 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "schema",
         "field.exclude.list: ks.t.x: there is no such column",
     ),
+    "unlogged": (
+        {"unlogged": UnloggedWrites((UNLOGGED,))},
+        "writes_bypass_commitlog",
+        State.DEGRADED,
+        "schema",
+        "ks.t (transactional_mode = 'full').",
+    ),
+    "unlogged unknown": (
+        {"unlogged": UnloggedWrites(unknown="DESCRIBE timed out.", is_rejected=True)},
+        "unlogged_writes_unknown",
+        State.DEGRADED,
+        "schema",
+        "DESCRIBE timed out.",
+    ),
     "finding": (
         {"findings": (DIFFERS,)},
         "cdc_raw_differs",
@@ -233,6 +249,7 @@ PAIRS = [
 SAME_CAUSE = {
     ("cdc_raw", "watch"),
     ("schema is old", "quota"),
+    ("schema is old", "unlogged unknown"),
 }
 
 
@@ -280,6 +297,12 @@ def test_everything_at_once_reports_every_cause_once() -> None:
     found = codes(facts)
     assert len(found) == len(set(found))
     assert status_from(facts).state is State.FAILING
+
+
+def test_unlogged_writes_of_a_file_that_does_not_describe_them_are_no_condition() -> None:
+    assert (
+        codes(Facts(unlogged=UnloggedWrites(unknown="schema.file has no CREATE KEYSPACE."))) == []
+    )
 
 
 def test_before_the_first_schema() -> None:

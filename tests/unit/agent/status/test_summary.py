@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.quarantine.entries import discard
+from agent.schema.write_options import WriteOptions
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.status.debezium import snapshot_attributes, streaming_attributes
@@ -165,3 +166,11 @@ def test_copies_of_tables_by_debeziums_names() -> None:
     assert told["SnapshotDurationInSeconds"] == 0
     assert snapshot_attributes([replace(begun, state=State.STOPPED)], 61.5)["SnapshotAborted"]
     assert not snapshot_attributes([], 61.5)["SnapshotCompleted"]
+
+
+def test_the_page_notes_that_unlogged_writes_are_unknown(status_harness: StatusHarness) -> None:
+    status_harness.feeder.write_options = WriteOptions({}, {"ks.t": {}})
+    status_harness.begin()
+    status_harness.harness.settle()
+    (note,) = summary(status_harness).notes
+    assert "no CREATE KEYSPACE of ks" in note

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.schema.write_options import Options, WriteOptions
 from agent.status.view import HISTORY
 from sidecar.health.condition import State
 from tests.support.fake_snapshot_node import FakeNode, running
+from tests.support.servers.processes import wait_until
 from tests.support.status_harness import StatusHarness
 
 
@@ -240,3 +242,36 @@ def test_an_index_that_cannot_be_read_is_seen(status_harness: StatusHarness) -> 
     status_harness.harness.raw.index(log, log.end)
     status_harness.harness.settle()
     assert status_harness.component("cdc_raw").ok
+
+
+def reread(status_harness: StatusHarness, table: Options) -> None:
+    """The node reports these options of `ks.t`, and the agent asks it."""
+    options = WriteOptions({"ks": {"durable_writes": "true"}}, {"ks.t": table})
+    status_harness.feeder.write_options = options
+    status_harness.holder.refresh("new options")
+    wait_until(lambda: status_harness.holder.write_options is options, "the options", deadline_s=60)
+
+
+def test_writes_that_bypass_the_commit_log_are_seen_until_they_do_not(
+    status_harness: StatusHarness,
+) -> None:
+    assert b"cdc_unlogged_tables NaN" in status_harness.status.metrics()
+    status_harness.begin()
+    status_harness.harness.settle()
+    assert status_harness.component("schema").ok
+    assert b"cdc_unlogged_tables 0.0" in status_harness.status.metrics()
+    reread(status_harness, {"transactional_mode": "full"})
+    schema = status_harness.component("schema")
+    assert not schema.ok
+    assert schema.details["unlogged_tables"] == ["ks.t: transactional_mode = 'full'"]
+    metrics = status_harness.status.metrics()
+    assert b"cdc_unlogged_tables 1.0" in metrics
+    series = b'cdc_table_unlogged{keyspace="ks",reason="%s",table="t"} 1.0'
+    assert series % b"transactional_mode" in metrics
+    reread(status_harness, {"transactional_mode": "off", "transactional_migration_from": "full"})
+    metrics = status_harness.status.metrics()
+    assert series % b"transactional_mode" not in metrics
+    assert series % b"transactional_migration" in metrics
+    reread(status_harness, {"transactional_mode": "off"})
+    assert status_harness.component("schema").ok
+    assert b"cdc_table_unlogged{" not in status_harness.status.metrics()

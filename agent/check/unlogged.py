@@ -1,0 +1,167 @@
+"""Published tables whose writes the node keeps out of its commit log. Pure.
+
+Sources: Cassandra's `TxnWrite` and `CassandraKeyspaceWriteHandler` for transactions, CEP-45 for
+mutation tracking, `KeyspaceParams` for `durable_writes`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from agent.node.rights import cql_identifier
+from agent.schema.write_options import (
+    DURABLE_WRITES,
+    REPLICATION_TYPE,
+    TRANSACTIONAL_MIGRATION_FROM,
+    TRANSACTIONAL_MODE,
+    Options,
+    WriteOptions,
+)
+from sidecar.check.finding import Finding, fault, first_names, ok, warning
+
+SUBJECT = "unlogged writes"
+
+
+class Reason(StrEnum):
+    """Why a write does not reach the commit log."""
+
+    DURABLE_WRITES = "durable_writes"
+    """The keyspace has `durable_writes = false`."""
+    MUTATION_TRACKING = "mutation_tracking"
+    """The keyspace has `replication_type = 'tracked'`: writes go to the mutation journal."""
+    TRANSACTIONAL_MODE = "transactional_mode"
+    """Transactions, and in most modes all writes, go through Accord and its journal."""
+    TRANSACTIONAL_MIGRATION = "transactional_migration"
+    """Token ranges that have not left Accord yet write through it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnloggedTable:
+    """One reason of one table."""
+
+    keyspace: str
+    table: str
+    reason: Reason
+    option: str
+    """The option with its value, as CQL."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.keyspace}.{self.table}"
+
+    @property
+    def cql_name(self) -> str:
+        return f"{cql_identifier(self.keyspace)}.{cql_identifier(self.table)}"
+
+    @property
+    def remedy(self) -> str:
+        """The statement or command that ends the reason."""
+        finish = f"nodetool consensus_admin finish-migration {self.keyspace} {self.table}"
+        keyspace = cql_identifier(self.keyspace)
+        match self.reason:
+            case Reason.DURABLE_WRITES:
+                return f"ALTER KEYSPACE {keyspace} WITH durable_writes = true;"
+            case Reason.MUTATION_TRACKING:
+                return f"ALTER KEYSPACE {keyspace} WITH replication_type = 'untracked';"
+            case Reason.TRANSACTIONAL_MODE:
+                alter = f"ALTER TABLE {self.cql_name} WITH transactional_mode = 'off';"
+                return f"{alter} Then: {finish}"
+            case Reason.TRANSACTIONAL_MIGRATION:
+                return f"Complete the migration to transactional_mode = 'off': {finish}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnloggedWrites:
+    """The published tables with writes that the commit log lacks."""
+
+    tables: tuple[UnloggedTable, ...] = ()
+    unknown: str = ""
+    """Why this is not known for every published table; empty when it is."""
+    is_rejected: bool = False
+    """True when the node answers and does not report the options."""
+
+    @property
+    def table_count(self) -> int | None:
+        """Number of tables; None while it is not known and none is found."""
+        if self.unknown and not self.tables:
+            return None
+        return len({each.name for each in self.tables})
+
+
+def unlogged_writes(options: WriteOptions | None, published: Iterable[str]) -> UnloggedWrites:
+    """Applies the options to tables (`keyspace.table`). `options` is None before the node or
+    `schema.file` has given any."""
+    if options is None:
+        return UnloggedWrites(unknown="neither the node nor schema.file has been read yet.")
+    if options.error:
+        return UnloggedWrites(unknown=options.error, is_rejected=True)
+    names = tuple(published)
+    found = tuple(each for name in names for each in _reasons(name, options))
+    # A table of schema.file can be there without its keyspace.
+    missing = {_keyspace(name) for name in names if name in options.tables} - set(options.keyspaces)
+    unknown = ""
+    if missing:
+        shown = first_names(sorted(missing))
+        unknown = f"schema.file has no CREATE KEYSPACE of {shown}, so durable_writes is not known."
+    return UnloggedWrites(found, unknown)
+
+
+def check_unlogged_writes(unlogged: UnloggedWrites) -> Iterator[Finding]:
+    """Tables with unlogged writes, and why this is not known."""
+    if unlogged.tables:
+        yield bypass_finding(unlogged.tables)
+    if unlogged.unknown:
+        yield unknown_finding(unlogged.unknown)
+    if not unlogged.tables and not unlogged.unknown:
+        yield ok(SUBJECT, "The node writes every change of the published tables to its commit log.")
+
+
+def bypass_finding(tables: Sequence[UnloggedTable]) -> Finding:
+    """At least one table."""
+    shown = first_names([f"{each.name} ({each.option})" for each in tables])
+    first = {each.reason: each for each in reversed(tables)}
+    remedies = " ".join(first[reason].remedy for reason in Reason if reason in first)
+    return fault(
+        SUBJECT,
+        f"The node keeps writes of {len({each.name for each in tables})} published tables out of "
+        f"its commit log, so the agent cannot capture them: {shown}.",
+        f"{remedies} Or add the tables to table.exclude.list.",
+        code="writes_bypass_commitlog",
+    )
+
+
+def unknown_finding(reason: str) -> Finding:
+    return warning(
+        SUBJECT,
+        f"The agent cannot know whether writes bypass the commit log: {reason}",
+        "Let the agent connect to the node, or write the output of DESCRIBE SCHEMA WITH INTERNALS "
+        "to schema.file.",
+        code="unlogged_writes_unknown",
+    )
+
+
+def _reasons(name: str, options: WriteOptions) -> Iterator[UnloggedTable]:
+    keyspace_options = options.keyspaces.get(_keyspace(name), {})
+    if keyspace_options.get(DURABLE_WRITES, "true") != "true":
+        yield _unlogged(name, Reason.DURABLE_WRITES, DURABLE_WRITES, keyspace_options)
+    if keyspace_options.get(REPLICATION_TYPE, "untracked") != "untracked":
+        yield _unlogged(name, Reason.MUTATION_TRACKING, REPLICATION_TYPE, keyspace_options)
+    table_options = options.tables.get(name, {})
+    if table_options.get(TRANSACTIONAL_MODE, "off") != "off":
+        yield _unlogged(name, Reason.TRANSACTIONAL_MODE, TRANSACTIONAL_MODE, table_options)
+    elif table_options.get(TRANSACTIONAL_MIGRATION_FROM, "none") != "none":
+        yield _unlogged(
+            name, Reason.TRANSACTIONAL_MIGRATION, TRANSACTIONAL_MIGRATION_FROM, table_options
+        )
+
+
+def _unlogged(name: str, reason: Reason, option: str, options: Options) -> UnloggedTable:
+    value = options[option]
+    # durable_writes is a boolean, the other values are strings.
+    written = value if option == DURABLE_WRITES else f"'{value}'"
+    keyspace, _, table = name.partition(".")
+    return UnloggedTable(keyspace, table, reason, f"{option} = {written}")
+
+
+def _keyspace(name: str) -> str:
+    return name.partition(".")[0]

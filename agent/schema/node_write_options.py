@@ -1,0 +1,53 @@
+"""The write options that a running node reports."""
+
+import time
+from collections.abc import Callable
+
+from agent.node.connection import NodeConnection, NodeFacts
+from agent.node.running_settings import release_of
+from agent.schema.write_options import WriteOptions, options_from_cql, options_from_rows
+from sidecar.errors import SidecarError
+
+_FIRST_WITH_TRANSACTIONS = 6
+_INTERVAL_S = 300.0
+"""Between two reads without a new version of the schema."""
+
+
+def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOptions:
+    """Asks the node. An error is in the result: the schema is of use without these options."""
+    try:
+        if release_of(facts) < _FIRST_WITH_TRANSACTIONS:
+            return options_from_rows(
+                connection.rows("SELECT keyspace_name, durable_writes FROM system_schema.keyspaces")
+            )
+        # DESCRIBE needs a login and no right.
+        rows = connection.rows("DESCRIBE SCHEMA")
+    except SidecarError as error:
+        return WriteOptions(error=str(error))
+    return options_from_cql("\n".join(str(row["create_statement"]) for row in rows))
+
+
+class NodeWriteOptions:
+    """The options of one node, read again with a new version of its schema and every five minutes.
+
+    DESCRIBE returns the whole schema, so it is not part of each fetch.
+    """
+
+    def __init__(
+        self, connection: NodeConnection, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` returns seconds."""
+        self._connection = connection
+        self._clock = clock
+        self._version: str | None = None
+        self._read_s = 0.0
+        self._options = WriteOptions()
+
+    def current(self, facts: NodeFacts, version: str) -> WriteOptions:
+        """The options for a version of the schema that was read before this call."""
+        now_s = self._clock()
+        if version != self._version or now_s - self._read_s >= _INTERVAL_S:
+            self._options = read_write_options(self._connection, facts)
+            self._version = None if self._options.error else version
+            self._read_s = now_s
+        return self._options

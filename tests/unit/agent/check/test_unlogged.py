@@ -1,0 +1,129 @@
+"""Which published tables have writes that no segment has, and what the findings say of them."""
+
+import pytest
+
+from agent.check.unlogged import (
+    Reason,
+    UnloggedTable,
+    UnloggedWrites,
+    check_unlogged_writes,
+    unlogged_writes,
+)
+from agent.schema.write_options import Options, WriteOptions, options_from_cql
+from sidecar.check.finding import Level
+
+DURABLE: Options = {"durable_writes": "true"}
+
+
+def of(keyspace: Options, table: Options) -> UnloggedWrites:
+    options = WriteOptions({"ks": keyspace}, {"ks.t": table})
+    return unlogged_writes(options, ["ks.t"])
+
+
+@pytest.mark.parametrize(
+    ("keyspace", "table", "reason", "option"),
+    [
+        ({"durable_writes": "false"}, {}, "durable_writes", "durable_writes = false"),
+        (
+            {**DURABLE, "replication_type": "tracked"},
+            {},
+            "mutation_tracking",
+            "replication_type = 'tracked'",
+        ),
+        *(
+            (
+                DURABLE,
+                {"transactional_mode": mode, "transactional_migration_from": "off"},
+                "transactional_mode",
+                f"transactional_mode = '{mode}'",
+            )
+            for mode in ("full", "mixed_reads", "test_unsafe", "of_a_later_release")
+        ),
+        (
+            DURABLE,
+            {"transactional_mode": "off", "transactional_migration_from": "full"},
+            "transactional_migration",
+            "transactional_migration_from = 'full'",
+        ),
+    ],
+)
+def test_each_reason(keyspace: Options, table: Options, reason: str, option: str) -> None:
+    found = of(keyspace, table)
+    assert found == UnloggedWrites((UnloggedTable("ks", "t", Reason(reason), option),))
+    assert found.table_count == 1
+    (finding,) = check_unlogged_writes(found)
+    assert (finding.level, finding.code) == (Level.FAULT, "writes_bypass_commitlog")
+    assert f"ks.t ({option})" in finding.message
+    assert "table.exclude.list" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    "table", [{}, {"transactional_mode": "off", "transactional_migration_from": "none"}]
+)
+def test_ordinary_writes(table: Options) -> None:
+    found = of({**DURABLE, "replication_type": "untracked"}, table)
+    assert found == UnloggedWrites()
+    assert found.table_count == 0
+    (finding,) = check_unlogged_writes(found)
+    assert finding.level is Level.OK
+
+
+def test_a_table_with_two_reasons_counts_once_and_has_both_remedies() -> None:
+    found = of({"durable_writes": "false"}, {"transactional_mode": "full"})
+    assert [each.reason for each in found.tables] == [
+        Reason.DURABLE_WRITES,
+        Reason.TRANSACTIONAL_MODE,
+    ]
+    assert found.table_count == 1
+    (finding,) = check_unlogged_writes(found)
+    assert finding.remedy == (
+        "ALTER KEYSPACE ks WITH durable_writes = true; "
+        "ALTER TABLE ks.t WITH transactional_mode = 'off'; "
+        "Then: nodetool consensus_admin finish-migration ks t "
+        "Or add the tables to table.exclude.list."
+    )
+
+
+def test_names_in_statements_are_quoted() -> None:
+    options = options_from_cql(
+        'CREATE KEYSPACE "Shop" WITH durable_writes = true;'
+        'CREATE TABLE "Shop"."Or.ders" (k int) WITH transactional_mode = \'full\';'
+    )
+    (finding,) = check_unlogged_writes(unlogged_writes(options, ["Shop.Or.ders"]))
+    assert 'ALTER TABLE "Shop"."Or.ders" WITH' in finding.remedy
+
+
+def test_only_published_tables_count() -> None:
+    options = WriteOptions({"ks": {"durable_writes": "false"}}, {"ks.t": {}, "ks.u": {}})
+    assert unlogged_writes(options, []) == UnloggedWrites()
+    assert [each.name for each in unlogged_writes(options, ["ks.u"]).tables] == ["ks.u"]
+
+
+def test_nothing_is_known_before_the_first_answer_and_with_an_error() -> None:
+    for options in (None, WriteOptions(error="The request timed out.")):
+        found = unlogged_writes(options, ["ks.t"])
+        assert found.table_count is None
+        (finding,) = check_unlogged_writes(found)
+        assert (finding.level, finding.code) == (Level.WARNING, "unlogged_writes_unknown")
+        assert found.unknown in finding.message
+
+
+def test_a_table_without_its_keyspace_is_not_known() -> None:
+    options = options_from_cql("CREATE TABLE ks.t (k int PRIMARY KEY) WITH cdc = true;")
+    found = unlogged_writes(options, ["ks.t"])
+    assert "no CREATE KEYSPACE of ks" in found.unknown
+    assert found.table_count is None
+    # A dropped table stays in the schema for its segments, and nobody writes to it.
+    assert unlogged_writes(options, ["gone.t"]) == UnloggedWrites()
+
+
+def test_what_is_found_counts_although_another_table_is_not_known() -> None:
+    options = options_from_cql(
+        "CREATE TABLE ks.t (k int PRIMARY KEY) WITH transactional_mode = 'full';"
+    )
+    found = unlogged_writes(options, ["ks.t"])
+    assert found.table_count == 1
+    assert [each.code for each in check_unlogged_writes(found)] == [
+        "writes_bypass_commitlog",
+        "unlogged_writes_unknown",
+    ]

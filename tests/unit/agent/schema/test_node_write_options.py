@@ -1,0 +1,80 @@
+"""When a node is asked for the options, and with which statement."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agent.node.connection import NodeAddress, NodeConnection, NodeFacts
+from agent.schema.node_write_options import NodeWriteOptions, read_write_options
+from sidecar.errors import UnavailableError
+
+STATEMENT = "CREATE TABLE ks.t (k int PRIMARY KEY) WITH cdc = true AND transactional_mode = '{}';"
+
+
+class Node(NodeConnection):
+    """Answers DESCRIBE with one table, and counts the questions."""
+
+    def __init__(self) -> None:
+        super().__init__(NodeAddress(["127.0.0.1"]))
+        self.mode = "off"
+        self.queries: list[str] = []
+        self.is_failing = False
+
+    def rows(self, query: str) -> list[Mapping[str, Any]]:
+        self.queries.append(query)
+        if self.is_failing:
+            raise UnavailableError("The request timed out.")
+        if query == "DESCRIBE SCHEMA":
+            return [{"create_statement": STATEMENT.format(self.mode)}]
+        return [{"keyspace_name": "ks", "durable_writes": False}]
+
+
+def facts(release: str) -> NodeFacts:
+    return NodeFacts("node-1", "lab", release)
+
+
+@pytest.mark.parametrize("release", ["6.0-alpha2", "6.0.0", "7.1.2"])
+def test_a_node_with_transactions_describes_its_schema(release: str) -> None:
+    node = Node()
+    assert read_write_options(node, facts(release)).tables == {
+        "ks.t": {"transactional_mode": "off"}
+    }
+    assert node.queries == ["DESCRIBE SCHEMA"]
+
+
+@pytest.mark.parametrize("release", ["3.11.19", "4.1.10", "5.0.9"])
+def test_an_older_node_has_the_option_in_its_rows(release: str) -> None:
+    node = Node()
+    options = read_write_options(node, facts(release))
+    assert options.keyspaces == {"ks": {"durable_writes": "false"}}
+    assert "system_schema.keyspaces" in node.queries[0]
+
+
+def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> None:
+    now_s = 0.0
+    node = Node()
+    known = NodeWriteOptions(node, clock=lambda: now_s)
+
+    def mode(version: str) -> str:
+        return known.current(facts("6.0.0"), version).tables["ks.t"]["transactional_mode"]
+
+    assert mode("1") == "off"
+    node.mode = "full"
+    assert mode("1") == "off"
+    assert mode("2") == "full"
+    node.mode = "mixed_reads"
+    now_s = 299.0
+    assert mode("2") == "full"
+    now_s = 300.0
+    assert mode("2") == "mixed_reads"
+    assert len(node.queries) == 3
+
+
+def test_an_error_is_kept_until_the_next_question() -> None:
+    node = Node()
+    node.is_failing = True
+    known = NodeWriteOptions(node)
+    assert known.current(facts("6.0.0"), "1").error == "The request timed out."
+    node.is_failing = False
+    assert known.current(facts("6.0.0"), "1").error == ""

@@ -1,0 +1,70 @@
+"""Options that decide whether a change reaches the commit log, from CQL text and from rows."""
+
+from agent.schema.write_options import options_from_cql, options_from_rows
+
+# Printed by DESCRIBE SCHEMA of Cassandra 6.0-alpha2; some options are left out.
+DESCRIBED = """
+CREATE KEYSPACE a WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '1'}
+  AND durable_writes = true  AND fast_path = 'simple';
+CREATE TABLE a.later (
+    k int PRIMARY KEY,
+    v text
+) WITH additional_write_policy = '99p'
+    AND cdc = true
+    AND comment = ''
+    AND read_repair = 'BLOCKING'
+    AND transactional_mode = 'off'
+    AND transactional_migration_from = 'full'
+    AND speculative_retry = '99p';
+CREATE INDEX i ON a.later (v);
+CREATE KEYSPACE nd WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '1'}
+  AND durable_writes = false;
+"""
+
+
+def test_options_of_the_statements_of_a_node() -> None:
+    options = options_from_cql(DESCRIBED)
+    assert options.keyspaces == {
+        "a": {"durable_writes": "true"},
+        "nd": {"durable_writes": "false"},
+    }
+    assert options.tables == {
+        "a.later": {"transactional_mode": "off", "transactional_migration_from": "full"}
+    }
+    assert options.error == ""
+
+
+def test_texts_and_names_are_no_options() -> None:
+    options = options_from_cql(
+        """
+        -- CREATE TABLE a.gone (k int) WITH transactional_mode = 'full';
+        /* ALTER; CREATE TABLE a.gone2 (k int PRIMARY KEY) WITH transactional_mode = 'full'; */
+        create table if not exists "A"."t""x" (k int PRIMARY KEY, transactional_mode text)
+            with comment = 'it''s transactional_mode = ''full''; durable_writes = false'
+            and TRANSACTIONAL_MODE='MIXED_READS';
+        CREATE FUNCTION a.f (i int) CALLED ON NULL INPUT RETURNS int LANGUAGE java
+            AS $$ String transactional_mode = "full"; return i; $$;
+        ALTER TABLE a.u WITH transactional_mode = 'full';
+        """
+    )
+    assert options.tables == {'A.t"x': {"transactional_mode": "mixed_reads"}}
+    assert options.keyspaces == {}
+
+
+def test_a_tracked_keyspace() -> None:
+    options = options_from_cql(
+        "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy'} "
+        "AND replication_type='tracked';"
+    )
+    assert options.keyspaces == {"ks": {"replication_type": "tracked"}}
+
+
+def test_rows_of_older_releases() -> None:
+    rows = [
+        {"keyspace_name": "ks", "durable_writes": True},
+        {"keyspace_name": "nd", "durable_writes": False},
+    ]
+    assert options_from_rows(rows).keyspaces == {
+        "ks": {"durable_writes": "true"},
+        "nd": {"durable_writes": "false"},
+    }

@@ -1,7 +1,7 @@
 """Cassandra's own commit-log reader: the canonical dump, rounds for timing, and segments to read.
 
-The programs are in `tests/oracle/reader-java`; Cassandra 5.0's classes read every version that the
-tests know (6, 7 and 8).
+The programs are in `tests/oracle/reader-java`. Cassandra 5.0's classes read the versions 6, 7 and 8
+of the log, and 6.0's also version 9.
 """
 
 import json
@@ -15,14 +15,21 @@ from types import TracebackType
 from typing import Literal, Self
 
 from tests.support.servers.cassandra_java import jars, java_of, module_options
+from tests.support.servers.cassandra_settings import release
 from tests.support.servers.errors import ToolFailedError
-from tests.support.servers.java_sources import compiled_classes
+from tests.support.servers.java_sources import reader_classes
 
 VERSION = "5.0.9"
+NEWEST = "6.0-alpha2"
 _PIN = (
     "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); "
     "os.execv(sys.argv[2], sys.argv[2:])"
 )
+
+
+def reader_of(version: str) -> str:
+    """The release whose classes read the segments, and the schema, of a node of `version`."""
+    return NEWEST if release(version) >= release(NEWEST) else VERSION
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,20 @@ def dump_segments(
     *,
     keystore: Path | None = None,
     tolerate_truncation: bool = False,
+    version: str | None = None,
 ) -> CassandraDump:
     """The dump of segments (`.log` or `.log.gz`) in order of their ids. `schema` is CQL with ids.
 
+    The classes are those of `version`; by default those of 6.0 if a segment has version 9.
     `keystore` is a JCEKS file with the key `testing:1` and passwords `cassandra`.
     """
     arguments = ["--tolerate-truncation"] if tolerate_truncation else []
     if keystore is not None:
         arguments += ["--keystore", str(keystore)]
-    done = _run("Dump", [*arguments, str(schema), *map(str, segments)])
+    if version is None:
+        has_9 = any(path.name.startswith("CommitLog-9-") for path in segments)
+        version = NEWEST if has_9 else VERSION
+    done = _run("Dump", [*arguments, str(schema), *map(str, segments)], version)
     errors = []
     unknown: dict[str, int] = {}
     for line in done.stderr.decode().splitlines():
@@ -154,26 +166,37 @@ class JavaBench:
         return BenchRound(**json.loads(line))
 
 
-def _run(program: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    program: str, arguments: Sequence[str], version: str = VERSION
+) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
-        _command(program, arguments), capture_output=True, check=False, env=environment
+        _command(program, arguments, version=version),
+        capture_output=True,
+        check=False,
+        env=environment,
     )
     if done.returncode != 0:
         raise ToolFailedError(f"{program} failed:\n{done.stderr.decode()[-4000:]}")
     return done
 
 
-def _command(program: str, arguments: Sequence[str], jvm_options: Sequence[str] = ()) -> list[str]:
-    library = jars(VERSION)
+def _command(
+    program: str,
+    arguments: Sequence[str],
+    jvm_options: Sequence[str] = (),
+    *,
+    version: str = VERSION,
+) -> list[str]:
+    library = jars(version)
     options = jvm_options or ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
     return [
-        str(java_of(VERSION)),
+        str(java_of(version)),
         "-Xmx1g",
         "-Dfile.encoding=UTF-8",
         *options,
         *module_options(),
-        *("-cp", f"{compiled_classes(library)}:{library}/*"),
+        *("-cp", f"{reader_classes(library, release(version)[0])}:{library}/*"),
         f"cdcsidecar.reader.{program}",
         *arguments,
     ]

@@ -14,16 +14,20 @@ from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.maven import artifact
 
-SOURCES = Path(__file__).resolve().parents[2] / "oracle" / "reader-java" / "src" / "main" / "java"
+_SOURCES = Path(__file__).resolve().parents[2] / "oracle" / "reader-java" / "src"
 _COMPILER = "org.eclipse.jdt:ecj:3.33.0"
 
 
-def compiled_classes(jars: Path | None = None, only: str = "") -> Path:
-    """The programs in `tests/oracle/reader-java`, compiled against the jars in a folder.
+def reader_classes(jars: Path, major: int) -> Path:
+    """The programs in `tests/oracle/reader-java`, compiled against the jars of Cassandra's release
+    `major`, 5 or 6."""
+    folders = (_SOURCES / "main", _SOURCES / f"release-{major}")
+    return compiled([file for each in folders for file in sorted(each.rglob("*.java"))], jars)
 
-    `only` is the name of a single source file that needs no jars.
-    """
-    return compiled(sorted(SOURCES.rglob(only or "*.java")), jars)
+
+def jmx_classes() -> Path:
+    """The one program in `tests/oracle/reader-java` that needs no jars."""
+    return compiled(sorted(_SOURCES.rglob("Jmx.java")))
 
 
 def compiled(files: Sequence[Path], jars: Path | None = None, *, release: int = 11) -> Path:

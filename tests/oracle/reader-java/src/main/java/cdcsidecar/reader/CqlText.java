@@ -60,7 +60,7 @@ final class CqlText
             while (at < text.length() && isWordPart(text.charAt(at)) && !text.startsWith("--", at))
                 at++;
         else
-            at++;
+            at += "<>!".indexOf(first) >= 0 && text.startsWith("=", at + 1) ? 2 : 1;
         return text.substring(start, at);
     }
 

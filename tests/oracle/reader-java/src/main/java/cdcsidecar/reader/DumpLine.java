@@ -46,7 +46,7 @@ final class DumpLine
         json.writeNumberField("updates", count);
         json.writeStringField("ks", update.metadata().keyspace);
         json.writeStringField("table", table);
-        json.writeStringField("id", update.metadata().id.toString());
+        json.writeStringField("id", update.metadata().id.asUUID().toString());
         json.writeStringField("key", ByteBufferUtil.bytesToHex(update.partitionKey().getKey()));
         try (UnfilteredRowIterator items = update.unfilteredIterator())
         {
@@ -61,6 +61,10 @@ final class DumpLine
                 item(items.next());
             json.writeEndArray();
         }
+        // The reader keeps no epoch of an empty update.
+        Long epoch = update.isEmpty() ? null : Release.epoch(update);
+        if (epoch != null)
+            json.writeNumberField("epoch", epoch);
         json.writeEndObject();
     }
 

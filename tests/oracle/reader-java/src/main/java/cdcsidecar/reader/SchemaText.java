@@ -7,6 +7,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 
 import org.apache.cassandra.cql3.CQL3Type;
 import org.apache.cassandra.cql3.CQLFragmentParser;
@@ -21,7 +24,6 @@ import org.apache.cassandra.schema.ColumnMetadata;
 import org.apache.cassandra.schema.KeyspaceMetadata;
 import org.apache.cassandra.schema.KeyspaceParams;
 import org.apache.cassandra.schema.Keyspaces;
-import org.apache.cassandra.schema.Schema;
 import org.apache.cassandra.schema.TableId;
 import org.apache.cassandra.schema.TableMetadata;
 import org.apache.cassandra.schema.Tables;
@@ -29,7 +31,7 @@ import org.apache.cassandra.schema.Types;
 import org.apache.cassandra.service.ClientState;
 
 /**
- * The schema that {@code DESCRIBE … WITH INTERNALS} prints, put into Cassandra's {@link Schema}.
+ * The schema that {@code DESCRIBE … WITH INTERNALS} prints, put into Cassandra's {@code Schema}.
  *
  * <p>Of a table's options only those that its records depend on are looked at, so that the text of one release suits the
  * reader of another. A table that comes twice under one name, with two ids, is known under both.
@@ -37,6 +39,10 @@ import org.apache.cassandra.service.ClientState;
 final class SchemaText
 {
     private static final Set<String> OPTIONS = Set.of("ID", "CLUSTERING", "COMPACT", "CDC");
+    /** An id as DESCRIBE of 6.0 prints it for a compact table; CREATE TABLE rejects it. */
+    private static final Pattern SHORT_ID = Pattern.compile("\\btid:([0-9a-f]+)\\b");
+    /** The first half of such an id: {@code TableId.MAGIC}. */
+    private static final long SHORT_ID_START = 1956074401491665062L;
 
     private final Map<String, Types> types = new HashMap<>();
     /** By keyspace and table; the names of tables that were made again carry a number. */
@@ -47,12 +53,17 @@ final class SchemaText
     static Map<TableId, String> load(String text) throws Exception
     {
         SchemaText schema = new SchemaText();
-        List<List<String>> statements = CqlText.statements(text);
+        List<List<String>> statements = CqlText.statements(SHORT_ID.matcher(text).replaceAll(SchemaText::longId));
         schema.addTypes(statements);
         for (List<String> statement : statements)
             schema.add(statement);
         schema.install();
         return schema.names;
+    }
+
+    private static String longId(MatchResult id)
+    {
+        return new UUID(SHORT_ID_START, Long.parseUnsignedLong(id.group(1), 16)).toString();
     }
 
     private void addTypes(List<List<String>> statements) throws Exception
@@ -88,7 +99,7 @@ final class SchemaText
         String name = CqlText.name(statement.get(at + 2));
         retire(keyspace, name);
         CreateTableStatement.Raw raw = (CreateTableStatement.Raw) parsed(statement);
-        put(raw.prepare(ClientState.forInternalCalls()).builder(typesOf(keyspace)).build());
+        put(Release.table(raw, typesOf(keyspace)).build());
     }
 
     /** A view's records have the shape of a table; Cassandra derives it from the base table. */
@@ -99,7 +110,7 @@ final class SchemaText
         retire(keyspace, name);
         CreateViewStatement view =
             (CreateViewStatement) parsed(statement).prepare(ClientState.forInternalCalls());
-        KeyspaceMetadata changed = view.apply(Keyspaces.of(keyspace(keyspace))).getNullable(keyspace);
+        KeyspaceMetadata changed = Release.withView(view, Keyspaces.of(keyspace(keyspace))).getNullable(keyspace);
         put(changed.views.getNullable(name).metadata);
     }
 
@@ -158,18 +169,13 @@ final class SchemaText
                                                   .flags(old.flags)
                                                   .droppedColumns(old.droppedColumns);
         for (ColumnMetadata column : old.columns())
-            copy.addColumn(new ColumnMetadata(keyspace, other, column.name, column.type, column.position(), column.kind, null));
+            copy.addColumn(Release.column(keyspace, other, column));
         known.put(other, copy.build());
     }
 
     private void install()
     {
-        Schema.instance.transform(before -> {
-            Keyspaces after = before;
-            for (String name : tables.keySet())
-                after = after.withAddedOrUpdated(keyspace(name));
-            return after;
-        });
+        Release.install(Keyspaces.of(tables.keySet().stream().map(this::keyspace).toArray(KeyspaceMetadata[]::new)));
     }
 
     private KeyspaceMetadata keyspace(String name)

@@ -13,11 +13,11 @@ const CRC_LENGTH: usize = 4;
 pub enum Version {
     /// Cassandra 3.0 to 3.11.
     V6,
-    /// Cassandra 4.0, 4.1, and 5.0 with `storage_compatibility_mode: CASSANDRA_4`.
+    /// Cassandra 4.0, 4.1, and later ones with `storage_compatibility_mode: CASSANDRA_4`.
     V7,
     /// Cassandra 5.0 with `storage_compatibility_mode` `UPGRADING` or `NONE`.
     V8,
-    /// Cassandra 6.0, and development builds on the way to it.
+    /// Cassandra 6.0 with any other `storage_compatibility_mode` than `CASSANDRA_4`.
     V9,
 }
 
@@ -44,6 +44,11 @@ impl Version {
     /// Whether local deletion times are unsigned (CASSANDRA-14227).
     pub fn has_unsigned_deletion_times(self) -> bool {
         self >= Self::V8
+    }
+
+    /// Whether a mutation begins with a byte of flags.
+    pub fn has_mutation_flags(self) -> bool {
+        self >= Self::V9
     }
 
     /// Whether each partition update carries the epoch of its table (`tcm.Epoch`).

@@ -137,6 +137,7 @@ impl Line<'_> {
             None => self.text("null"),
         }
         let mut item = mutation.next_unfiltered(row)?;
+        let is_empty = update.deletion.is_none() && item.is_none();
         self.text(",\"static\":");
         if item == Some(Unfiltered::Row) && row.is_static {
             self.row(table, row);
@@ -155,7 +156,13 @@ impl Line<'_> {
             }
             item = mutation.next_unfiltered(row)?;
         }
-        self.text("]}\n");
+        self.text("]");
+        // Cassandra's reader forgets the epoch of an empty update.
+        if let Some(epoch) = update.epoch.filter(|_| !is_empty) {
+            self.text(",\"epoch\":");
+            self.number(epoch);
+        }
+        self.text("}\n");
         Ok(())
     }
 

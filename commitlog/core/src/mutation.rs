@@ -91,7 +91,21 @@ pub struct Update<'p> {
     pub updates: u64,
     /// As on the wire: composite keys with their framing (§6.3).
     pub key: &'p [u8],
+    /// The epoch of the table's metadata that the update was made with, from version 9 on
+    /// ([`read_epoch`]).
+    pub epoch: Option<i64>,
     pub deletion: Option<Deletion>,
+}
+
+/// The epoch of an update (`Epoch.EpochSerializer`, format notes §4.2): an unsigned number of all 64
+/// bits on the wire, but signed by its meaning. The two smallest are those of an upgrade to 6.0.
+#[inline(always)]
+pub(crate) fn read_epoch(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<i64>> {
+    if version.has_table_epochs() {
+        Ok(Some(cursor.uvint()?.cast_signed()))
+    } else {
+        Ok(None)
+    }
 }
 
 impl Decoder {
@@ -136,7 +150,7 @@ impl Decoder {
     /// Reads only the head of a payload; returns it and a cursor at the updates.
     #[inline]
     pub fn head<'p>(&self, payload: &'p [u8], version: Version) -> Result<(Head, Cursor<'p>)> {
-        Head::read(payload, version, &self.schema)
+        Head::read(payload, version)
     }
 
     /// Opens a payload.
@@ -256,9 +270,7 @@ impl<'p> MutationReader<'_, 'p> {
         let Some(plan) = self.decoder.plans.get_mut(self.place) else {
             return Err(Box::new(DecodeError::UnknownTable(table_id)));
         };
-        if self.version.has_table_epochs() {
-            cursor.uvint()?;
-        }
+        let epoch = read_epoch(&mut cursor, self.version)?;
         let key = cursor.vbytes()?;
         let flags = cursor.u8()?;
         let mut update = Update {
@@ -266,6 +278,7 @@ impl<'p> MutationReader<'_, 'p> {
             index,
             updates: self.updates,
             key,
+            epoch,
             deletion: None,
         };
         if flags & update_flag::IS_EMPTY != 0 {

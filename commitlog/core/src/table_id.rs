@@ -8,6 +8,10 @@ impl TableId {
     /// Bytes of an id.
     pub const LENGTH: usize = 16;
 
+    /// The first half of the ids that 6.0 makes from the epoch before CREATE TABLE
+    /// (`TableId#MAGIC`).
+    const FROM_EPOCH: [u8; 8] = [0x1b, 0x25, 0x5f, 0x4d, 0xef, 0x25, 0x40, 0xa6];
+
     /// Reads the usual text form with its four hyphens (or without them).
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0_u8; 16];
@@ -20,15 +24,23 @@ impl TableId {
         digits.next().is_none().then_some(Self(bytes))
     }
 
-    /// Whether the id is derived from a name, as the ids of system tables are
-    /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables carry time UUIDs.
-    pub fn is_name_based(self) -> bool {
-        self.uuid_version() == Some(3)
+    /// The id with these hexadecimal digits after `tid:`, as DESCRIBE of 6.0 prints those of compact
+    /// tables.
+    pub fn parse_short(digits: &str) -> Option<Self> {
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+        let mut bytes = [0_u8; 16];
+        let (start, end) = bytes.split_at_mut(8);
+        start.copy_from_slice(&Self::FROM_EPOCH);
+        end.copy_from_slice(&number.to_be_bytes());
+        Some(Self(bytes))
     }
 
-    /// Whether the id is a time UUID, as user tables have.
-    pub fn is_time_based(self) -> bool {
-        self.uuid_version() == Some(1)
+    /// Whether the id is derived from a name, as the ids of system tables are
+    /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables have time UUIDs,
+    /// and from 6.0 on ids made from an epoch.
+    pub fn is_name_based(self) -> bool {
+        self.uuid_version() == Some(3)
     }
 
     /// The version of a UUID by RFC 4122; `None` for bytes that are none.

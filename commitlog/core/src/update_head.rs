@@ -5,7 +5,7 @@
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::Result;
-use crate::mutation::update_flag;
+use crate::mutation::{read_epoch, update_flag};
 use crate::schema::TableId;
 use crate::times::{DELETION_TIME_EPOCH_S, TIMESTAMP_EPOCH_US};
 
@@ -13,8 +13,8 @@ use crate::times::{DELETION_TIME_EPOCH_S, TIMESTAMP_EPOCH_US};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateHead<'p> {
     pub table_id: TableId,
-    /// Epoch of the table's metadata, from version 9 on.
-    pub epoch: Option<u64>,
+    /// See [`crate::mutation::Update`].
+    pub epoch: Option<i64>,
     /// As on the wire: composite keys with their framing (§6.3).
     pub key: &'p [u8],
     pub flags: u8,
@@ -51,11 +51,7 @@ impl UpdateHead<'_> {
 pub fn read_update_head(bytes: &[u8], version: Version) -> Result<UpdateHead<'_>> {
     let mut cursor = Cursor::new(bytes);
     let table_id = TableId(*cursor.uuid()?);
-    let epoch = if version.has_table_epochs() {
-        Some(cursor.uvint()?)
-    } else {
-        None
-    };
+    let epoch = read_epoch(&mut cursor, version)?;
     let key = cursor.vbytes()?;
     let mut head = UpdateHead {
         table_id,

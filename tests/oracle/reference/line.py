@@ -24,6 +24,8 @@ Json = dict[str, Any]
 def to_line(update: Update) -> Json:
     """The canonical form of `update`: what one line of a dump holds."""
     partition = update.partition
+    # Cassandra's reader forgets the epoch of an empty update.
+    has_epoch = partition.epoch is not None and not partition.is_empty
     return {
         "segment": update.segment,
         "pos": update.position,
@@ -36,7 +38,7 @@ def to_line(update: Update) -> Json:
         "del": _deletion(partition.deletion),
         "static": None if partition.static is None else _row_body(partition.static),
         "items": [_item(item) for item in partition.items],
-    }
+    } | ({"epoch": partition.epoch} if has_epoch else {})
 
 
 def _item(item: Item) -> Json:

@@ -102,13 +102,22 @@ Item = Row | Bound | Boundary
 
 @dataclass(frozen=True, slots=True)
 class PartitionUpdate:
-    """What one mutation changes in one partition of one table; `items` are in storage order."""
+    """What one mutation changes in one partition of one table; `items` are in storage order.
+
+    `epoch` is that of the table's metadata, which only version 9 has.
+    """
 
     table: Table
     key: bytes
     deletion: Deletion | None
     static: Row | None
     items: tuple[Item, ...]
+    epoch: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.deletion or self.static or self.items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from tests.oracle.reference.errors import MalformedError
 from tests.oracle.reference.model import Item, PartitionUpdate
 from tests.oracle.reference.rows import END_OF_PARTITION, IS_MARKER, RowReader
 from tests.oracle.reference.schema import Schema, Table
-from tests.oracle.reference.times import TimeBases
+from tests.oracle.reference.times import TimeBases, signed
 
 KNOWN_FLAGS = 0x01
 """Of a mutation of version 9: potential transaction conflicts are allowed."""
@@ -43,23 +43,11 @@ def read_mutation(payload: bytes, version: int, schema: Schema) -> tuple[Partiti
     `version` is the segment's: 6 to 9. Raises MalformedError, and UnknownTableError or
     UnknownColumnError for the first name that `schema` lacks: an update has no length, so what
     follows such a name cannot be read. Source: Mutation$MutationSerializer.
-
-    Version 9 is read with a flags byte in front, and when that fails without one, as the builds
-    before the Accord merge wrote it (§4.1).
     """
-    if version < 9:
-        return _read_updates(Cursor(payload), version, schema)
-    with_flags = Cursor(payload)
-    try:
-        flags = with_flags.u8()
-        if flags & ~KNOWN_FLAGS:
-            raise MalformedError(0, f"mutation flags {flags:#04x}")
-        return _read_updates(with_flags, version, schema)
-    except (MalformedError, UnknownTableError, UnknownColumnError) as failure:
-        try:
-            return _read_updates(Cursor(payload), version, schema)
-        except (MalformedError, UnknownTableError, UnknownColumnError):
-            raise failure from None
+    cursor = Cursor(payload)
+    if version >= 9 and (flags := cursor.u8()) & ~KNOWN_FLAGS:
+        raise MalformedError(0, f"mutation flags {flags:#04x}")
+    return _read_updates(cursor, version, schema)
 
 
 def _read_updates(cursor: Cursor, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
@@ -80,12 +68,11 @@ def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdat
     table = schema.tables.get(table_id)
     if table is None:
         raise UnknownTableError(table_id)
-    if version >= 9:
-        cursor.uvint()
+    epoch = signed(cursor.uvint(), 64) if version >= 9 else None
     key = cursor.vbytes()
     flags = cursor.u8()
     if flags & IS_EMPTY:
-        return PartitionUpdate(table, key, None, None, ())
+        return PartitionUpdate(table, key, None, None, (), epoch)
     if flags & IS_REVERSED:
         raise MalformedError(cursor.offset - 1, "reversed partition update")
 
@@ -106,7 +93,7 @@ def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdat
             items.append(rows.marker())
         elif not (row := rows.row(row_flags, regular_columns)).is_empty:
             items.append(row)
-    return PartitionUpdate(table, key, deletion, static, tuple(items))
+    return PartitionUpdate(table, key, deletion, static, tuple(items), epoch)
 
 
 def _read_columns(cursor: Cursor, table: Table) -> tuple[tuple[str, CqlType], ...]:

@@ -21,14 +21,14 @@ class Bases:
 class Form:
     """How a mutation is written.
 
-    `flags` is the byte in front of version 9, None where a build writes none. `bases` None: the
-    smallest times of each update. `unused_columns` are listed in the head of an update as far as
-    its table has them, though no row may use them. `shares_times`: cells refer to the times of
-    their row where these are equal. `epoch` is that of every table, written from version 9 on.
+    `flags` is the byte in front of version 9. `bases` None: the smallest times of each update.
+    `unused_columns` are listed in the head of an update as far as its table has them, though no row
+    may use them. `shares_times`: cells refer to the times of their row where these are equal.
+    `epoch` is that of every table, written from version 9 on.
     """
 
     version: int = 7
-    flags: int | None = 0
+    flags: int = 0
     epoch: int = 1
     bases: Bases | None = None
     unused_columns: frozenset[str] = frozenset()

@@ -13,13 +13,13 @@ from tests.oracle.reference.mutation import (
 from tests.oracle.reference.schema import Table
 from tests.oracle.reference.times import LDT_EPOCH_S, TIMESTAMP_EPOCH_US
 from tests.oracle.writer.form import Bases, Form
-from tests.oracle.writer.numbers import difference, uvint, vbytes
+from tests.oracle.writer.numbers import difference, difference32, uvint, vbytes
 from tests.oracle.writer.rows import RowForm, columns_of
 
 
 def write_mutation(updates: Sequence[PartitionUpdate], form: Form) -> bytes:
     """A payload of these updates. Source: Mutation$MutationSerializer."""
-    flags = b"" if form.version < 9 or form.flags is None else bytes([form.flags])
+    flags = b"" if form.version < 9 else bytes([form.flags])
     # One that stands there often is written once.
     written = {key: write_update(each, form) for key, each in {id(u): u for u in updates}.items()}
     return flags + uvint(len(updates)) + b"".join(written[id(each)] for each in updates)
@@ -29,7 +29,7 @@ def write_update(update: PartitionUpdate, form: Form) -> bytes:
     """One partition update. Source: PartitionUpdate$PartitionUpdateSerializer; §4.2."""
     out = update.table.id.bytes
     if form.version >= 9:
-        out += uvint(form.epoch)
+        out += difference(form.epoch)
     out += vbytes(update.key)
     is_empty = update.deletion is None and update.static is None and not update.items
     if is_empty and form.is_empty_flag_used:
@@ -44,7 +44,7 @@ def write_update(update: PartitionUpdate, form: Form) -> bytes:
     bases = form.bases or smallest_times(update)
     out += bytes([flags])
     out += difference(bases.timestamp_us - TIMESTAMP_EPOCH_US)
-    out += difference(bases.ldt_s - LDT_EPOCH_S) + difference(bases.ttl_s)
+    out += difference32(bases.ldt_s - LDT_EPOCH_S) + difference32(bases.ttl_s)
     rows = [item for item in update.items if isinstance(item, Row)]
     statics = [] if update.static is None else [update.static]
     # A name is either a static or a regular column; the caller's rows say which.

@@ -22,6 +22,12 @@ def difference(value: int) -> bytes:
     return uvint(value & (1 << 64) - 1)
 
 
+def difference32(value: int) -> bytes:
+    """A difference of seconds, which wraps around at 32 bits before it is written (§4.4)."""
+    value &= (1 << 32) - 1
+    return difference(value - (value >> 31 << 32))
+
+
 def vbytes(data: bytes) -> bytes:
     """A byte string behind its length."""
     return uvint(len(data)) + data

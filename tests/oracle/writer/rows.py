@@ -27,7 +27,7 @@ from tests.oracle.reference.rows import (
 )
 from tests.oracle.reference.times import LIVE_TIMESTAMP_US, NO_LDT_FROM_8, NO_LDT_UNTIL_7
 from tests.oracle.writer.form import Bases
-from tests.oracle.writer.numbers import difference, uvint, vbytes
+from tests.oracle.writer.numbers import difference, difference32, uvint, vbytes
 
 NUMBER_OF_KIND = {name: number for number, name in (BOUND_KINDS | BOUNDARY_KINDS).items()}
 LIVE = Deletion(LIVE_TIMESTAMP_US, None)
@@ -142,12 +142,12 @@ class RowForm:
         return difference(timestamp_us - self.bases.timestamp_us)
 
     def _ttl(self, ttl_s: int) -> bytes:
-        return difference(ttl_s - self.bases.ttl_s)
+        return difference32(ttl_s - self.bases.ttl_s)
 
     def _ldt(self, ldt_s: int | None) -> bytes:
         if ldt_s is None:
             ldt_s = NO_LDT_FROM_8 if self.version >= 8 else NO_LDT_UNTIL_7
-        return difference(ldt_s - self.bases.ldt_s)
+        return difference32(ldt_s - self.bases.ldt_s)
 
     def _clustering(self, values: Clustering) -> bytes:
         """Up to 32 values behind a header with two bits for each (§4.8.1)."""

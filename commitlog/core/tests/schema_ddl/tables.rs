@@ -170,3 +170,60 @@ fn what_is_not_about_tables_is_left_out() {
     assert!(parse_cql("").unwrap().is_empty());
     assert!(parse_cql("\u{feff} -- nothing").unwrap().is_empty());
 }
+
+/// What DESCRIBE of 6.0-alpha2 prints: constraints, ids made from epochs, comments and labels.
+#[test]
+fn tables_of_6_0() {
+    let schema = schema(
+        "
+        CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': '1'}  AND
+            durable_writes = true  AND fast_path = 'simple';
+        COMMENT ON KEYSPACE k IS 'ks';
+        CREATE TABLE k.a (
+            p int CHECK p > 1,
+            c text CHECK LENGTH() < 20,
+            s int static CHECK s > 0 AND s < 100,
+            r text CHECK REGEXP() = '.*a;b, c.*',
+            v text CHECK NOT NULL,
+            PRIMARY KEY (p, c)
+        ) WITH ID = 1b255f4d-ef25-40a6-0000-000000000005
+            AND CLUSTERING ORDER BY (c ASC)
+            AND cdc = true
+            AND fast_path = 'keyspace'
+            AND transactional_mode = 'off'
+            AND transactional_migration_from = 'none';
+        ALTER TABLE k.a DROP v USING TIMESTAMP 1795711491891000;
+        ALTER TABLE k.a ADD v text CHECK NOT NULL;
+        SECURITY LABEL ON TABLE k.a IS 'l';
+        COMMENT ON COLUMN k.a.r IS 'col; CREATE TABLE';
+        /*
+        Warning: Table k.b omitted because it has constructs not compatible with CQL.
+        (this should not be used to reproduce this schema)
+
+        CREATE TABLE k.b (
+            p int,
+            c int,
+            v int,
+            PRIMARY KEY (p, c)
+        ) WITH COMPACT STORAGE
+            AND ID = tid:1e6
+            AND CLUSTERING ORDER BY (c ASC);
+        */
+        ",
+    );
+    let ids = schema
+        .tables()
+        .into_iter()
+        .map(|table| table.id.to_string());
+    assert_eq!(
+        ids.collect::<Vec<_>>(),
+        [
+            "1b255f4d-ef25-40a6-0000-000000000005",
+            "1b255f4d-ef25-40a6-0000-0000000001e6"
+        ]
+    );
+    let table = &schema.tables()[0];
+    assert!(table.cdc);
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["r", "v", "s"]);
+}

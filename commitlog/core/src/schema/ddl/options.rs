@@ -83,9 +83,14 @@ impl Options {
 }
 
 fn table_id(tokens: &mut TokenCursor<'_>) -> Result<TableId> {
+    let is_short = tokens.take_word("tid") && tokens.take_symbol(':');
     let id = match tokens.peek() {
+        Some(TokenKind::Word(text)) if is_short => TableId::parse_short(text),
         Some(TokenKind::Uuid(text)) => TableId::parse(text),
-        Some(TokenKind::Literal(text)) => TableId::parse(text),
+        Some(TokenKind::Literal(text)) => match text.strip_prefix("tid:") {
+            Some(digits) => TableId::parse_short(digits),
+            None => TableId::parse(text),
+        },
         _ => None,
     };
     let id = id.ok_or_else(|| tokens.expected("the table id as a UUID"))?;

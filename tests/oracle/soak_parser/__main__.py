@@ -7,6 +7,7 @@ Prints a line a node and a table at the end; exit code 1 when a workload differs
 import secrets
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,13 +17,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from tests.oracle.soak_parser.content import KINDS
-from tests.oracle.soak_parser.nodes import DEFAULT_NODES, FRAMINGS, NodeKind
+from tests.oracle.soak_parser.nodes import DEFAULT_NODES, NODE_FORM, NodeKind
 from tests.oracle.soak_parser.rounds import Totals, recorder_of, run_round
 from tests.support.servers.cache import cache_directory
 from tests.support.servers.cassandra import CassandraNode
 
-_ROUND = 25
+_ROUND = 10
 """Workloads between two starts of the Java program."""
+_WIDTH = 120
+"""Columns of the table, in a file too."""
 
 
 @click.command()
@@ -33,8 +36,7 @@ _ROUND = 25
     "--node",
     "labels",
     multiple=True,
-    help=f"VERSION[-none|-upgrading][:{'|'.join(FRAMINGS)}]; several times; by default each of "
-    "the releases, plain and LZ4.",
+    help=f"{NODE_FORM}; several times; by default each of the releases, plain and LZ4.",
 )
 @click.option("--kept", type=Path, default=Path("soak-parser"), help="Where failures are kept.")
 def main(
@@ -48,6 +50,7 @@ def main(
     first = secrets.randbits(30) if seed is None else seed
     end_s = time.monotonic() + minutes * 60 if minutes else None
     console = Console(highlight=False)
+    console.width = max(console.width, _WIDTH)
     console.print(f"Seed {first}, {workloads} workloads on {len(nodes)} nodes.")
     totals: dict[str, Totals] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -99,7 +102,7 @@ def _soak(
                 console.print(
                     f"{kind.label}: seeds {chosen[0]} to {chosen[-1]}, "
                     f"{totals.content['updates']:,} updates so far, "
-                    f"{len(totals.failures)} differ",
+                    f"{len(totals.failures)} differ, {totals.unfinished.total()} not finished",
                     soft_wrap=True,
                 )
                 for failure in totals.failures[before:]:
@@ -118,6 +121,7 @@ def _summary(totals: dict[str, Totals]) -> Table:
         table.add_column(column, justify="left" if column == "node" else "right", no_wrap=True)
     table.add_column("events", justify="right", no_wrap=True)
     table.add_column("differ", justify="right", no_wrap=True)
+    table.add_column("not finished", justify="right", no_wrap=True)
 
     def row(name: str, parts: Sequence[Totals]) -> None:
         numbers = (
@@ -127,6 +131,7 @@ def _summary(totals: dict[str, Totals]) -> Table:
             sum(each.segments for each in parts),
             *(sum(each.content[k] for each in parts) for k in ("updates", "cells", "events")),
             sum(len(each.failures) for each in parts),
+            sum(each.unfinished.total() for each in parts),
         )
         table.add_row(name, *(f"{number:,}" for number in numbers))
 
@@ -140,7 +145,10 @@ def _summary(totals: dict[str, Totals]) -> Table:
 def _print_content(console: Console, totals: Sequence[Totals]) -> None:
     content = [f"{kind} {sum(each.content[kind] for each in totals):,}" for kind in KINDS]
     console.print("In the log: " + ", ".join(content) + ".", soft_wrap=True)
-    refused = sum((each.refused for each in totals), start=type(totals[0].refused)())
+    refused = sum((each.refused for each in totals), start=Counter[str]())
+    unfinished = sum((each.unfinished for each in totals), start=Counter[str]())
+    for reason, count in unfinished.items():
+        console.print(f"  not finished {count:,}: {reason}", soft_wrap=True, markup=False)
     for reason, count in refused.most_common(12):
         console.print(f"  refused {count:,}: {reason}", soft_wrap=True, markup=False)
 

@@ -42,9 +42,11 @@ class Compared:
     content: Counter[str]
 
 
-def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path) -> Compared:
+def compare(
+    recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path, version: str
+) -> Compared:
     """Reads the segments with every reader; `folder` is for files on the way, and has the keystore
-    of encrypted segments.
+    of encrypted segments. `version` is the release of Cassandra's reader.
 
     Raises what a reader raises when it fails as a whole.
     """
@@ -58,7 +60,9 @@ def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path
 
     keystore = folder / KEYSTORE
     keys = recorded_keys(keystore)
-    theirs = dump_segments(segments, schema_file, keystore=keystore if keys else None)
+    theirs = dump_segments(
+        segments, schema_file, keystore=keystore if keys else None, version=version
+    )
     problems[""] += [f"Cassandra's reader: {error}" for error in theirs.errors]
     for line in map(json.loads, theirs.ndjson.splitlines()):
         readings[line["ks"]].cassandra.append(line)

@@ -23,14 +23,21 @@ CIPHERS = {
     "ofb": "AES/OFB/PKCS5Padding",
     "ctr": "AES/CTR/NoPadding",
 }
-FRAMINGS = (*COMPRESSORS, *CIPHERS)
+DIRECT = "direct"
+"""Plain, written with direct I/O (6.0)."""
+FRAMINGS = (*COMPRESSORS, *CIPHERS, DIRECT)
+_MODES = ("none", "upgrading", "cassandra_5")
+_LABEL = re.compile(
+    rf"(\d+\.\d+(?:\.\d+|-alpha\d+))(?:-({'|'.join(_MODES)}))?(?::({'|'.join(FRAMINGS)}))?"
+)
+NODE_FORM = f"VERSION[-{'|-'.join(_MODES)}][:{'|'.join(FRAMINGS)}]"
 _CHUNK_KIB = 4
 """Of encrypted chunks; so small that most sections have several."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (5.0 only),
+    """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (from 5.0 on),
     and behind a colon the framing, which is one of `FRAMINGS`."""
 
     label: str
@@ -39,20 +46,13 @@ class NodeKind:
     framing: str = field(init=False)
 
     def __post_init__(self) -> None:
-        node, _, framing = self.label.partition(":")
-        version, _, mode = node.partition("-")
-        framing = framing or "plain"
-        if (
-            not re.fullmatch(r"\d+\.\d+\.\d+", version)
-            or framing not in FRAMINGS
-            or mode not in ("", "none", "upgrading")
-        ):
-            raise ValueError(
-                f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(FRAMINGS)}]"
-            )
+        found = _LABEL.fullmatch(self.label)
+        if found is None:
+            raise ValueError(f"{self.label} is no node: {NODE_FORM}")
+        version, mode, framing = found.groups()
         object.__setattr__(self, "version", version)
-        object.__setattr__(self, "mode", mode.upper() or "CASSANDRA_4")
-        object.__setattr__(self, "framing", framing)
+        object.__setattr__(self, "mode", (mode or "CASSANDRA_4").upper())
+        object.__setattr__(self, "framing", framing or "plain")
 
     @property
     def release(self) -> Release:
@@ -72,6 +72,9 @@ class NodeKind:
         if cipher is not None:
             keystore = make_keystore(folder / "keystore")
             encryption = NodeEncryption(keystore, cipher, _CHUNK_KIB)
+        yaml: dict[str, object] = {"memtable_allocation_type": "unslabbed_heap_buffers"}
+        if self.framing == DIRECT:
+            yaml["commitlog_disk_access_mode"] = "direct"
         return NodeSettings(
             commitlog_segment_mib=8 if self.release >= (5, 0) else 1,
             commitlog_compression=COMPRESSORS.get(self.framing),
@@ -80,12 +83,15 @@ class NodeKind:
             commitlog_sync_period_ms=200,
             heap_mib=640,
             jvm_options=("-Dcassandra.test.flush_local_schema_changes=false",),
-            yaml={"memtable_allocation_type": "unslabbed_heap_buffers"},
+            yaml=yaml,
         )
 
 
 DEFAULT_NODES = tuple(
     NodeKind(f"{node}:{framing}")
-    for node in ("5.0.9", "5.0.9-none", "4.1.10", "4.0.19", "3.11.19")
+    for node in (
+        *("6.0-alpha2", "6.0-alpha2-none", "5.0.9", "5.0.9-none"),
+        *("4.1.10", "4.0.19", "3.11.19"),
+    )
     for framing in ("plain", "lz4")
 )

@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from cassandra import DriverException, InvalidRequest, OperationTimedOut
+from cassandra.cluster import NoHostAvailable
 from cassandra.protocol import RESULT_KIND_VOID, ProtocolHandler, ResultMessage
 
 from tests.oracle.reference.recordings import KEYSTORE
 from tests.support.servers.cassandra import CassandraNode, segment_id
 from tests.support.servers.cassandra_settings import release
+from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.schema_text import describe_keyspace, describe_table
 from tests.support.workloads.soak import Workload
+
+NO_ANSWER = (OperationTimedOut, NoHostAvailable, ServerFailedError)
+"""The node hangs or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,22 @@ class Recorder:
 
     def __init__(self, node: CassandraNode) -> None:
         self._node = node
-        self._session: Any = node.session()
+        self._server_side = release(node.version) >= (4, 0)
+        self._last_id = -1
+        self._connect()
+
+    def _connect(self) -> None:
+        self._session: Any = self._node.session()
         self._session.client_protocol_handler = _Answers
         # Nobody asks the driver what it knows of the schema, and one node agrees with itself.
         self._session.cluster.schema_metadata_enabled = False
         self._session.cluster.max_schema_agreement_wait = 0
-        self._server_side = release(node.version) >= (4, 0)
-        self._last_id = -1
+
+    def restart(self) -> None:
+        """Kills the node and starts it again; segments from before are not given."""
+        self._node.restart(clean=False)
+        self._last_id = max(map(segment_id, self._segments()))
+        self._connect()
 
     def run(self, workload: Workload) -> Recorded:
         """Every statement in order; those that are refused are counted."""
@@ -67,7 +81,7 @@ class Recorder:
             try:
                 goes = self._describe(workload.keyspace, step.drops) if step.drops else ""
                 self._session.execute(step.cql)
-            except OperationTimedOut:
+            except NO_ANSWER:
                 raise
             except DriverException as error:
                 refused[_reason(error)] += 1
@@ -92,19 +106,20 @@ class Recorder:
         From 4.0 on a segment is linked into `cdc_raw` and lies in both folders until it is
         discarded; before, it is moved there then.
         """
-        folders = (self._node.commitlog, self._node.cdc_raw)
-        found = [path for each in folders for path in each.glob("CommitLog-*.log")]
-        last_id = max(map(segment_id, found))
+        last_id = max(map(segment_id, self._segments()))
         self._node.close_segment()
         copies = {}
-        for each in folders:
-            for path in sorted(each.glob("CommitLog-*.log")):
-                if self._last_id < segment_id(path) <= last_id:
-                    copies[path.name] = shutil.copyfile(path, folder / path.name)
+        for path in self._segments():
+            if self._last_id < segment_id(path) <= last_id:
+                copies[path.name] = shutil.copyfile(path, folder / path.name)
         self._last_id = last_id
         if self._node.settings.encryption is not None:
             shutil.copyfile(self._node.settings.encryption.keystore, folder / KEYSTORE)
         return sorted(copies.values(), key=segment_id)
+
+    def _segments(self) -> list[Path]:
+        folders = (self._node.commitlog, self._node.cdc_raw)
+        return [path for each in folders for path in sorted(each.glob("CommitLog-*.log"))]
 
     def forget(self, workloads: Sequence[Workload]) -> None:
         """Drops the keyspaces, and deletes what was read from `cdc_raw`, as a consumer does."""

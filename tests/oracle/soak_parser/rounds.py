@@ -14,9 +14,10 @@ from tests.oracle.reference import SchemaTextError, SegmentError
 from tests.oracle.reference.recordings import KEYSTORE
 from tests.oracle.soak_parser.comparison import Compared, Readings, compare
 from tests.oracle.soak_parser.nodes import NodeKind
-from tests.oracle.soak_parser.recording import Recorded, Recorder
+from tests.oracle.soak_parser.recording import NO_ANSWER, Recorded, Recorder
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.errors import HarnessError
+from tests.support.servers.java_reader import reader_of
 from tests.support.workloads.soak import workload
 
 _READER_ERRORS = (
@@ -44,6 +45,8 @@ class Totals:
     refused: Counter[str] = field(default_factory=Counter)
     content: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
+    unfinished: Counter[str] = field(default_factory=Counter)
+    """Workloads that were not compared, by the reason."""
 
 
 def run_round(
@@ -55,21 +58,32 @@ def run_round(
     done: Callable[[int], None] = lambda seed: None,
 ) -> None:
     """One workload for each seed; `kept` gets a folder for each that fails. `done` is told of each
-    workload that has run."""
+    workload that has run.
+
+    Nothing of a round is compared in which the node does not answer; it is started again then.
+    """
     with tempfile.TemporaryDirectory(prefix="soak-round-") as scratch:
         folder = Path(scratch)
         recorded = []
-        for seed in seeds:
-            recorded.append(recorder.run(workload(seed, kind.release, is_far=kind.is_far)))
-            done(seed)
-        segments = recorder.segments(folder)
-        recorder.forget([each.workload for each in recorded])
+        try:
+            for seed in seeds:
+                recorded.append(recorder.run(workload(seed, kind.release, is_far=kind.is_far)))
+                done(seed)
+            segments = recorder.segments(folder)
+        except NO_ANSWER as error:
+            totals.unfinished[f"{type(error).__name__}: {error}"[:120]] += len(seeds)
+            recorder.restart()
+            return
         _compare(kind, recorded, segments, folder, kept, totals)
     totals.workloads += len(recorded)
     totals.segments += len(segments)
     for each in recorded:
         totals.accepted += each.accepted
         totals.refused += each.refused
+    try:
+        recorder.forget([each.workload for each in recorded])
+    except NO_ANSWER:
+        recorder.restart()
 
 
 def _compare(
@@ -83,7 +97,7 @@ def _compare(
     """All together, for one start of the Java program; in halves when a reader fails, until it is
     known for which workload."""
     try:
-        compared = compare(recorded, segments, folder)
+        compared = compare(recorded, segments, folder, reader_of(kind.version))
     except _READER_ERRORS as error:
         if len(recorded) > 1:
             middle = len(recorded) // 2

@@ -12,15 +12,21 @@ from tests.support.workloads import random_statements, random_tables, schema_sta
 
 _SEED = 3
 _STATEMENTS = 150
+_SETTINGS = NodeSettings(heap_mib=384)
 
 
-def record(folder: Path, scratch: Path) -> str:
+def record(
+    folder: Path,
+    scratch: Path,
+    version: str = "5.0.9",
+    settings: NodeSettings = _SETTINGS,
+    statements: int = _STATEMENTS,
+) -> str:
     """`node1`, `node2`, `node3` under `folder`; every write at ALL through another node."""
     new_folder(folder)
-    settings = NodeSettings(heap_mib=384)
     tables = schema_statements(random_tables(_SEED), replication_factor=3)
-    writes = random_statements(_SEED, _STATEMENTS)
-    with CassandraCluster(scratch / "cluster", settings=settings) as cluster:
+    writes = random_statements(_SEED, statements)
+    with CassandraCluster(scratch / "cluster", version=version, settings=settings) as cluster:
         for text in tables:
             cluster.nodes[0].execute(text)
         sessions = [node.session() for node in cluster.nodes]

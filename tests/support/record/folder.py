@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
 from tests.support.servers.errors import ToolFailedError
-from tests.support.servers.java_reader import dump_segments
+from tests.support.servers.java_reader import dump_segments, reader_of
 from tests.support.workloads.scenario import Scenario
 
 KEYSTORE = "cassandra.keystore"
@@ -73,10 +73,11 @@ def write_texts(folder: Path, schema: str, statements: Sequence[str]) -> None:
         write_packed(folder / "statements.cql.gz", text.encode())
 
 
-def write_dump(folder: Path, *, may_be_cut: bool = False) -> int:
+def write_dump(folder: Path, version: str = "5.0.9", *, may_be_cut: bool = False) -> int:
     """`dump.ndjson.gz` by Cassandra's own reader; gives the number of partition updates.
 
-    `may_be_cut`: the segments may end anywhere. Raises `ToolFailedError` if the reader complains.
+    `version` is that of the node. `may_be_cut`: the segments may end anywhere. Raises
+    `ToolFailedError` if the reader complains.
     """
     segments = sorted(folder.glob("CommitLog-*.log.gz"))
     keystore = folder / KEYSTORE
@@ -85,6 +86,7 @@ def write_dump(folder: Path, *, may_be_cut: bool = False) -> int:
         folder / "schema.cql",
         keystore=keystore if keystore.exists() else None,
         tolerate_truncation=may_be_cut,
+        version=reader_of(version),
     )
     if dump.errors and not may_be_cut:
         raise ToolFailedError(f"Cassandra's reader on {folder}:\n" + "\n".join(dump.errors))
@@ -105,5 +107,5 @@ def write_nodes(
         target = new_folder(folder / f"node{number}")
         write_segments(target, [each.path for each in node.cdc_segments() if each.is_completed])
         write_texts(target, schema, statements)
-        updates.append(write_dump(target))
+        updates.append(write_dump(target, node.version))
     return f"updates by node: {', '.join(map(str, updates))}"

@@ -58,4 +58,4 @@ def _record_one(node: CassandraNode, folder: Path, name: str) -> int:
         shutil.copyfile(node.settings.encryption.keystore, folder / KEYSTORE)
     write_segments(folder, segments)
     write_texts(folder, schema, statements)
-    return write_dump(folder)
+    return write_dump(folder, node.version)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.support.workloads import (
     batches,
     collections,
+    constraints,
     counters,
     deletions,
     large,
@@ -34,6 +35,7 @@ SCENARIOS: dict[str, Callable[[Release, int], Scenario]] = {
     "large": large.build,
     "random": build_random,
     "mixed": mixed.build,
+    "constraints": constraints.build,
 }
 
 

@@ -56,7 +56,7 @@ class UnloggedTable:
     @property
     def remedy(self) -> str:
         """The statement or command that ends the reason."""
-        finish = f"nodetool consensus_admin finish-migration {self.keyspace} {self.table}"
+        finish = f"`nodetool consensus_admin finish-migration {self.keyspace} {self.table}`"
         keyspace = cql_identifier(self.keyspace)
         match self.reason:
             case Reason.DURABLE_WRITES:
@@ -65,9 +65,9 @@ class UnloggedTable:
                 return f"ALTER KEYSPACE {keyspace} WITH replication_type = 'untracked';"
             case Reason.TRANSACTIONAL_MODE:
                 alter = f"ALTER TABLE {self.cql_name} WITH transactional_mode = 'off';"
-                return f"{alter} Then: {finish}"
+                return f"{alter} and then {finish}."
             case Reason.TRANSACTIONAL_MIGRATION:
-                return f"Complete the migration to transactional_mode = 'off': {finish}"
+                return f"Complete the migration to transactional_mode = 'off': {finish}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,11 @@ def bypass_finding(tables: Sequence[UnloggedTable]) -> Finding:
     shown = first_names([f"{each.name} ({each.option})" for each in tables])
     first = {each.reason: each for each in reversed(tables)}
     remedies = " ".join(first[reason].remedy for reason in Reason if reason in first)
+    count = len({each.name for each in tables})
     return fault(
         SUBJECT,
-        f"The node keeps writes of {len({each.name for each in tables})} published tables out of "
-        f"its commit log, so the agent cannot capture them: {shown}.",
+        f"Writes of {count} published table{'' if count == 1 else 's'} bypass the node's commit "
+        f"log, so the agent cannot capture them: {shown}.",
         f"{remedies} Or add the tables to table.exclude.list.",
         code="writes_bypass_commitlog",
     )

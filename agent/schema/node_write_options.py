@@ -28,7 +28,8 @@ def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOpt
 
 
 class NodeWriteOptions:
-    """The options of one node, read again with a new version of its schema and every five minutes.
+    """The options of one node, read again after an upgrade, with a new version of its schema and
+    every five minutes.
 
     DESCRIBE returns the whole schema, so it is not part of each fetch.
     """
@@ -39,15 +40,15 @@ class NodeWriteOptions:
         """`clock` returns seconds."""
         self._connection = connection
         self._clock = clock
-        self._version: str | None = None
+        self._known: tuple[str, str] | None = None
         self._read_s = 0.0
         self._options = WriteOptions()
 
     def current(self, facts: NodeFacts, version: str) -> WriteOptions:
         """The options for a version of the schema that was read before this call."""
-        now_s = self._clock()
-        if version != self._version or now_s - self._read_s >= _INTERVAL_S:
+        now_s, wanted = self._clock(), (facts.release_version, version)
+        if wanted != self._known or now_s - self._read_s >= _INTERVAL_S:
             self._options = read_write_options(self._connection, facts)
-            self._version = None if self._options.error else version
+            self._known = None if self._options.error else wanted
             self._read_s = now_s
         return self._options

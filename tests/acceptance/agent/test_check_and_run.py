@@ -140,6 +140,12 @@ def _uncaptured(agent_dir: AgentDir) -> Changes:
     return {}
 
 
+def _volatile(agent_dir: AgentDir) -> Changes:
+    keyspace = "CREATE KEYSPACE ks WITH replication = {'class': 'A'} AND durable_writes = false;\n"
+    agent_dir.schema.write_text(f"{keyspace}{SCHEMA}")
+    return {}
+
+
 def _bad_schema(agent_dir: AgentDir) -> Changes:
     agent_dir.schema.write_text("CREATE TABLE (")
     return {}
@@ -218,6 +224,7 @@ HEALS = {
     "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
     "full": Bad("cdc_raw_nearly_full", "When it is full, the node", _full),
     "no table": Bad("no_table_captured", "No table has cdc = true", _uncaptured),
+    "durable writes": Bad("writes_bypass_commitlog", "ks.t (durable_writes = false)", _volatile),
     "lists": Bad(
         "no_table_published",
         "The table lists exclude all 1 captured tables",

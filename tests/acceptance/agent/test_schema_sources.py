@@ -57,6 +57,21 @@ def test_a_schema_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
     assert names(source.fetch().schema) == {"a", "b"}
 
 
+def test_a_schema_file_has_the_write_options_of_its_statements(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    keyspace = "CREATE KEYSPACE ks WITH durable_writes = {};\n"
+    path.write_text(keyspace.format("true") + TABLE.format("a", 1))
+    source = SchemaFile(path, NODE)
+    first = source.fetch().write_options
+    assert first is not None
+    assert first.keyspaces == {"ks": {"durable_writes": "true"}}
+    assert first.tables == {"ks.a": {}}
+    path.write_text(keyspace.format("false") + TABLE.format("a", 1))
+    changed = source.fetch().write_options
+    assert changed is not None
+    assert changed.keyspaces == {"ks": {"durable_writes": "false"}}
+
+
 def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) -> None:
     path = tmp_path / "schema.cql"
     source = SchemaFile(path, NODE)

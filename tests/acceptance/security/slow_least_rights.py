@@ -12,6 +12,9 @@ from cassandra.cluster import Cluster, NoHostAvailable, Session
 from agent.config.loader import AgentConfig, load_config
 from agent.node.connect import node_connection
 from agent.node.running_settings import running_settings
+from agent.schema.node_schema import schema_rows
+from agent.schema.node_write_options import read_write_options
+from commitlog import Schema
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
@@ -23,7 +26,7 @@ PASSWORD = "s3cret-of-agent"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "security.md"
 
 
-@pytest.fixture(scope="module", params=["5.0.9", "4.1.10"])
+@pytest.fixture(scope="module", params=["6.0-alpha2", "5.0.9", "4.1.10"])
 def node(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[CassandraNode]:
@@ -108,9 +111,13 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
     connection = node_connection(config(tmp_path, node))
     own = session(node, "cdc", PASSWORD)
     try:
-        # The schema needs a login alone.
+        # The schema, and DESCRIBE on 6.0, need a login alone.
         facts = connection.facts()
         assert facts.cluster_name == "lab"
+        assert "orders" in {
+            table.name for table in Schema.from_system_rows(schema_rows(connection)).tables()
+        }
+        assert read_write_options(connection, facts).keyspaces["shop"]["durable_writes"] == "true"
         with pytest.raises(SidecarError):
             running_settings(connection, facts)
         with pytest.raises(Unauthorized):

@@ -56,8 +56,8 @@ def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> No
     node = Node()
     known = NodeWriteOptions(node, clock=lambda: now_s)
 
-    def mode(version: str) -> str:
-        return known.current(facts("6.0.0"), version).tables["ks.t"]["transactional_mode"]
+    def mode(version: str, release: str = "6.0.0") -> str:
+        return known.current(facts(release), version).tables["ks.t"]["transactional_mode"]
 
     assert mode("1") == "off"
     node.mode = "full"
@@ -69,6 +69,8 @@ def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> No
     now_s = 300.0
     assert mode("2") == "mixed_reads"
     assert len(node.queries) == 3
+    node.mode = "off"
+    assert mode("2", "6.0.1") == "off"
 
 
 def test_an_error_is_kept_until_the_next_question() -> None:

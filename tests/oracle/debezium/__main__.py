@@ -1,12 +1,16 @@
-"""`make peer`: all cases live, our events beside Debezium's. `--document` writes the docs page."""
+"""`make peer`: all cases live, our events beside Debezium's. `--next-release` runs both on the next
+release of Cassandra. `--document` writes the docs page."""
 
+import json
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from tests.oracle.debezium import next_release
 from tests.oracle.debezium.comparison import difference
 from tests.oracle.debezium.differences import flaw_of
 from tests.oracle.debezium.document import PATH, document
@@ -19,14 +23,23 @@ from tests.support.servers.cache import cache_directory
 @click.option(
     "--document", "is_document", is_flag=True, help="Write docs/reference/debezium-differences.md."
 )
-def main(is_document: bool) -> None:
+@click.option(
+    "--next-release", "is_next", is_flag=True, help="Run both on the next release of Cassandra."
+)
+def main(is_document: bool, is_next: bool) -> None:
     """Compare events with a live Debezium."""
     console = Console()
     with tempfile.TemporaryDirectory(prefix="peer-", dir=cache_directory()) as scratch:
         if is_document:
             recording = Recording.load()
-            ours = recording.ours(Path(scratch))
-            PATH.write_text(document(list(zip(recording.cases, ours, strict=True))), "utf-8")
+            pairs = list(zip(recording.cases, recording.ours(Path(scratch)), strict=True))
+            PATH.write_text(document(pairs, next_release.Results.load()), "utf-8")
+            return
+        if is_next:
+            with console.status("starting a node and a broker") as status:
+                results = next_release.run(Path(scratch), status.update)
+            results.save()
+            console.print(json.dumps(asdict(results), indent=2), highlight=False)
             return
         with console.status("starting a node and a broker") as status:
             recording = run(

@@ -8,6 +8,7 @@ from typing import Any
 from tests.oracle.debezium.case import Chapter
 from tests.oracle.debezium.cases import CHAPTERS
 from tests.oracle.debezium.differences import FLAWS, Flaw, flaw_of
+from tests.oracle.debezium.next_release import Results
 from tests.oracle.debezium.recording import CaseRecord, Sent
 from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.cassandra_settings import VERSIONS
@@ -46,7 +47,22 @@ for these cases:
 """
 
 
-def document(pairs: Pairs) -> str:
+_NEXT = """## 3. Cassandra {cassandra}
+
+Debezium's connector for Cassandra 5 {debezium} and `cdc-sidecar` read the log of one node of
+Cassandra {cassandra} with {changes} changes. `cdc-sidecar` reads a copy, because the connector
+removes the segments that it has read. `make peer ARGS=--next-release` records these results.
+
+| {columns} |
+| --- | --- | ---: | ---: | ---: | --- |
+"""
+_NEXT_COLUMNS = (
+    *("`storage_compatibility_mode`", "commit log", "Debezium", "`cdc-sidecar`"),
+    *("segments left", "`healthy` of Debezium"),
+)
+
+
+def document(pairs: Pairs, results: Results) -> str:
     """The whole text."""
     parts = [_HEAD]
     parts += [_flaw(flaw, pairs) for flaw in FLAWS]
@@ -55,7 +71,27 @@ def document(pairs: Pairs) -> str:
     silent = "\n".join(f"* {_escaped(case.name)}" for case, found in right if not found)
     parts.append(_SAME.format(cases=len(right), events=events, silent=silent))
     parts += [_chapter(chapter) for chapter in CHAPTERS]
+    parts.append(_next_release(results))
     return "\n".join(part for part in parts if part)
+
+
+def _next_release(results: Results) -> str:
+    lines = [
+        f"| `{each.mode}` | version {each.segment_version} | {each.debezium} | {each.cdc_sidecar} "
+        f"| {each.segments_left} | {str(each.is_healthy).lower()} |"
+        for each in results.modes
+    ]
+    head = _NEXT.format(
+        cassandra=results.cassandra,
+        debezium=results.debezium,
+        changes=results.changes,
+        columns=" | ".join(_NEXT_COLUMNS),
+    )
+    causes = dict.fromkeys(each.cause for each in results.modes if each.cause)
+    shown = [line for cause in causes for line in ("", "```text", *_wrapped([cause]), "```")]
+    if shown:
+        shown = ["", "The first cause in the log of the connector:", *shown]
+    return head + "\n".join([*lines, *shown, ""])
 
 
 def _flaw(flaw: Flaw, pairs: Pairs) -> str:

@@ -120,7 +120,7 @@ def _run_chapters(servers: _Servers, chapters: Sequence[Chapter], first: int) ->
         _clear(servers.node)
     else:
         _wait(lambda: _is_read(servers), "the peer to read all segments")
-        servers.health.append(_health(servers.peer))
+        servers.health.append(peer_health(servers.peer))
         servers.peer.kill()
     return number
 
@@ -139,7 +139,8 @@ def _is_read(servers: _Servers) -> bool:
     return not any(segment.is_completed for segment in servers.node.cdc_segments())
 
 
-def _health(peer: DebeziumPeer) -> str:
+def peer_health(peer: DebeziumPeer) -> str:
+    """What the connector says of itself, in one line."""
     with urlopen(f"http://127.0.0.1:{peer.http_port}/health", timeout=60) as answer:
         return " ".join(answer.read().decode().split())
 

@@ -9,6 +9,7 @@ from tests.oracle.debezium.cases import CASES, CHAPTERS
 from tests.oracle.debezium.comparison import difference
 from tests.oracle.debezium.differences import FLAWS, flaw_of
 from tests.oracle.debezium.document import PATH, document
+from tests.oracle.debezium.next_release import MODES, Results
 from tests.oracle.debezium.recording import CaseRecord, Recording, Sent
 
 
@@ -100,4 +101,12 @@ def test_one_wrong_byte_is_seen(pairs: Pairs) -> None:
 
 def test_page_equals_the_recorded_results(pairs: Pairs) -> None:
     written = Path(PATH).read_text(encoding="utf-8")
-    assert written == document(pairs), "run: python -m tests.oracle.debezium --document"
+    assert written == document(pairs, Results.load()), (
+        "run: python -m tests.oracle.debezium --document"
+    )
+
+
+def test_every_change_on_the_next_release_is_delivered() -> None:
+    results = Results.load()
+    assert [each.mode for each in results.modes] == list(MODES)
+    assert {each.cdc_sidecar for each in results.modes} == {results.changes}

@@ -112,6 +112,11 @@ class NodeConnection:
     def facts(self) -> NodeFacts:
         """Raises `ConfigError` when not exactly one of several hosts is this machine."""
         (row,) = self.rows(_FACTS)
+        if row["host_id"] is None:
+            raise UnavailableError(
+                f"Cassandra at {self.address} has no host id. Restart the node: Cassandra 6.0 "
+                "stores it at the first start after a replacement under the same address."
+            )
         return NodeFacts(
             host_id=str(row["host_id"]),
             cluster_name=str(row["cluster_name"]),

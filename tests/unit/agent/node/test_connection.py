@@ -1,6 +1,7 @@
 """What is said of a node that does not answer."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from cassandra import OperationTimedOut
@@ -30,3 +31,12 @@ def test_rejected_connection_is_reported() -> None:
 )
 def test_the_words_are_for_people(error: Exception, words: str) -> None:
     assert str(NOWHERE.explain(error)) == f"Cassandra at 127.0.0.1:9 does not answer: {words}"
+
+
+def test_a_node_without_a_host_id_is_reported() -> None:
+    """Cassandra 6.0 after a replacement under the same address."""
+    with (
+        patch.object(NodeConnection, "rows", return_value=[{"host_id": None}]),
+        pytest.raises(UnavailableError, match=r"has no host id\. Restart the node"),
+    ):
+        NOWHERE.facts()

@@ -20,8 +20,10 @@ DOCKER ?= docker
 WHEEL ?=
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
-# The release of `make test-kafka`
+# The releases of `make test-kafka` and `make test-cassandra`
 KAFKA ?= 3.9.2
+CASSANDRA ?= 6.0-alpha2
+NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py security/test_tls_nodes.py)
 # Two processes, each test file in one of them: most tests wait for their servers.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
@@ -30,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -62,6 +64,9 @@ test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 
 test-cluster: prerequisites-test setup ## Run the large golden test: a cluster with faults, agents, Kafka, Spark
 	@$(PY) -m tests.integration.spark.golden $(ARGS)
+
+test-cassandra: prerequisites-test setup ## Run the agent beside another release of Cassandra: make test-cassandra CASSANDRA=6.0-alpha2
+	@CDC_TEST_CASSANDRA=$(CASSANDRA) $(PY) -m pytest $(NODE_TESTS) $(ARGS)
 
 test-kafka: prerequisites-test setup ## Run the tests of the Kafka sink on another release: make test-kafka KAFKA=3.9.2
 	@CDC_TEST_KAFKA=$(KAFKA) $(PY) -m pytest tests/integration/kafka $(ARGS)

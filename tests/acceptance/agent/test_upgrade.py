@@ -19,6 +19,7 @@ from tests.acceptance.agent.upgrade_harness import (
     nodes_of_5_0_and_6_0,
     write,
 )
+from tests.support.agent_command import agent as command
 from tests.support.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_tools import nodetool
@@ -81,6 +82,8 @@ def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None
                 assert_arrived(process, agent_dir, 4 * ROWS)
                 assert process.stop() == 0
                 with agent(agent_dir, path) as restarted:
+                    assert_arrived(restarted, agent_dir, 4 * ROWS)
+                    assert command("check", "--config", path).exit_code == 0
                     write(new, 4 * ROWS, "again")
                     assert_arrived(restarted, agent_dir, 5 * ROWS)
                     assert restarted.stop() == 0

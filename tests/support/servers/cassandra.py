@@ -5,6 +5,7 @@ test gives. It ends with the test process whatever happens to that.
 """
 
 import math
+import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,13 @@ from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, S
 from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
 
 from tests.support.servers.cassandra_java import jars, java_of, module_options
-from tests.support.servers.cassandra_settings import NodeAddress, NodeSettings, release, yaml_text
+from tests.support.servers.cassandra_settings import (
+    VERSIONS,
+    NodeAddress,
+    NodeSettings,
+    release,
+    yaml_text,
+)
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.jmx import invoke_operation
 from tests.support.servers.processes import (
@@ -27,6 +34,7 @@ from tests.support.servers.processes import (
 )
 from tests.support.servers.schema_text import describe_schema
 
+VERSION = os.environ.get("CDC_TEST_CASSANDRA", VERSIONS[0])
 FILLER_KEYSPACE = "filler"
 _READY_LINE = b"Starting listening for CQL clients"
 _START_DEADLINE_S = 600
@@ -59,7 +67,7 @@ class CassandraNode:
         self,
         directory: Path,
         *,
-        version: str = "5.0.9",
+        version: str = VERSION,
         host: str = "127.0.0.1",
         settings: NodeSettings | None = None,
         address: NodeAddress | None = None,

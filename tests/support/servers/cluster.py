@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra import VERSION, CassandraNode
 from tests.support.servers.cassandra_settings import NodeAddress, NodeSettings
 from tests.support.servers.processes import free_port
 
@@ -25,7 +25,7 @@ class CassandraCluster:
         directory: Path,
         *,
         node_count: int = 3,
-        version: str = "5.0.9",
+        version: str = VERSION,
         settings: NodeSettings | None = None,
         hosts: Sequence[str] | None = None,
     ) -> None:

@@ -25,6 +25,7 @@ ROWS = 200
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, yaml={"auto_bootstrap": True})
 FILES = ("data", "commitlog", "cdc_raw", "hints", "saved_caches")
 JOINS = {
+    "6.0": ("6.0-alpha2", None),
     "5.0": ("5.0.9", None),
     "5.0, off": ("5.0.9", False),
     "4.1": ("4.1.10", None),
@@ -161,11 +162,12 @@ def test_a_node_joins_and_leaves(join: str, tmp_path: Path, agents: ExitStack) -
     assert {row.id for row in first.execute("SELECT id FROM shop.orders")} == set(range(4 * ROWS))
 
 
+@pytest.mark.parametrize("version", ["5.0.9", "6.0-alpha2"])
 @pytest.mark.parametrize("address", ["same", "other"])
-def test_a_node_is_replaced(address: str, tmp_path: Path, agents: ExitStack) -> None:
+def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: ExitStack) -> None:
     """The disk of a node is lost, the agent's is not. Under the old address the new node has the
-    old host id, under another one a new host id."""
-    cluster = CassandraCluster(tmp_path, node_count=3, settings=SETTINGS)
+    old host id, on 6.0 from its next start on, under another one a new host id."""
+    cluster = CassandraCluster(tmp_path, node_count=3, version=version, settings=SETTINGS)
     first, second, spare = cluster.nodes
     agents.callback(cluster.kill)
     first.start()
@@ -196,6 +198,12 @@ def test_a_node_is_replaced(address: str, tmp_path: Path, agents: ExitStack) -> 
         lost.process.wait_until(
             lambda: "segment_lost" in codes(lost), "the lost segment", DEADLINE_S
         )
+        if version == "6.0-alpha2":
+            lost.process.wait_until(
+                lambda: "schema_not_refreshed" in codes(lost), "no host id", DEADLINE_S
+            )
+            new.stop()
+            new.start(replace(new.settings, jvm_options=()))
         (record,) = (lost.directory / "relocation" / "error").glob("*.reason.json")
         segment = record.name.removesuffix(".reason.json")
         done = run(lost, "snapshot", "start", "shop.orders")

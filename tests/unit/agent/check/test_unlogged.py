@@ -79,7 +79,7 @@ def test_a_table_with_two_reasons_counts_once_and_has_both_remedies() -> None:
     assert finding.remedy == (
         "ALTER KEYSPACE ks WITH durable_writes = true; "
         "ALTER TABLE ks.t WITH transactional_mode = 'off'; "
-        "and then `nodetool consensus_admin finish-migration ks t`. "
+        "and then `nodetool consensus_admin finish-migration ks`. "
         "Or add the tables to table.exclude.list."
     )
 

@@ -1,7 +1,8 @@
 """The node is away, killed, full, replaced or upgraded while an agent reads its log."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.situation import situation
 from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.cassandra_tools import nodetool
 
 pytestmark = pytest.mark.servers
 
@@ -271,10 +274,18 @@ def test_replaced(harness: NodeHarness, report: Report) -> None:
     report(harness.outcome(by_time=False))
 
 
-def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) -> None:
-    old = CassandraNode(tmp_path / "node", version=old_version, settings=SETTINGS)
+def upgrade(
+    tmp_path: Path,
+    old_version: str,
+    new_version: str,
+    report: Report,
+    settings: NodeSettings = SETTINGS,
+    finish: Callable[[CassandraNode], object] = lambda node: None,
+) -> None:
+    """`finish` ends the upgrade of the running new node, between writes."""
+    old = CassandraNode(tmp_path / "node", version=old_version, settings=settings)
     new = CassandraNode(
-        tmp_path / "node", version=new_version, settings=SETTINGS, address=old.address
+        tmp_path / "node", version=new_version, settings=settings, address=old.address
     )
     harness = NodeHarness(old, tmp_path / "rig")
     try:
@@ -285,7 +296,10 @@ def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) 
             old.stop()
             harness.node = new
             with new:
-                write(harness, ROWS)
+                with ThreadPoolExecutor(1) as executor:
+                    finished = executor.submit(finish, new)
+                    write(harness, ROWS)
+                    finished.result()
                 harness.change("ALTER TABLE shop.t ADD w int")
                 harness.insert("shop.t", [(n, n) for n in range(2 * ROWS, 3 * ROWS)], "id, w")
                 harness.wait_for_events(3 * ROWS)
@@ -297,6 +311,25 @@ def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) 
 
 
 UPGRADE_ACTION = "It keeps running and reads the segments of both versions."
+
+
+@situation(
+    "node",
+    "The node is upgraded in place from 5.0.9 to 6.0-alpha2, and gets a new host id",
+    action="It keeps running, reads the segments of both versions and keeps the former host id.",
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
+    arrival="All events of both versions.",
+)
+def test_upgrade_to_6_0(tmp_path: Path, report: Report) -> None:
+    settings = replace(SETTINGS, storage_compatibility_mode="NONE")
+    upgrade(
+        tmp_path,
+        "5.0.9",
+        "6.0-alpha2",
+        report,
+        settings,
+        lambda node: nodetool(node, "cms", "initialize"),
+    )
 
 
 @situation(

@@ -22,6 +22,7 @@ from tests.support.servers.errors import HarnessError
 from tests.support.spark.session import fetched_jars, local_session, quiet_java_options
 
 _MAX_SHOWN = 20
+_UPGRADE_TO = "6.0-alpha2"
 
 
 @click.command()
@@ -32,10 +33,16 @@ _MAX_SHOWN = 20
     help="Number of random statements, in addition to the recorded workloads.",
 )
 @click.option("--small", is_flag=True, help="Run the small form, which is part of `make test`.")
+@click.option("--upgrade", is_flag=True, help="Upgrade the cluster to 6.0 during the writes.")
 @click.option("--layout", type=click.Choice(["append", "merge"]), default="append")
 @click.option("--directory", type=Path, help="Working directory; default: a temporary folder.")
 def main(
-    seed: int | None, statements: int | None, small: bool, layout: str, directory: Path | None
+    seed: int | None,
+    statements: int | None,
+    small: bool,
+    upgrade: bool,
+    layout: str,
+    directory: Path | None,
 ) -> None:
     """Run three replicas, three agents, a broker and Spark, and compare events and tables."""
     seed = secrets.randbits(32) if seed is None else seed
@@ -50,8 +57,14 @@ def main(
     options = quiet_java_options(folder)
     spark = local_session(fetched_jars(), options, folder / "warehouse", memory="2g")
     try:
-        with ClusterHarness(folder, Random(seed), segment_mib=form.segment_mib) as cluster:
-            report = prove(cluster, spark, seed, form, console.print, layout)
+        with ClusterHarness(
+            folder,
+            Random(seed),
+            segment_mib=form.segment_mib,
+            storage_mode="NONE" if upgrade else "CASSANDRA_4",
+        ) as cluster:
+            to = _UPGRADE_TO if upgrade else None
+            report = prove(cluster, spark, seed, form, console.print, layout, to)
     except HarnessError as error:
         console.print(f"Failed: {error}\nThe files are in {folder}.", markup=False)
         raise SystemExit(1) from error

@@ -2,7 +2,8 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.acceptance.kill.agent import Agent
 from tests.oracle.merge.writes import SHORT_TTL_S, Write
 from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.servers.processes import wait_until
@@ -74,7 +76,14 @@ class ClusterHarness:
     `create` starts the other nodes and the agents.
     """
 
-    def __init__(self, directory: Path, random: Random, *, segment_mib: int = 1) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        random: Random,
+        *,
+        segment_mib: int = 1,
+        storage_mode: str = "CASSANDRA_4",
+    ) -> None:
         self.directory = directory
         self.counts = Counts()
         self.topics: list[str] = []
@@ -83,6 +92,7 @@ class ClusterHarness:
             commitlog_sync_period_ms=200,
             commitlog_segment_mib=segment_mib,
             heap_mib=512,
+            storage_compatibility_mode=storage_mode,
             yaml=_PATIENT,
             jvm_options=("-Dcassandra.test.flush_local_schema_changes=false",),
         )
@@ -171,11 +181,13 @@ class ClusterHarness:
 
         wait_until(agrees, "the nodes to know the tables", deadline_s=_DEADLINE_S)
 
-    def write(self, writes: Iterable[Write]) -> None:
-        """Write through all running nodes in turn, several at a time, until all are answered."""
-        sessions = cycle([node.session() for node in self.nodes if node.is_running])
+    def write(self, writes: Iterable[Write], away: CassandraNode | None = None) -> None:
+        """Write through all running nodes but `away` in turn, several at a time, until all are
+        answered."""
+        coordinators = [node for node in self.nodes if node.is_running and node is not away]
+        sessions = cycle([node.session() for node in coordinators])
         levels = [ConsistencyLevel.ONE, ConsistencyLevel.QUORUM]
-        if all(node.is_running for node in self.nodes):
+        if len(coordinators) == len(self.nodes):
             levels.append(ConsistencyLevel.ALL)
         under_way: deque[tuple[Write, Any]] = deque()
         for write in writes:
@@ -199,11 +211,40 @@ class ClusterHarness:
         except _UNANSWERED as error:
             self.counts.unanswered[f"{type(error).__name__}: {error}"[:200]] += 1
 
-    def write_final_hints(self) -> None:
-        """Write a row through each running node. It is their last hint for a stopped node."""
-        for number, node in enumerate(self.nodes):
-            if node.is_running:
+    def write_final_hints(self, first: int = 0, away: CassandraNode | None = None) -> None:
+        """Write a row through each running node but `away`, with keys from `first` on. It is their
+        last hint for a stopped node."""
+        for number, node in enumerate(self.nodes, first):
+            if node.is_running and node is not away:
                 node.execute(f"INSERT INTO {HINTED} (coordinator) VALUES ({number})")
+
+    def upgrade(self, version: str, writes: Sequence[Write]) -> None:
+        """Upgrade one node after the other in place, while the others take the writes, and then
+        the cluster's metadata, which gives each node a new host id. Hints for a former host id are
+        never delivered."""
+        former = {self._host_id(node) for node in self.nodes}
+        size = -(-len(writes) // len(self.nodes))
+        self._wait_for_hints()
+        for number, node in enumerate(self.nodes):
+            node.stop()
+            node.version = version
+            with ThreadPoolExecutor(1) as executor:
+                started = executor.submit(node.start)
+                self.write(writes[number * size : (number + 1) * size], node)
+                self.write_final_hints((number + 1) * len(self.nodes), node)
+                started.result()
+            self._wait_for_hints()
+        nodetool(self.nodes[0], "cms", "initialize")
+        wait_until(
+            lambda: not former & {self._host_id(node) for node in self.nodes},
+            "the new host ids",
+            deadline_s=_DEADLINE_S,
+        )
+        self._wait_for_agreement()
+
+    @staticmethod
+    def _host_id(node: CassandraNode) -> str:
+        return str(node.execute("SELECT host_id FROM system.local")[0].host_id)
 
     def kill_agent(self, number: int, writes: Iterable[Write]) -> None:
         """Kill the agent after it has sent some of these events. It has not committed their offset,
@@ -231,7 +272,7 @@ class ClusterHarness:
         """Wait until hints are delivered, short TTLs have expired, segments are complete and agents
         have sent them. Then stop the agents."""
         written_s = time.time()
-        wait_until(self._has_no_hints, "hints to be handed over", deadline_s=_DEADLINE_S)
+        self._wait_for_hints()
         wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
         for node in self.nodes:
             node.close_segment()
@@ -239,6 +280,9 @@ class ClusterHarness:
             agent.wait_until_drained(_DEADLINE_S)
         for agent in self.agents:
             agent.stop()
+
+    def _wait_for_hints(self) -> None:
+        wait_until(self._has_no_hints, "hints to be handed over", deadline_s=_DEADLINE_S)
 
     def _has_no_hints(self) -> bool:
         if any(list((node.directory / "hints").glob("*.hints")) for node in self.nodes):

@@ -91,8 +91,9 @@ def prove(
     form: Form,
     say: Say,
     layout: str = "append",
+    upgrade_to: str | None = None,
 ) -> Report:
-    """Run the whole test on a new cluster."""
+    """Run the whole test on a new cluster, which is upgraded during the writes if asked for."""
     steps = Steps(say)
     work = workload(seed, form)
     jobs = Jobs(
@@ -103,7 +104,7 @@ def prove(
         micro_batch=form.micro_batch,
         counter_tables=COUNTERS,
     )
-    together, alone, without = work.parts(3)
+    together, alone, without, *upgrading = work.parts(3 if upgrade_to is None else 4)
     steps.next("making the tables")
     cluster.create(work.schema)
     steps.next("writing")
@@ -124,6 +125,9 @@ def prove(
     steps.next("starting node and agent")
     cluster.agents[_KILLED].start()
     cluster.nodes[_AWAY].start()
+    if upgrade_to is not None:
+        steps.next(f"upgrading all nodes to {upgrade_to}")
+        cluster.upgrade(upgrade_to, upgrading[0])
     steps.next("changing a table and writing on")
     cluster.execute(work.changes)
     cluster.write(work.writes_after)

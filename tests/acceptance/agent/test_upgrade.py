@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.reconcile.source_table import read_schema
 from tests.acceptance.agent.upgrade_harness import (
     DEADLINE_S,
     ROWS,
@@ -25,6 +26,9 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_tools import nodetool
 
 pytestmark = pytest.mark.servers
+
+AGAIN = "CREATE TABLE shop.again (id int PRIMARY KEY) WITH cdc = true"
+RECREATED = ("DROP TABLE shop.again", AGAIN)
 
 
 def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, agent_dir: AgentDir) -> None:
@@ -63,7 +67,7 @@ def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None
     also after its own restart."""
     old, new = nodes_of_5_0_and_6_0(tmp_path / "node", "NONE")
     with old:
-        for statement in TABLE:
+        for statement in (*TABLE, AGAIN):
             old.execute(statement)
         former = host_id(old)
         path = configuration(agent_dir, old)
@@ -77,6 +81,8 @@ def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None
                 write(new, 2 * ROWS)
                 assert host_id(new) != former
                 assert_arrived(process, agent_dir, 3 * ROWS)
+                for statement in RECREATED:
+                    new.execute(statement)
                 new.execute("ALTER TABLE shop.orders ADD v text")
                 write(new, 3 * ROWS, "added")
                 assert_arrived(process, agent_dir, 4 * ROWS)
@@ -87,6 +93,12 @@ def test_an_upgrade_from_5_0_to_6_0(tmp_path: Path, agent_dir: AgentDir) -> None
                     write(new, 4 * ROWS, "again")
                     assert_arrived(restarted, agent_dir, 5 * ROWS)
                     assert restarted.stop() == 0
+                query = "SELECT id FROM system_schema.tables WHERE keyspace_name = 'shop'"
+                ids = {str(row.id) for row in new.execute(query)}
+    # Of the dropped table and the new one, the jobs take the new one.
+    schema = read_schema(agent_dir.offsets / "schema_history.json.gz")
+    assert {schema.table(name).id for name in ("shop.orders", "shop.again")} == ids
+    assert len([table for table in schema.tables if table.keyspace == "shop"]) == 3
     found = events(agent_dir)
     assert {event["headers"]["cdc.source"].split("/")[0] for event in found} == {former}
     assert len({event["headers"]["cdc.id"] for event in found}) == 5 * ROWS

@@ -14,6 +14,7 @@ from tests.support.segment_reading import FORMAT, dump, schema_of, unpacked
 
 _LIVE = sorted(FIXTURES.glob("*/live*"))
 _KILLED = sorted(FIXTURES.glob("*/kill9*"))
+_REPLICAS = FIXTURES / "6.0-none" / "three-nodes"
 _LIMIT_BYTES = 6 << 20
 
 
@@ -64,6 +65,15 @@ def test_replayed_segment_has_the_events_read_after_the_kill(folder: Path, tmp_p
         assert (stage.folder / index).read_text().split("\n")[1] == "COMPLETED"
         again = dump(unpacked(stage.folder / path.name, name, tmp_path), schema)
         assert again.lines == first.lines
+
+
+def test_replicas_log_a_write_with_one_epoch() -> None:
+    """Every write reached all three nodes of 6.0."""
+    nodes = [Scenario(FIXTURES, folder).expected() for folder in sorted(_REPLICAS.iterdir())]
+    epochs = [Counter((line["table"], line["epoch"]) for line in lines) for lines in nodes]
+    assert len(epochs) == 3
+    assert epochs[0]
+    assert epochs[0] == epochs[1] == epochs[2]
 
 
 def test_the_quickstart_shows_every_kind(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.support.servers.cassandra import CassandraNode
 
 _ROUND = 10
 """Workloads between two starts of the Java program."""
-_WIDTH = 120
+_WIDTH = 140
 """Columns of the table, in a file too."""
 
 

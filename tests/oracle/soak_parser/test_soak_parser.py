@@ -2,20 +2,22 @@
 
 import random
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cassandra import OperationTimedOut
 
 from tests.oracle.soak_parser.comparison import first_difference, uncommented
 from tests.oracle.soak_parser.content import KINDS
 from tests.oracle.soak_parser.nodes import DEFAULT_NODES, NodeKind
-from tests.oracle.soak_parser.recording import Recorder
+from tests.oracle.soak_parser.recording import Recorded, Recorder
 from tests.oracle.soak_parser.rounds import Totals, recorder_of, run_round
 from tests.support.servers.cache import cache_directory
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.workloads.soak import workload
+from tests.support.workloads.soak import Workload, workload
 
 WORKLOADS = {"5.0.9-none:plain": 6, "6.0-alpha2-none:direct": 2}
 
@@ -52,6 +54,30 @@ def test_every_reader_agrees(running: Running, first: int | None, tmp_path: Path
     assert totals.content["cells"] > 100
     assert totals.content["events"] > 100
     assert totals.refused.total() < totals.accepted / 5, totals.refused.most_common(5)
+
+
+class _HungRecorder(Recorder):
+    """The node does not answer the third workload."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def run(self, workload: Workload) -> Recorded:
+        self.calls.append(workload.keyspace)
+        if len(self.calls) == 3:
+            raise OperationTimedOut
+        return Recorded(workload, "", 1, Counter())
+
+    def restart(self) -> None:
+        self.calls.append("restart")
+
+
+def test_workloads_of_a_hung_node_do_not_count(tmp_path: Path) -> None:
+    recorder, totals = _HungRecorder(), Totals()
+    run_round(recorder, NodeKind("6.0-alpha2"), range(5), tmp_path, totals)
+    assert recorder.calls == ["w0", "w1", "w2", "restart"]
+    assert totals.unfinished.total() == 5
+    assert (totals.workloads, totals.accepted, totals.failures) == (0, 0, [])
 
 
 @pytest.mark.parametrize("kind", DEFAULT_NODES, ids=lambda kind: kind.label)

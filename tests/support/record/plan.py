@@ -102,6 +102,8 @@ _SNAPPY = NodeSettings(commitlog_compression="SnappyCompressor")
 _DEFLATE = NodeSettings(commitlog_compression="DeflateCompressor")
 _ZSTD = NodeSettings(commitlog_compression="ZstdCompressor")
 _NOOP = NodeSettings(commitlog_compression="NoopCompressor")
+_DIRECT = replace(_NONE, yaml={"commitlog_disk_access_mode": "direct"})
+_SIX = "6.0-alpha2"
 _PACKED_NONE = NodeSettings(commitlog_compression=_LZ4, storage_compatibility_mode="NONE")
 
 RUNS = (
@@ -133,6 +135,19 @@ RUNS = (
         cipher="AES/CTR/NoPadding",
         chunk_kib=4,
     ),
+    _workloads("6.0", _SIX, _PLAIN, _same("constraints", "batches")),
+    _workloads(
+        "6.0-none",
+        _SIX,
+        _NONE,
+        {**_same("constraints", "types", "deletions", "counters", "views"), "ttl": "ttl_longest"},
+    ),
+    _workloads("6.0-none", _SIX, _PACKED_NONE, {"lz4": "deletions"}),
+    _workloads(
+        "6.0-none", _SIX, replace(_ZSTD, storage_compatibility_mode="NONE"), {"zstd": "collections"}
+    ),
+    _workloads("6.0-none", _SIX, _DIRECT, {"direct": "collections"}),
+    _encrypted("6.0-none", _SIX, _NONE, {"encrypted": "batches"}, chunk_kib=4),
     _workloads("4.1", "4.1.10", _PLAIN, _same("types", "collections", "deletions", "batches")),
     _workloads("4.1", "4.1.10", _PACKED, {"lz4": "large"}),
     _encrypted("4.1", "4.1.10", _PLAIN, {"encrypted": "batches"}, chunk_kib=4),
@@ -143,6 +158,9 @@ RUNS = (
     _single("5.0/live", partial(live.record, compression=None)),
     _single("5.0/live-lz4", partial(live.record, compression=_LZ4)),
     _single("5.0/three-nodes", cluster.record),
+    _single(
+        "6.0-none/three-nodes", partial(cluster.record, version=_SIX, settings=_NONE, statements=40)
+    ),
     _single("5.0/counter-shards", counters.record),
     _single("6.0/epochs", epochs.record),
     Run(("peer",), _peer),

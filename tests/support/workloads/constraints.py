@@ -7,8 +7,8 @@ KEYSPACE = "constraints"
 
 def build(release: Release, seed: int) -> Scenario:
     """The recorded workload, for 6.0; the seed does not matter here."""
-    people, copied, added, required, compact = (
-        f"{KEYSPACE}.{name}" for name in ("people", "copied", "added", "required", "compact")
+    people, copied, added, required = (
+        f"{KEYSPACE}.{name}" for name in ("people", "copied", "added", "required")
     )
     schema = (
         create_keyspace(KEYSPACE),
@@ -25,8 +25,6 @@ def build(release: Release, seed: int) -> Scenario:
         f"CREATE TABLE {copied} LIKE {people}",
         f"CREATE TABLE {added} (id int PRIMARY KEY, v int, w text) WITH cdc = true",
         f"CREATE TABLE {required} (id int PRIMARY KEY, v text CHECK NOT NULL) WITH cdc = true",
-        f"CREATE TABLE {compact} (p int, c int, v int, PRIMARY KEY (p, c)) WITH COMPACT STORAGE "
-        "AND cdc = true",
     )
     statements = []
     for table in (people, copied):
@@ -54,8 +52,6 @@ def build(release: Release, seed: int) -> Scenario:
         f"INSERT INTO {required} (id, v) VALUES (1, '')",
         f"UPDATE {required} USING TTL 1000000 SET v = 'v' WHERE id = 2",
         f"DELETE FROM {required} WHERE id = 2",
-        f"INSERT INTO {compact} (p, c, v) VALUES (1, 2, 3)",
-        f"DELETE FROM {compact} WHERE p = 1 AND c = 2",
         f"DELETE FROM {people} WHERE id = 2",
     ]
     return Scenario("constraints", schema, tuple(statements))

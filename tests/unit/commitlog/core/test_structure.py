@@ -76,9 +76,16 @@ def canonical(segment: str, record: Json) -> list[Json]:
                 (_item(item) for item in update["items"] if item["t"] == "static"), None
             ),
             "items": [_item(item) for item in update["items"] if item["t"] != "static"],
+            **_epoch(update),
         }
         for index, update in enumerate(mutation["tree"])
     ]
+
+
+def _epoch(update: Json) -> Json:
+    """Cassandra's reader forgets the epoch of an empty update."""
+    has_epoch = "epoch" in update and (update["del"] or update["items"])
+    return {"epoch": update["epoch"]} if has_epoch else {}
 
 
 def _item(item: Json) -> Json:

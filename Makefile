@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -131,6 +131,9 @@ soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own
 faults: prerequisites-test setup ## Run the whole fault matrix on real servers; writes docs/evidence/faults.md
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
+
+accord: prerequisites-test setup ## Capture transactions of Accord on real nodes of Cassandra 6.0
+	@$(PY) -m pytest -o python_files="slow_*.py" tests/acceptance/accord $(ARGS)
 
 lifecycle: prerequisites-test setup ## Play the stories of docs/how-to/lifecycle.md on real nodes and brokers
 	@$(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/lifecycle $(ARGS)

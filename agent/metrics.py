@@ -156,6 +156,14 @@ class AgentMetrics:
             "cdc_inotify_active",
             "1 while inotify reports changes in cdc_raw, 0 while the agent polls.",
         )
+        self.accord_waiting = gauge(
+            "cdc_accord_waiting_transactions",
+            "Transactions in the Accord journal that the node has not applied yet.",
+        )
+        self.accord_oldest_seconds = gauge(
+            "cdc_accord_oldest_waiting_seconds",
+            "Age in seconds of the oldest transaction that the node has not applied; 0 without.",
+        )
         self.snapshot_rows = counter(
             "cdc_snapshot_rows_total",
             "Rows read for snapshots, by table; repeats count again.",

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.accord.capture import AccordCapture
+from agent.cdc_raw.observation import observe
 from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
@@ -24,7 +26,7 @@ from agent.pipeline.settings import PipelineSettings
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
-from agent.segments.offsets import offsets_from_entries
+from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.http_routes import snapshot_pages
@@ -83,6 +85,7 @@ class AgentService:
             config.cdc_raw_directory,
             configured_quota(config),
             create_publication(config.properties),
+            captures_transactions=config.properties.accord_journal_enabled,
         )
         self._schema_ids = SchemaIds()
         self._registrar = create_registrar(
@@ -171,7 +174,7 @@ class AgentService:
             self._metrics,
             config.properties.transfer_settings,
         )
-        pipeline = self._pipeline(identity, event_format, transfer, snapshot)
+        pipeline, accord = self._pipeline(identity, event_format, transfer, snapshot)
         self._status.attach(pipeline, snapshot)
         logger.info(
             "delivering",
@@ -186,11 +189,15 @@ class AgentService:
         try:
             if snapshot is not None:
                 snapshot.start()
+            if accord is not None:
+                accord.start()
             pipeline.run(stop)
         finally:
             self._registrar.close()
             if snapshot is not None:
                 snapshot.close()
+            if accord is not None:
+                accord.close()
             remaining_s = stop.remaining_s if stop.requested else 0.0
             transfer.close(remaining_s)
             if self._tracing is not None:
@@ -256,20 +263,22 @@ class AgentService:
         event_format: EventFormat,
         transfer: Transfer,
         snapshot: Snapshot | None,
-    ) -> Pipeline:
+    ) -> tuple[Pipeline, AccordCapture | None]:
         config, properties = self._config, self._config.properties
         prefix = properties.topic_prefix
         store = PropertiesStore(properties.offset_directory, OFFSET_FILE, prefix)
         stored = store.load()
         store.adopt(stored)
         self._shell.note_recovery(stored)
+        ledger = offsets_from_entries(stored.values, identity.node_id)
+        accord = self._accord(identity, ledger)
         relocation = properties.relocation_directory
         quarantine = Quarantine(
             relocation / DIRECTORY, properties.quarantine_max_bytes, __version__
         )
         if properties.error_reprocessing_enabled:
             quarantine.request_all()
-        return Pipeline(
+        pipeline = Pipeline(
             PipelineSettings(
                 cdc_raw_directory=config.cdc_raw_directory,
                 window_max_events=properties.inflight_max_events,
@@ -293,14 +302,32 @@ class AgentService:
             schema=self._holder,
             sink=self._sink,
             store=store,
-            ledger=offsets_from_entries(stored.values, identity.node_id),
+            ledger=ledger,
             transfer=transfer,
             quarantine=quarantine,
             metrics=self._metrics,
             snapshot=snapshot,
+            accord=None if accord is None else accord.journal,
             snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
             registrar=self._registrar,
             clock=time.monotonic,
+        )
+        return pipeline, accord
+
+    def _accord(self, identity: NodeIdentity, ledger: SegmentOffsets) -> AccordCapture | None:
+        """The capture of transactions; None unless it is enabled."""
+        config = self._config
+        if not config.properties.accord_journal_enabled:
+            return None
+        present = observe(config.cdc_raw_directory).segments
+        return AccordCapture(
+            config,
+            node_connection(config),
+            identity.node_id,
+            self._holder.latest,
+            self._holder.refresh,
+            self._status.wake_pipeline,
+            known=(*ledger.positions, *ledger.completed, *(seen.name for seen in present)),
         )
 
 

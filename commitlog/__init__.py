@@ -1,7 +1,10 @@
 """Apache Cassandra commit-log segments: a fast parser and the change events in them."""
 
 from commitlog._commitlog import (
+    AccordRead,
+    AccordReader,
     Blocked,
+    ColumnIds,
     CounterHistory,
     Descriptor,
     EventBatch,
@@ -31,7 +34,10 @@ from commitlog.errors import (
 )
 
 __all__ = [
+    "AccordRead",
+    "AccordReader",
     "Blocked",
+    "ColumnIds",
     "CommitLogError",
     "CorruptSegmentError",
     "CounterHistory",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Final, Literal, final
 
+from commitlog._commitlog_accord import AccordRead, AccordReader, ColumnIds
 from commitlog._commitlog_avro import SchemaIds, Unregistered
 from commitlog._commitlog_schema import (
     MetadataLogEntry,
@@ -15,7 +16,10 @@ from commitlog._commitlog_schema import (
 )
 
 __all__ = [
+    "AccordRead",
+    "AccordReader",
     "Blocked",
+    "ColumnIds",
     "CounterHistory",
     "Descriptor",
     "EventBatch",

@@ -77,7 +77,11 @@ class AgentProbe:
         publication = self.publication
         if publication is None:
             return None
-        return unlogged_writes(self.node().write_options, publication.published)
+        return unlogged_writes(
+            self.node().write_options,
+            publication.published,
+            captures_transactions=self.config.properties.accord_journal_enabled,
+        )
 
     @property
     def topics(self) -> list[str]:

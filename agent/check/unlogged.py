@@ -35,6 +35,10 @@ class Reason(StrEnum):
     """Token ranges that have not left Accord yet write through it."""
 
 
+_TRANSACTIONS = frozenset((Reason.TRANSACTIONAL_MODE, Reason.TRANSACTIONAL_MIGRATION))
+_CAPTURED_MODES = ("full", "mixed_reads")
+
+
 @dataclass(frozen=True, slots=True)
 class UnloggedTable:
     """One reason of one table."""
@@ -52,6 +56,12 @@ class UnloggedTable:
     @property
     def cql_name(self) -> str:
         return f"{cql_identifier(self.keyspace)}.{cql_identifier(self.table)}"
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether an agent that reads Accord's journal captures these writes."""
+        modes = tuple(f"'{mode}'" for mode in _CAPTURED_MODES)
+        return self.reason in _TRANSACTIONS and self.option.endswith(modes)
 
     @property
     def remedy(self) -> str:
@@ -89,15 +99,18 @@ class UnloggedWrites:
         return len({each.name for each in self.tables})
 
 
-def unlogged_writes(options: WriteOptions | None, published: Iterable[str]) -> UnloggedWrites:
+def unlogged_writes(
+    options: WriteOptions | None, published: Iterable[str], *, captures_transactions: bool = False
+) -> UnloggedWrites:
     """Applies the options to tables (`keyspace.table`). `options` is None before the node or
-    `schema.file` has given any."""
+    `schema.file` has given any. `captures_transactions`: the agent reads Accord's journal."""
     if options is None:
         return UnloggedWrites(unknown="neither the node nor schema.file has been read yet.")
     if options.error:
         return UnloggedWrites(unknown=options.error, is_rejected=True)
     names = tuple(published)
-    found = tuple(each for name in names for each in _reasons(name, options))
+    reasons = (each for name in names for each in _reasons(name, options))
+    found = tuple(each for each in reasons if not (captures_transactions and each.is_captured))
     # A table of schema.file can be there without its keyspace.
     missing = {_keyspace(name) for name in names if name in options.tables} - set(options.keyspaces)
     unknown = ""

@@ -19,6 +19,11 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             f"`sourceinfo.struct.maker={properties.sourceinfo_struct_maker}` is the format of "
             "Debezium 1.x. Set `event.layout=debezium-1.x` too."
         )
+    if properties.accord_journal_enabled and properties.schema_file is not None:
+        yield (
+            "`accord.journal.enabled` needs the node, which has the ids of columns, and "
+            "`schema.file` excludes it. Remove one of them."
+        )
     yield from _store(properties)
     yield from properties.store_problems()
     if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":

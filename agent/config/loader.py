@@ -51,6 +51,16 @@ class AgentConfig:
         return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
+    def accord_journal_directory(self) -> Path:
+        """By the properties, else by `cassandra.config`, else beside `cdc_raw`."""
+        node = self.node_settings
+        return (
+            self.properties.accord_journal_directory
+            or (node.accord_journal_directory if node is not None else None)
+            or self.cdc_raw_directory.parent / "accord_journal"
+        )
+
+    @property
     def keystore(self) -> KeystoreSettings | None:
         """The keystore of encrypted segments; None without one."""
         node = self.node_settings.keystore if self.node_settings is not None else None

@@ -6,7 +6,12 @@ from typing import ClassVar
 from agent.config import debezium
 from agent.config.debezium import DebeziumProperties
 from agent.config.encoding import EncodingProperties
-from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
+from agent.config.properties import (
+    AccordProperties,
+    EventProperties,
+    NodeProperties,
+    SegmentProperties,
+)
 from agent.config.snapshot import SnapshotProperties
 from agent.config.transfer import TransferProperties
 from sidecar.config import kafka_connect
@@ -23,6 +28,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Sink, offsets and process", SidecarProperties),
     ("Cassandra node", NodeProperties),
     ("Segments", SegmentProperties),
+    ("Transactions of Accord (experimental)", AccordProperties),
     ("Remote stores", StoreProperties),
     ("Oversized events", ClaimCheckProperties),
     ("Snapshots of existing rows", SnapshotProperties),
@@ -37,6 +43,7 @@ class AgentProperties(
     SnapshotProperties,
     ClaimCheckProperties,
     TransferProperties,
+    AccordProperties,
     NodeProperties,
     SidecarProperties,
     EncodingProperties,

@@ -59,6 +59,8 @@ class NodeSettings:
     commitlog_sync_period_ms: float | None
     rpc_address: str | None
     native_transport_port: int
+    accord_journal_directory: Path | None = None
+    """Only `cassandra.yaml` has it."""
     keystore: KeystoreSettings | None = None
     """Keystore of encrypted segments; only `cassandra.yaml` has it."""
 
@@ -117,6 +119,7 @@ class _Reader:
             commitlog_sync_period_ms=self._sync_period_ms(sync),
             rpc_address=self._rpc_address(),
             native_transport_port=self._port("native_transport_port", 9042),
+            accord_journal_directory=self._accord_journal_directory(),
             keystore=node_keystore(self._source.removeprefix("cassandra.config: "), self._document),
         )
 
@@ -133,8 +136,16 @@ class _Reader:
             return value
         raise self._fault(key, value, "true or false")
 
+    def _accord_journal_directory(self) -> Path | None:
+        accord = self._document.get("accord")
+        if not isinstance(accord, Mapping):
+            return None
+        return self._absolute("accord.journal_directory", accord.get("journal_directory"))
+
     def _directory(self, key: str) -> Path | None:
-        value = self._document.get(key)
+        return self._absolute(key, self._document.get(key))
+
+    def _absolute(self, key: str, value: object) -> Path | None:
         if not value:
             return None
         directory = Path(str(value))

@@ -290,6 +290,22 @@ class NodeProperties(Properties):
     )
 
 
+class AccordProperties(Properties):
+    accord_journal_enabled: bool = prop(
+        "accord.journal.enabled",
+        default=False,
+        doc="Experimental, for Cassandra 6.0: whether the agent captures transactions from the "
+        "node's Accord journal, which the commit log lacks. Needs a node that answers; not with "
+        "`schema.file`. See docs/explanation/accord.md.",
+    )
+    accord_journal_directory: Path | None = prop(
+        "accord.journal.directory",
+        default=None,
+        doc="The node's Accord journal. Not set: `accord.journal_directory` in "
+        "`cassandra.config`, else `accord_journal` beside `cdc_raw`.",
+    )
+
+
 class SegmentProperties(Properties):
     """Segments, and what happens to finished ones."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from agent.accord.journal import AccordJournal
 from agent.cdc_raw.names import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
@@ -40,6 +41,8 @@ class PipelineContext:
     registrar: Registrar[Unregistered]
     segments: Segments
     snapshot: Snapshot | None = None
+    accord: AccordJournal | None = None
+    """None without the capture of transactions."""
     requeueing: frozenset[SegmentName] | None = None
     """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
     quarantine was read once."""

@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from agent.metrics import AgentMetrics
+from agent.accord.capture import Record
+from agent.accord.journal import AccordJournal
+from agent.cdc_raw.names import SegmentName
+from agent.metrics import VANISHED, AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.directory_scanner import DirectoryScanner
@@ -17,6 +20,7 @@ from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.pipeline.view_builder import ViewBuilder, set_gauges
 from agent.quarantine.quarantine import Quarantine
+from agent.quarantine.reason import LostRange
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
@@ -48,17 +52,24 @@ class Pipeline(LoopPipeline[View]):
         quarantine: Quarantine,
         metrics: AgentMetrics,
         snapshot: Snapshot | None = None,
+        accord: Callable[[Record], AccordJournal] | None = None,
         snapshot_store: OffsetStore | None = None,
         registrar: Registrar[Unregistered] | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
+        """`accord` makes the reader of transactions, which records lost changes by its argument.
+        `ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
         does; `registrar` gets ids for schemas, where events are Avro; `executor` has one worker
         (its own thread without); `clock` gives seconds."""
         wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         directory = settings.cdc_raw_directory
+        disposer = SegmentDisposer(directory, transfer, quarantine, metrics)
+
+        def record(name: SegmentName, lost: LostRange) -> bool:
+            return disposer.record(name, (lost,), VANISHED)
+
         context = PipelineContext(
             settings=settings,
             schema=schema,
@@ -91,10 +102,11 @@ class Pipeline(LoopPipeline[View]):
                 metrics=metrics.delivery,
                 clock=clock,
             ),
-            disposer=SegmentDisposer(directory, transfer, quarantine, metrics),
+            disposer=disposer,
             registrar=registrar or Registrar(SchemaIds(), {}),
             segments=segments_from_offsets(ledger),
             snapshot=snapshot,
+            accord=None if accord is None else accord(record),
         )
         publisher = StatusPublisher[View](metrics.delivery, lambda view: set_gauges(view, metrics))
         views = ViewBuilder(context)

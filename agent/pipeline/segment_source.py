@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import EventSource
+from agent.pipeline.steps.accord import AccordStep
 from agent.pipeline.steps.acknowledge import AcknowledgeStep
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.pipeline.steps.dispose import DisposeStep
@@ -35,6 +36,7 @@ class SegmentSource:
         self._executor = executor
         self._publish = publish
         self._requeue = RequeueStep(context)
+        self._accord = AccordStep(context)
         self._scan = ScanStep(context)
         self._blocked = BlockedStep(context)
         self._read = ReadStep(context, self._blocked)
@@ -63,6 +65,7 @@ class SegmentSource:
 
     def read(self) -> bool:
         worked = self._requeue.tick()
+        worked |= self._accord.tick()
         worked |= self._scan.tick()
         worked |= self._read.take()
         worked |= self._blocked.tick()
@@ -101,6 +104,7 @@ class SegmentSource:
         due = [context.scanner.due_in_s]
         others = (
             self._scan.due_in_s,
+            self._accord.due_in_s,
             context.offsets.due_in_s,
             self._snapshot.save_in_s,
             context.blocked_read.due_in_s(now_s),
@@ -115,4 +119,5 @@ class SegmentSource:
 
     def close(self) -> None:
         self._context.scanner.close()
+        self._accord.close()
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.accord.view import AccordView
 from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
@@ -55,5 +56,7 @@ class View:
     retry_error: str = ""
     """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
+    accord: AccordView | None = None
+    """None without the capture of transactions."""
     backlog: Backlog | None = None
     """Of the transfer; None without a remote store."""

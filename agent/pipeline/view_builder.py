@@ -58,6 +58,7 @@ class ViewBuilder:
             removal_error=disposer.removal_error,
             retry_error=disposer.retry_error,
             quarantine=self._quarantine,
+            accord=None if context.accord is None else context.accord.view,
             backlog=disposer.backlog,
         )
 
@@ -90,6 +91,9 @@ def set_gauges(view: View, metrics: AgentMetrics) -> None:
     metrics.quarantine_bytes.set(view.quarantine.size_bytes)
     metrics.quarantine_segments.set(view.quarantine.segments)
     metrics.inotify_active.set(not view.watch_error)
+    if view.accord is not None:
+        metrics.accord_waiting.set(view.accord.waiting)
+        metrics.accord_oldest_seconds.set(view.accord.oldest_s)
     for phase, count in view.count_by_phase.items():
         metrics.segments.labels(phase.value).set(count)
 

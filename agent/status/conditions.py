@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from agent.accord.view import AccordView
 from agent.check.directories import irregular_segments
 from agent.check.node import check_tables
 from agent.check.unlogged import bypass_finding, unknown_finding
@@ -24,6 +25,9 @@ from sidecar.status.facts import (
 )
 from sidecar.status.findings import SameCause, with_findings
 
+_ACCORD_PATIENCE_S = 10.0
+"""A new table is usually known sooner."""
+_ACCORD_WAITING_S = 300.0
 _NEARLY_FULL = 0.9
 """Share of the node's limit for `cdc_raw`."""
 
@@ -161,7 +165,41 @@ def _source(facts: Facts) -> Iterator[Condition]:
             "Set cassandra.config to the node's cassandra.yaml, and let the agent's user search "
             "commitlog_directory.",
         )
+    yield from _accord(facts.accord)
     yield from _room(facts)
+
+
+def _accord(accord: AccordView | None) -> Iterator[Condition]:
+    if accord is None:
+        return
+    if accord.error:
+        yield Condition(
+            "accord_journal_unreadable",
+            State.DEGRADED,
+            "cdc_raw",
+            f"Transactions are not captured: {accord.error}",
+            "Correct accord.journal.directory, and let the agent's user read the journal and write "
+            "to cdc_raw. Changes that the node deletes meanwhile are lost.",
+        )
+    elif accord.blocked and accord.blocked_s >= _ACCORD_PATIENCE_S:
+        yield Condition(
+            "accord_transaction_blocked",
+            State.DEGRADED,
+            "cdc_raw",
+            "The next transaction has been blocked for "
+            f"{duration_text(accord.blocked_s)}: {accord.blocked}",
+            "Let the agent read the node's schema and system.local_metadata_log. After "
+            "segment.blocked.timeout.ms the changes of the transaction are recorded as lost.",
+        )
+    elif accord.waiting and accord.oldest_s >= _ACCORD_WAITING_S:
+        yield Condition(
+            "accord_transactions_waiting",
+            State.DEGRADED,
+            "cdc_raw",
+            f"The node has not applied {accord.waiting} transactions; the oldest began "
+            f"{duration_text(accord.oldest_s)} ago.",
+            "Check the replicas: a transaction that a node cannot decide waits for the others.",
+        )
 
 
 def _blocked(blocked: BlockedView, schema_error: str) -> Condition:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.accord.view import AccordView
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.check.unlogged import UnloggedWrites
@@ -40,6 +41,8 @@ class Facts(ServiceFacts):
     retry_error: str = ""
     """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
+    accord: AccordView | None = None
+    """None without the capture of transactions."""
     backlog: Backlog | None = None
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)
     publication: Publication | None = None

@@ -48,10 +48,11 @@ class AgentStatus(StatusReporter[View]):
         quota: Quota | None = None,
         publication: Callable[[Schema], Publication] | None = None,
         *,
+        captures_transactions: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`publication` says which tables of a schema are published; `clock` gives seconds and is
-        the pipeline's."""
+        """`publication` says which tables of a schema are published; `captures_transactions`: the
+        agent reads Accord's journal; `clock` gives seconds and is the pipeline's."""
         super().__init__(SERVICE_NAME, version, metrics.delivery, clock)
         self._holder = holder
         self._metrics = metrics
@@ -59,6 +60,7 @@ class AgentStatus(StatusReporter[View]):
         self._directory = cdc_raw_directory
         self._quota = Quota()
         self._publication = publication
+        self._captures_transactions = captures_transactions
         self._wake_pipeline: Callable[[], None] | None = None
         self.snapshot: Snapshot | None = None
         """None while the agent starts, and with `schema.file`."""
@@ -124,6 +126,7 @@ class AgentStatus(StatusReporter[View]):
             removal_error=view.removal_error,
             retry_error=view.retry_error,
             quarantine=view.quarantine,
+            accord=view.accord,
             backlog=view.backlog,
             snapshot=snapshot_facts(self.snapshot, view.snapshot_save_error),
             publication=publication,
@@ -212,7 +215,11 @@ class AgentStatus(StatusReporter[View]):
         published = self._published()
         if published is None:
             return UnloggedWrites(unknown="the schema is not known yet.")
-        return unlogged_writes(self._holder.write_options, published.published)
+        return unlogged_writes(
+            self._holder.write_options,
+            published.published,
+            captures_transactions=self._captures_transactions,
+        )
 
     def _published(self) -> Publication | None:
         schema = self._holder.latest()

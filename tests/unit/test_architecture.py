@@ -108,7 +108,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("cdc_raw", "keystore"),
         ("config", "quarantine", "segments"),
         ("debezium", "metrics", "node"),
-        ("schema", "transfer"),
+        ("accord", "schema", "transfer"),
         ("snapshot",),
         ("check", "pipeline"),
         ("status",),

@@ -17,6 +17,8 @@ pub enum DecodeError {
     UnknownTable(TableId),
     #[error("{0}")]
     UnknownColumn(UnknownColumn),
+    #[error("table {table} has no column with the id {id}")]
+    UnknownColumnId { table: TableId, id: u64 },
 }
 
 /// A column name on the wire that the table's schema does not have.
@@ -44,7 +46,10 @@ impl DecodeError {
     /// A wrong type shows as any kind of nonsense, so every error may; these are the ones that
     /// are certain.
     pub fn asks_for_schema(&self) -> bool {
-        matches!(self, Self::UnknownTable(_) | Self::UnknownColumn(_))
+        matches!(
+            self,
+            Self::UnknownTable(_) | Self::UnknownColumn(_) | Self::UnknownColumnId { .. }
+        )
     }
 }
 

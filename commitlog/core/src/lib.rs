@@ -15,6 +15,7 @@
 //!
 //! The section numbers in comments are those of `docs/reference/commitlog-format.md`.
 
+pub mod accord;
 mod columns;
 pub mod cql_type;
 mod cursor;

@@ -26,7 +26,7 @@ pub(crate) mod row_flag {
     pub const EXTENDED_HAS_SHADOWABLE_DELETION: u8 = 0x02;
 }
 
-mod cell_flag {
+pub(crate) mod cell_flag {
     pub const IS_DELETED: u8 = 0x01;
     pub const IS_EXPIRING: u8 = 0x02;
     pub const HAS_EMPTY_VALUE: u8 = 0x04;

@@ -6,6 +6,7 @@
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod accord;
 mod avro;
 mod batch;
 mod counters;
@@ -26,6 +27,8 @@ use pyo3::prelude::*;
 mod _commitlog {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::accord::{AccordRead, AccordReader, ColumnIds};
     #[pymodule_export]
     use crate::avro::{SchemaIds, Unregistered};
     #[pymodule_export]

@@ -6,6 +6,7 @@ mod create_table;
 mod create_view;
 mod declaration;
 mod options;
+mod table_statement;
 
 use super::token::{TokenKind, tokens};
 use super::token_cursor::TokenCursor;
@@ -14,6 +15,8 @@ use super::type_name::{UserTypeDeclaration, UserTypes};
 use super::type_versions::TypeVersions;
 use super::{Result, Schema, Table};
 use declaration::{TableDeclaration, ViewDeclaration};
+
+pub use table_statement::{TableStatement, parse_table_statement};
 
 /// Reads what `DESCRIBE KEYSPACE … WITH INTERNALS` and `DESCRIBE SCHEMA WITH INTERNALS` print, or
 /// the `schema.cql` of a snapshot (Cassandra 3.11 to 5.0).

@@ -30,7 +30,7 @@ use type_versions::TypeVersions;
 pub use crate::table_id::TableId;
 pub use change::SchemaChange;
 pub use column_history::{ColumnHistory, version_at};
-pub use ddl::parse_cql;
+pub use ddl::{TableStatement, parse_cql, parse_table_statement};
 pub use epochs::{EntryContent, MetadataLogEntry, SchemaStatement};
 pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;

@@ -52,11 +52,16 @@ impl MarkerChecksum {
         Self { after_id }
     }
 
-    /// Whether `marker` is that of the physical offset `at`.
-    pub fn matches(&self, at: u64, marker: &Marker) -> bool {
+    /// The checksum of a marker at the physical offset `at`.
+    pub fn at(&self, at: u64) -> u32 {
         let mut crc = self.after_id.clone();
         crc.update(&(at as u32).to_be_bytes());
-        crc.finalize() == marker.crc
+        crc.finalize()
+    }
+
+    /// Whether `marker` is that of the physical offset `at`.
+    pub fn matches(&self, at: u64, marker: &Marker) -> bool {
+        self.at(at) == marker.crc
     }
 }
 

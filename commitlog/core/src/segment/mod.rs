@@ -29,6 +29,7 @@ use crate::error::SegmentError;
 pub use chain::Section;
 pub use file::{Tail, read_descriptor};
 pub use gap::Gap;
+pub(crate) use marker::MarkerChecksum;
 pub use reader::{Fill, SegmentReader, Step};
 
 pub type Result<T, E = SegmentError> = std::result::Result<T, E>;

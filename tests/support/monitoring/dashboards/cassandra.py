@@ -242,6 +242,18 @@ def cassandra() -> dict[str, Any]:
                 about="Published tables whose writes bypass the commit log, so they have no event.",
                 limits=Limits(critical=1),
             ),
+            graph(
+                "Waiting transactions",
+                "short",
+                Query(of("cdc_accord_waiting_transactions"), "transactions"),
+                about="Transactions in the Accord journal that the node has not applied.",
+            ),
+            graph(
+                "Age of the oldest waiting transaction",
+                "s",
+                Query(of("cdc_accord_oldest_waiting_seconds"), "age"),
+                about="Age of the oldest transaction that the node has not applied.",
+            ),
         ),
     )
     kept = quarantine(

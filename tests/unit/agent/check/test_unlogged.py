@@ -93,6 +93,26 @@ def test_names_in_statements_are_quoted() -> None:
     assert 'ALTER TABLE "Shop"."Or.ders" WITH' in finding.remedy
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "is_captured"),
+    [
+        ("transactional_mode", "full", True),
+        ("transactional_mode", "mixed_reads", True),
+        ("transactional_mode", "of_a_later_release", False),
+        ("transactional_migration_from", "full", True),
+    ],
+)
+def test_a_capture_of_transactions_has_the_writes_of_accord(
+    option: str, value: str, is_captured: bool
+) -> None:
+    options = WriteOptions({"ks": DURABLE}, {"ks.t": {option: value}})
+    found = unlogged_writes(options, ["ks.t"], captures_transactions=True)
+    assert found.table_count == (0 if is_captured else 1)
+    undurable = WriteOptions({"ks": {"durable_writes": "false"}}, {"ks.t": {option: "full"}})
+    (reported,) = unlogged_writes(undurable, ["ks.t"], captures_transactions=True).tables
+    assert reported.reason == "durable_writes"
+
+
 def test_only_published_tables_count() -> None:
     options = WriteOptions({"ks": {"durable_writes": "false"}}, {"ks.t": {}, "ks.u": {}})
     assert unlogged_writes(options, []) == UnloggedWrites()

@@ -259,3 +259,18 @@ def test_directories_that_are_missing_are_named(tmp_path: Path) -> None:
     (tmp_path / "offsets").touch()
     (problem,) = directory_problems(load(tmp_path, **good))
     assert problem == f"offset.backing.store.dir: {tmp_path / 'offsets'} is not a directory."
+
+
+def test_the_accord_journal_is_beside_cdc_raw_unless_it_is_set(tmp_path: Path) -> None:
+    assert load(tmp_path).accord_journal_directory == Path("/accord_journal")
+    config = load(tmp_path, accord__journal__directory="/journal")
+    assert config.accord_journal_directory == Path("/journal")
+    yaml = tmp_path / "cassandra.yaml"
+    yaml.write_text("accord:\n  journal_directory: /of/the/node\n")
+    config = load(tmp_path, cassandra__config=str(yaml))
+    assert config.accord_journal_directory == Path("/of/the/node")
+
+
+def test_transactions_need_the_node(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, accord__journal__enabled="true", schema__file="/schema.cql")
+    assert "`accord.journal.enabled` needs the node" in problem

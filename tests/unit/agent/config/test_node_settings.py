@@ -103,6 +103,15 @@ def test_a_file_that_is_not_there_is_rejected(tmp_path: Path) -> None:
         read_cassandra_yaml(tmp_path / "none.yaml")
 
 
+def test_the_accord_journal_is_found(tmp_path: Path) -> None:
+    text = "accord:\n  enabled: true\n  journal_directory: /journal\n"
+    assert read(tmp_path, text).accord_journal_directory == Path("/journal")
+    for other in ("accord:\n  enabled: true\n", "accord: true\n", "cluster_name: lab\n"):
+        assert read(tmp_path, other).accord_journal_directory is None
+    with pytest.raises(ConfigError, match=r"accord\.journal_directory: relative"):
+        read(tmp_path, "accord:\n  journal_directory: relative\n")
+
+
 def test_a_wildcard_is_no_address(tmp_path: Path) -> None:
     text = "rpc_address: 0.0.0.0\nlisten_address: 10.0.0.7"
     assert read(tmp_path, text).rpc_address == "10.0.0.7"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.accord.view import AccordView
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.check.unlogged import Reason, UnloggedTable, UnloggedWrites
@@ -71,6 +72,27 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         State.FAILING,
         "cdc_raw",
         f"{NAME} has been blocked for 12 s",
+    ),
+    "accord journal": (
+        {"accord": AccordView(error="/journal: Permission denied.")},
+        "accord_journal_unreadable",
+        State.DEGRADED,
+        "cdc_raw",
+        "Transactions are not captured: /journal: Permission denied.",
+    ),
+    "accord blocked": (
+        {"accord": AccordView(blocked="table ks.new is not in the schema.", blocked_s=12.0)},
+        "accord_transaction_blocked",
+        State.DEGRADED,
+        "cdc_raw",
+        "blocked for 12 s: table ks.new is not in the schema",
+    ),
+    "accord waiting": (
+        {"accord": AccordView(waiting=2, oldest_s=301.0)},
+        "accord_transactions_waiting",
+        State.DEGRADED,
+        "cdc_raw",
+        "has not applied 2 transactions; the oldest began 5 min ago",
     ),
     "link": (
         {"pinned_by_link": (NAME,)},

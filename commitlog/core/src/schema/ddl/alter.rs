@@ -55,7 +55,7 @@ impl DdlReader {
 }
 
 /// `column type, …`, in brackets or without.
-fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>> {
+pub(super) fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>> {
     let in_brackets = tokens.take_symbol('(');
     let mut columns = Vec::new();
     loop {

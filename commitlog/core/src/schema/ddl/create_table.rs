@@ -50,7 +50,7 @@ impl DdlReader {
 }
 
 /// `(column type …, …, PRIMARY KEY (…))`.
-fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDeclaration>, Keys)> {
+pub(super) fn column_list(tokens: &mut TokenCursor<'_>) -> Result<(Vec<ColumnDeclaration>, Keys)> {
     let mut columns = Vec::new();
     let mut keys = Keys::default();
     tokens.expect_symbol('(')?;

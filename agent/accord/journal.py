@@ -1,0 +1,269 @@
+"""Reads the journal forward, and writes its changes as segments into `cdc_raw`.
+
+A segment is durable in `cdc_raw` before the position after its entries is stored. After a crash in
+between, the agent writes the changes again under another id, with the same event ids.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.accord.journal_files import JournalFiles, JournalSegment, observe_journal
+from agent.accord.open_segments import OpenSegments
+from agent.accord.position import JournalPosition, gap_at_start, gap_while_running
+from agent.accord.raw_segments import RawSegments
+from agent.accord.view import AccordView
+from agent.cdc_raw.names import SegmentName
+from agent.quarantine.reason import LostRange
+from commitlog import AccordRead, AccordReader, ColumnIds, Schema
+from sidecar.errors import OffsetSaveError
+from sidecar.logs import RateLimitedLog, fields
+
+logger = logging.getLogger(__name__)
+
+_INTERVAL_S = 1.0
+_CHUNK_BYTES = 4 << 20
+_BATCH_BYTES = 1 << 20
+_BATCHES_OF_A_TICK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JournalParts:
+    """What the journal's reader uses of the other parts of the agent."""
+
+    schema: Callable[[], Schema | None]
+    refresh_schema: Callable[[str], bool]
+    column_ids: Callable[[], ColumnIds | None]
+    request_column_ids: Callable[[], None]
+    save: Callable[[JournalPosition], None]
+    """Durable on return. Raises OffsetSaveError."""
+    record: Callable[[SegmentName, LostRange], bool]
+    """Records lost changes in the quarantine; False when that is not possible for now."""
+    clock: Callable[[], float]
+
+
+class AccordJournal:
+    """For the pipeline's thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        raw_directory: Path,
+        position: JournalPosition,
+        blocked_timeout_s: float,
+        parts: JournalParts,
+    ) -> None:
+        self._directory = directory
+        self._raw = RawSegments(raw_directory, position.next_id, self._reserve)
+        self._position = position
+        self._stored = position
+        self._blocked_timeout_s = blocked_timeout_s
+        self._parts = parts
+        self._open = OpenSegments(directory)
+        self._reader = AccordReader(position.transactions)
+        self._next_s = parts.clock()
+        self._is_first = True
+        self._unwritten: AccordRead | None = None
+        self._gaps: list[LostRange] = []
+        self._error = ""
+        self._obstacle: tuple[str, float] | None = None
+        self._repeated = RateLimitedLog(logger)
+
+    @property
+    def due_in_s(self) -> float:
+        return max(0.0, self._next_s - self._parts.clock())
+
+    @property
+    def view(self) -> AccordView:
+        count, oldest_us = self._reader.waiting
+        oldest_s = 0.0 if oldest_us is None else max(0.0, time.time() - oldest_us / 1_000_000)
+        blocked, blocked_s = "", 0.0
+        if self._obstacle is not None:
+            blocked, since_s = self._obstacle
+            blocked_s = self._parts.clock() - since_s
+        return AccordView(self._error, blocked, blocked_s, count, oldest_s)
+
+    def tick(self) -> bool:
+        """Reads what the node has written since the last tick; True when it wrote a segment."""
+        if self.due_in_s > 0:
+            return False
+        self._next_s = self._parts.clock() + _INTERVAL_S
+        try:
+            has_written = self._advance()
+        except OSError as error:
+            self._fail(f"{error.filename or self._directory}: {error.strerror or error}.")
+            return False
+        except OffsetSaveError as error:
+            self._fail(str(error))
+            return False
+        return has_written
+
+    def close(self) -> None:
+        self._open.close()
+
+    def _advance(self) -> bool:
+        files = observe_journal(self._directory)
+        self._find_gaps(files)
+        if not self._record_gaps():
+            return False
+        self._error = ""
+        schema, ids = self._parts.schema(), self._parts.column_ids()
+        if schema is None or ids is None:
+            self._block("the node has not reported its schema and column ids yet.", bounded=False)
+            return False
+        has_written = False
+        for _ in range(_BATCHES_OF_A_TICK):
+            if not self._is_at_segment():
+                break
+            # What was read is not read again: after an error it is written first.
+            read = self._unwritten or self._read(schema, ids)
+            self._unwritten = read
+            has_written |= self._write(read)
+            self._unwritten = None
+            self._move(read.offset)
+            if not self._continue_after(read, files):
+                break
+        self._save()
+        return has_written
+
+    def _find_gaps(self, files: JournalFiles) -> None:
+        newest = self._open.newest
+        if self._is_first:
+            self._is_first = False
+            self._note_gap(gap_at_start(self._position, files))
+        for found in self._open.open_new(files, self._position.segment):
+            if newest is not None:
+                self._note_gap(gap_while_running(newest, found, files))
+            newest = found
+
+    def _note_gap(self, cause: str, offset: int = 0) -> None:
+        if cause:
+            self._gaps.append(LostRange(offset, None, cause))
+
+    def _record_gaps(self) -> bool:
+        """Each gap is an entry of the quarantine, under an id of its own."""
+        while self._gaps:
+            if not self._parts.record(self._raw.take(), self._gaps[0]):
+                return False
+            del self._gaps[0]
+        return True
+
+    def _is_at_segment(self) -> bool:
+        """Moves to the next segment where the current one is gone."""
+        position = self._position
+        segment = self._open.first_from(position.segment)
+        if segment is None:
+            return False
+        if not segment.is_supported:
+            self._fail(f"{segment} has a version of the journal that this release cannot read.")
+            return False
+        if segment != position.segment:
+            self._position = replace(position, segment=segment, offset=0)
+        return True
+
+    @property
+    def _segment(self) -> JournalSegment:
+        assert self._position.segment is not None
+        return self._position.segment
+
+    def _data(self, length: int = _CHUNK_BYTES) -> bytes:
+        return self._open.read(self._segment, self._position.offset, length)
+
+    def _read(self, schema: Schema, ids: ColumnIds) -> AccordRead:
+        offset = self._position.offset
+        read = self._reader.read(self._data(), offset, schema, ids, _BATCH_BYTES)
+        if read.stop == "needs_bytes" and read.end is not None and not read.mutations:
+            # An entry can be larger than a chunk.
+            self._move(read.offset)
+            data = self._data(read.end - read.offset + _CHUNK_BYTES)
+            return self._reader.read(data, read.offset, schema, ids, _BATCH_BYTES)
+        return read
+
+    def _write(self, read: AccordRead) -> bool:
+        if not read.mutations:
+            return False
+        name = self._raw.take()
+        self._raw.write(name, read.segment(name.id))
+        return True
+
+    def _move(self, offset: int) -> None:
+        if offset != self._position.offset:
+            self._obstacle = None
+            self._position = replace(self._position, offset=offset)
+
+    def _continue_after(self, read: AccordRead, files: JournalFiles) -> bool:
+        """Whether there is more to read in this tick."""
+        is_closed = self._segment in files.closed or self._open.is_deleted(self._segment)
+        match read.stop:
+            case "full":
+                return True
+            case "needs_bytes" if read.mutations:
+                return True
+            case "blocked":
+                return self._abandon(f"{read.error}.")
+            case "undecodable":
+                return self._pass_over(f"an entry cannot be decoded: {read.error}")
+            case "unwritten" if is_closed:
+                return self._next_segment()
+            case "needs_bytes" | "incomplete" if is_closed:
+                # The node's own reader ends there too: the rest was in flight at a crash.
+                logger.warning(
+                    "the end of a closed segment of the Accord journal was never written",
+                    extra=fields(segment=self._segment, offset=self._position.offset),
+                )
+                return self._next_segment()
+            case _:
+                return False
+
+    def _next_segment(self) -> bool:
+        following = self._open.after(self._segment)
+        if following is None:
+            return False
+        self._position = replace(self._position, segment=following, offset=0)
+        self._open.close_before(following)
+        return True
+
+    def _block(self, message: str, *, bounded: bool) -> bool:
+        """Notes an obstacle; True once it has lasted too long."""
+        now_s = self._parts.clock()
+        since_s = now_s if self._obstacle is None else self._obstacle[1]
+        self._obstacle = message, since_s
+        self._repeated.log("blocked", "reading the Accord journal waits", reason=message)
+        return bounded and now_s - since_s >= self._blocked_timeout_s
+
+    def _abandon(self, message: str) -> bool:
+        """Asks for a newer schema; passes over the entry after the bounded time."""
+        if self._block(message, bounded=True):
+            return self._pass_over(f"a transaction was abandoned: {message}")
+        self._parts.request_column_ids()
+        self._parts.refresh_schema(message)
+        return False
+
+    def _pass_over(self, cause: str) -> bool:
+        offset = self._position.offset
+        following = self._reader.skip(self._data(), offset)
+        if following is None:
+            return False
+        self._note_gap(f"{self._segment}: {cause}", offset)
+        self._move(following)
+        return self._record_gaps()
+
+    def _reserve(self, next_id: int) -> None:
+        self._stored = replace(self._stored, next_id=next_id)
+        self._parts.save(self._stored)
+
+    def _save(self) -> None:
+        position = replace(
+            self._position,
+            next_id=self._raw.reserved,
+            transactions=bytes(self._reader.to_stored()),
+        )
+        if position != self._stored:
+            self._parts.save(position)
+            self._stored = position
+
+    def _fail(self, message: str) -> None:
+        self._error = message
+        self._repeated.log("failed", "the Accord journal cannot be read", reason=message)

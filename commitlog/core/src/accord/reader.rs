@@ -1,0 +1,133 @@
+//! Reads a journal segment forward: entries to mutations.
+
+use super::change::Change;
+use super::entry::{CommandId, Found, inspect};
+use super::rewrite::Rewriter;
+use super::transactions::{Applied, Transactions};
+use super::update_writer::WriteTime;
+use crate::error::{DecodeError, Result};
+
+/// Why a read ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The next entry ends after the given bytes, at this offset of the segment.
+    NeedsBytes { end: usize },
+    /// The node has written nothing further.
+    Unwritten,
+    /// The next entry is not wholly written, or is damaged; it ends at this offset.
+    Incomplete { end: usize },
+    /// Enough mutations.
+    Full,
+    /// The updates of the next entry need another schema or further column ids.
+    Blocked(Box<DecodeError>),
+    /// The next entry is whole and cannot be decoded; it ends at this offset.
+    Undecodable { end: usize, error: Box<DecodeError> },
+}
+
+/// Mutations out of a segment, in the order of their application.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Offset of the next entry.
+    pub offset: usize,
+    pub stop: Stop,
+    pub mutations: Vec<Vec<u8>>,
+}
+
+/// Reads `bytes`, which begin with the entry at `offset` of a segment, until there are `limit`
+/// bytes of mutations.
+pub fn read(
+    transactions: &mut Transactions,
+    rewriter: &mut Rewriter,
+    bytes: &[u8],
+    offset: usize,
+    limit: usize,
+) -> Read {
+    let mut read = Read {
+        offset,
+        stop: Stop::Full,
+        mutations: Vec::new(),
+    };
+    let mut size = 0;
+    while size < limit {
+        let rest = bytes.get(read.offset - offset..).unwrap_or_default();
+        let (command, record, end) = match inspect(rest, read.offset) {
+            Found::Entry {
+                command,
+                record,
+                end,
+            } => (command, record, end),
+            Found::NeedsBytes { end } => {
+                read.stop = Stop::NeedsBytes { end };
+                return read;
+            }
+            Found::Unwritten => {
+                read.stop = Stop::Unwritten;
+                return read;
+            }
+            Found::Incomplete { end } => {
+                read.stop = Stop::Incomplete { end };
+                return read;
+            }
+        };
+        if let Some(id) = command.filter(|id| id.txn_id.is_write()) {
+            let before = transactions.get(id);
+            match mutations(transactions, rewriter, id, record) {
+                Ok(mutations) => {
+                    size += mutations.iter().map(Vec::len).sum::<usize>();
+                    read.mutations.extend(mutations);
+                }
+                Err(error) => {
+                    transactions.restore(id, before);
+                    read.stop = if error.asks_for_schema() {
+                        Stop::Blocked(error)
+                    } else {
+                        Stop::Undecodable { end, error }
+                    };
+                    return read;
+                }
+            }
+        }
+        read.offset = end;
+    }
+    read
+}
+
+/// Passes over the entry at the start of `bytes` without its updates; returns the next offset.
+/// The transaction is over with it.
+pub fn skip(transactions: &mut Transactions, bytes: &[u8], offset: usize) -> Option<usize> {
+    match inspect(bytes, offset) {
+        Found::Entry { command, end, .. } => {
+            if let Some(id) = command {
+                transactions.restore(id, None);
+            }
+            Some(end)
+        }
+        Found::Incomplete { end } => Some(end),
+        Found::NeedsBytes { .. } | Found::Unwritten => None,
+    }
+}
+
+fn mutations(
+    transactions: &mut Transactions,
+    rewriter: &mut Rewriter,
+    id: CommandId,
+    record: &[u8],
+) -> Result<Vec<Vec<u8>>> {
+    let change = Change::parse(record, id.txn_id)?;
+    match transactions.note(id, &change) {
+        Some(applied) => written(rewriter, &applied),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn written(rewriter: &mut Rewriter, applied: &Applied) -> Result<Vec<Vec<u8>>> {
+    let (definition, outcome) = applied.read()?;
+    let time = if definition.preserves_timestamps {
+        WriteTime::Kept
+    } else {
+        WriteTime::Of(outcome.timestamp_us)
+    };
+    let updates = definition.updates(&outcome)?;
+    let mutations = updates.iter().map(|update| rewriter.mutation(update, time));
+    mutations.filter_map(Result::transpose).collect()
+}

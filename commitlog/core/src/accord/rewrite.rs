@@ -1,0 +1,173 @@
+//! A stored update of a transaction as a mutation of the commit log.
+//!
+//! Accord's form lacks the key and names columns by their ids (`StableHeaderSerializer`). With the
+//! key and the names, its bytes are those of an ordinary update, which [`Decoder`] reads.
+
+use std::sync::Arc;
+
+use super::bytes::{write_uvint, write_vbytes};
+use super::column_ids::ColumnIds;
+use super::transaction::StoredUpdate;
+use super::update_writer::{UpdateWriter, WriteTime};
+use crate::cursor::Cursor;
+use crate::descriptor::Version;
+use crate::error::{DecodeError, Result};
+use crate::mutation::{Decoder, update_flag};
+use crate::row::{Row, Unfiltered};
+use crate::schema::{ColumnKind, Schema, Table, TableId};
+
+/// No flags, one update.
+const HEAD: [u8; 2] = [0, 1];
+
+/// Rewrites updates with one schema.
+pub struct Rewriter {
+    decoder: Decoder,
+    ids: Arc<ColumnIds>,
+}
+
+/// An update up to its rows.
+struct Header<'b> {
+    epoch: &'b [u8],
+    flags: u8,
+    static_columns: Vec<u32>,
+    regular_columns: Vec<u32>,
+    bases: &'b [u8],
+    /// Deletion, rows, and what follows the update.
+    rest: &'b [u8],
+}
+
+impl Rewriter {
+    pub fn new(schema: Arc<Schema>, ids: Arc<ColumnIds>) -> Self {
+        Self {
+            decoder: Decoder::new(schema),
+            ids,
+        }
+    }
+
+    /// The mutation, or `None` for an update that changes nothing here: of a table without CDC, an
+    /// empty one, or a fragment that the outcome has in its whole form.
+    pub fn mutation(
+        &mut self,
+        update: &StoredUpdate<'_>,
+        time: WriteTime,
+    ) -> Result<Option<Vec<u8>>> {
+        let id = update.key.table;
+        let table = self.decoder.schema().table(id);
+        let table = Arc::clone(table.ok_or(DecodeError::UnknownTable(id))?);
+        if !table.cdc {
+            return Ok(None);
+        }
+        let Some(header) = self.header(update, &table)? else {
+            return Ok(None);
+        };
+        let ordinary = ordinary(&table, update, &header);
+        // The estimate of the number of rows is left out.
+        let flags = header.flags & !update_flag::HAS_ROW_ESTIMATE;
+        let mut out = start(id, header.epoch, update.key.key, flags);
+        UpdateWriter::bases(&mut out);
+        if header.flags & update_flag::HAS_STATIC_ROW != 0 {
+            write_names(&mut out, &table, &header.static_columns);
+        }
+        write_names(&mut out, &table, &header.regular_columns);
+        let mut writer = UpdateWriter {
+            out,
+            table: &table,
+            time,
+            static_columns: header.static_columns,
+            regular_columns: header.regular_columns,
+        };
+        let mut reader = self.decoder.mutation(&ordinary, Version::V9)?;
+        if let Some(deletion) = reader.next_update()?.and_then(|update| update.deletion) {
+            writer.deletion(deletion);
+        }
+        let mut row = Row::default();
+        while let Some(item) = reader.next_unfiltered(&mut row)? {
+            match item {
+                Unfiltered::Row => writer.row(&row),
+                Unfiltered::Marker(marker) => writer.marker(&marker),
+            }
+        }
+        if update.is_fragment && reader.rest().first() != Some(&0) {
+            return Ok(None);
+        }
+        writer.end();
+        Ok(Some(writer.out))
+    }
+
+    fn header<'b>(&self, update: &StoredUpdate<'b>, table: &Table) -> Result<Option<Header<'b>>> {
+        let mut cursor = Cursor::new(update.bytes);
+        if update.tables > 1 {
+            cursor.uvint()?;
+        }
+        let start = cursor;
+        cursor.uvint()?;
+        let epoch = cursor.since(&start);
+        let flags = cursor.u8()?;
+        if flags & update_flag::IS_EMPTY != 0 {
+            return Ok(None);
+        }
+        let (mut static_columns, mut regular_columns) = (Vec::new(), Vec::new());
+        for _ in 0..cursor.uvint()? {
+            let (kind, index) = self.column(table, cursor.uvint()?)?;
+            match kind {
+                ColumnKind::Static => static_columns.push(index),
+                _ => regular_columns.push(index),
+            }
+        }
+        let start = cursor;
+        for _ in 0..3 {
+            cursor.uvint()?;
+        }
+        Ok(Some(Header {
+            epoch,
+            flags,
+            static_columns,
+            regular_columns,
+            bases: cursor.since(&start),
+            rest: cursor.rest(),
+        }))
+    }
+
+    fn column(&self, table: &Table, id: u64) -> Result<(ColumnKind, u32)> {
+        let unknown = || {
+            Box::new(DecodeError::UnknownColumnId {
+                table: table.id,
+                id,
+            })
+        };
+        let name = self.ids.name(table.id, id).ok_or_else(unknown)?;
+        let columns = table.columns.iter().enumerate();
+        let mut named = columns.filter(|(_, column)| column.name == name);
+        let (index, column) = named.next().ok_or_else(unknown)?;
+        Ok((column.kind, index as u32))
+    }
+}
+
+/// The update with its key and the names of its columns.
+fn ordinary(table: &Table, update: &StoredUpdate<'_>, header: &Header<'_>) -> Vec<u8> {
+    let mut out = start(table.id, header.epoch, update.key.key, header.flags);
+    out.extend_from_slice(header.bases);
+    if header.flags & update_flag::HAS_STATIC_ROW != 0 {
+        write_names(&mut out, table, &header.static_columns);
+    }
+    write_names(&mut out, table, &header.regular_columns);
+    out.extend_from_slice(header.rest);
+    out
+}
+
+fn start(table: TableId, epoch: &[u8], key: &[u8], flags: u8) -> Vec<u8> {
+    let mut out = HEAD.to_vec();
+    out.extend_from_slice(&table.0);
+    out.extend_from_slice(epoch);
+    write_vbytes(&mut out, key);
+    out.push(flags);
+    out
+}
+
+fn write_names(out: &mut Vec<u8>, table: &Table, columns: &[u32]) {
+    write_uvint(out, columns.len() as u64);
+    for index in columns {
+        let column = table.columns.get(*index as usize);
+        write_vbytes(out, column.map_or(&[], |column| column.name.as_bytes()));
+    }
+}

@@ -1,0 +1,153 @@
+//! `AccordReader`, `AccordRead` and `ColumnIds`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use commitlog_core::accord::{self, Rewriter, Stop, Transactions, commit_log_segment};
+use commitlog_core::schema::MetadataLogEntry;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::schema::Schema;
+
+/// The ids by which transactions name columns.
+#[pyclass(frozen, module = "commitlog")]
+pub struct ColumnIds(Arc<accord::ColumnIds>);
+
+#[pymethods]
+impl ColumnIds {
+    /// `entries`: epoch, kind and transformation of each entry of the metadata log, in order.
+    #[new]
+    fn new(entries: Vec<(i64, i32, Vec<u8>)>) -> Self {
+        let mut ids = accord::ColumnIds::default();
+        for (epoch, kind, transformation) in &entries {
+            ids.apply(&MetadataLogEntry::parse(*epoch, *kind, transformation));
+        }
+        Self(Arc::new(ids))
+    }
+}
+
+/// What one read found.
+#[pyclass(frozen, module = "commitlog")]
+pub struct AccordRead(accord::Read);
+
+#[pymethods]
+impl AccordRead {
+    /// Offset of the next entry.
+    #[getter]
+    fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    #[getter]
+    fn mutations(&self) -> usize {
+        self.0.mutations.len()
+    }
+
+    /// Why the read ended.
+    #[getter]
+    fn stop(&self) -> &'static str {
+        match self.0.stop {
+            Stop::NeedsBytes { .. } => "needs_bytes",
+            Stop::Unwritten => "unwritten",
+            Stop::Incomplete { .. } => "incomplete",
+            Stop::Full => "full",
+            Stop::Blocked(_) => "blocked",
+            Stop::Undecodable { .. } => "undecodable",
+        }
+    }
+
+    /// The end of the next entry, where the reason to stop has one.
+    #[getter]
+    fn end(&self) -> Option<usize> {
+        match self.0.stop {
+            Stop::NeedsBytes { end } | Stop::Incomplete { end } | Stop::Undecodable { end, .. } => {
+                Some(end)
+            }
+            Stop::Unwritten | Stop::Full | Stop::Blocked(_) => None,
+        }
+    }
+
+    /// What is wrong with the next entry; empty for other reasons to stop.
+    #[getter]
+    fn error(&self) -> String {
+        match &self.0.stop {
+            Stop::Blocked(error) | Stop::Undecodable { error, .. } => error.to_string(),
+            _ => String::new(),
+        }
+    }
+
+    /// A commit-log segment of this id with the mutations.
+    fn segment<'py>(&self, py: Python<'py>, id: i64) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &commit_log_segment(id, &self.0.mutations))
+    }
+}
+
+/// Reads the segments of a node's Accord journal, one after the other.
+#[pyclass(frozen, module = "commitlog")]
+pub struct AccordReader {
+    transactions: Mutex<Transactions>,
+}
+
+impl AccordReader {
+    fn with<T>(&self, work: impl FnOnce(&mut Transactions) -> T) -> T {
+        let guard = self.transactions.lock();
+        work(&mut guard.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[pymethods]
+impl AccordReader {
+    /// `stored`: what `to_stored` returned; empty for none.
+    #[new]
+    fn new(stored: &[u8]) -> PyResult<Self> {
+        let transactions = if stored.is_empty() {
+            Transactions::default()
+        } else {
+            Transactions::from_stored(stored)
+                .map_err(|error| PyValueError::new_err(error.to_string()))?
+        };
+        Ok(Self {
+            transactions: Mutex::new(transactions),
+        })
+    }
+
+    fn read(
+        &self,
+        py: Python<'_>,
+        data: &[u8],
+        offset: usize,
+        schema: &Schema,
+        ids: &ColumnIds,
+        limit: usize,
+    ) -> AccordRead {
+        let mut rewriter = Rewriter::new(Arc::clone(&schema.0), Arc::clone(&ids.0));
+        py.detach(|| {
+            self.with(|transactions| {
+                AccordRead(accord::read(
+                    transactions,
+                    &mut rewriter,
+                    data,
+                    offset,
+                    limit,
+                ))
+            })
+        })
+    }
+
+    /// Passes over the next entry; returns the offset after it.
+    fn skip(&self, data: &[u8], offset: usize) -> Option<usize> {
+        self.with(|transactions| accord::skip(transactions, data, offset))
+    }
+
+    /// Number of transactions that are not applied, and the start of the oldest one in
+    /// microseconds.
+    #[getter]
+    fn waiting(&self) -> (usize, Option<i64>) {
+        self.with(|transactions| transactions.waiting())
+    }
+
+    fn to_stored<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.with(|transactions| transactions.to_stored()))
+    }
+}

@@ -1,0 +1,71 @@
+"""What the node deletes from its journal while the agent is stopped is reported as a gap."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.accord.node_agent import (
+    DEADLINE_S,
+    VERSION,
+    NodeAgent,
+    accord_settings,
+    execute,
+)
+from tests.acceptance.accord.workload import last_write, schema
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.processes import wait_until
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(1200)]
+
+SEGMENT_BYTES = 1 << 20
+NOTE = "n" * 20_000
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[CassandraNode]:
+    settings = accord_settings(segment_size=SEGMENT_BYTES, compaction_period="1000ms")
+    with CassandraNode(tmp_path / "node", version=VERSION, settings=settings) as node:
+        for statement in schema(replicas=1):
+            node.execute(statement)
+        yield node
+
+
+def journal(node: CassandraNode) -> set[str]:
+    return {path.name for path in (node.directory / "accord_journal").glob("log-*.data")}
+
+
+def fill(node: CassandraNode, key: int) -> None:
+    """Writes until the node has deleted every segment of the journal that it has now."""
+    before = journal(node)
+
+    def is_deleted() -> bool:
+        execute(node, f"UPDATE bank.accounts SET note = '{NOTE}' WHERE id = {key}")
+        return not before & journal(node)
+
+    wait_until(is_deleted, "the journal's segments to be deleted", deadline_s=DEADLINE_S)
+
+
+def test_a_running_agent_loses_nothing_and_a_stopped_one_reports_the_gap(
+    node: CassandraNode, tmp_path: Path
+) -> None:
+    agent = NodeAgent(tmp_path / "agent", node)
+    agent.launch()
+    try:
+        execute(node, last_write(1))
+        agent.wait_for("accounts", 1)
+        fill(node, 2)
+        execute(node, last_write(3))
+        agent.wait_for("accounts", 3)
+        assert "segment_lost" not in agent.conditions()
+
+        agent.stop()
+        fill(node, 4)
+        agent.launch()
+        execute(node, last_write(5))
+        agent.wait_for("accounts", 5)
+        agent.wait_until(lambda: "segment_lost" in agent.conditions(), "the gap", DEADLINE_S)
+        (reason,) = (agent.relocation / "error").glob("*.reason.json")
+        assert "while the agent was stopped" in reason.read_text()
+    finally:
+        agent.end()

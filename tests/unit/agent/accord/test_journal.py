@@ -1,0 +1,311 @@
+"""The journal's reader over a recorded journal: what it writes, waits for, and reports."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from agent.accord.journal import AccordJournal, JournalParts
+from agent.accord.position import JournalPosition
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import observe
+from agent.quarantine.reason import LostRange
+from commitlog import ColumnIds, Schema
+from sidecar.errors import OffsetSaveError
+from tests.support.accord_journal import (
+    SEGMENT,
+    WRITTEN_BYTES,
+    column_ids,
+    events_of,
+    journal_bytes,
+    schema,
+)
+
+NEXT = "log-1795711176864-1-1-1.data"
+LATER = "log-1795711176866-1-1-1.data"
+EVENTS = 23
+HALF = 53_000
+"""In the middle of the recorded transactions."""
+
+
+@dataclass
+class Harness:
+    """A journal in a folder, with a clock that the test moves."""
+
+    folder: Path
+    schema: Schema | None = field(default_factory=schema)
+    ids: ColumnIds | None = field(default_factory=column_ids)
+    saved: JournalPosition = field(default_factory=JournalPosition)
+    lost: list[tuple[SegmentName, LostRange]] = field(default_factory=list)
+    refreshed: list[str] = field(default_factory=list)
+    now_s: float = 0.0
+    save_error: str = ""
+    is_recording: bool = True
+
+    def __post_init__(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.cdc_raw.mkdir(exist_ok=True)
+
+    @property
+    def directory(self) -> Path:
+        return self.folder / "accord_journal"
+
+    @property
+    def cdc_raw(self) -> Path:
+        return self.folder / "cdc_raw"
+
+    def journal(self) -> AccordJournal:
+        """Another reader, as after a restart."""
+        return AccordJournal(
+            self.directory,
+            self.cdc_raw,
+            self.saved,
+            60.0,
+            JournalParts(
+                schema=lambda: self.schema,
+                refresh_schema=self._refresh,
+                column_ids=lambda: self.ids,
+                request_column_ids=lambda: None,
+                save=self._save,
+                record=self._record,
+                clock=lambda: self.now_s,
+            ),
+        )
+
+    def write(self, name: str, data: bytes) -> None:
+        """In place, as the node writes to its mapped file."""
+        path = self.directory / name
+        if not path.exists():
+            path.write_bytes(bytes(1 << 17))
+        with path.open("r+b") as file:
+            file.write(data)
+
+    def close(self, name: str) -> None:
+        (self.directory / name).with_suffix(".meta").touch()
+
+    def tick(self, journal: AccordJournal, seconds: float = 1.0) -> bool:
+        self.now_s += seconds
+        return journal.tick()
+
+    def ids_of_events(self) -> list[str]:
+        return [
+            event["headers"]["cdc.id"]
+            for seen in observe(self.cdc_raw).segments
+            for event in events_of(self.cdc_raw / seen.name.log)
+        ]
+
+    def _refresh(self, reason: str) -> bool:
+        self.refreshed.append(reason)
+        return False
+
+    def _save(self, position: JournalPosition) -> None:
+        if self.save_error:
+            raise OffsetSaveError(self.save_error)
+        self.saved = position
+
+    def _record(self, name: SegmentName, lost: LostRange) -> bool:
+        if self.is_recording:
+            self.lost.append((name, lost))
+        return self.is_recording
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> Harness:
+    return Harness(tmp_path)
+
+
+def test_transactions_become_a_completed_segment(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    journal = harness.journal()
+    assert harness.tick(journal)
+    (seen,) = observe(harness.cdc_raw).segments
+    assert seen.name == SegmentName(1, 9)
+    assert seen.idx.completed
+    assert len(harness.ids_of_events()) == EVENTS
+    assert harness.saved.offset == WRITTEN_BYTES
+    assert not harness.tick(journal)
+    assert len(harness.ids_of_events()) == EVENTS
+    assert journal.view.error == ""
+    journal.close()
+
+
+def test_a_restart_continues_in_the_middle_of_a_transaction(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes()[:HALF])
+    first = harness.journal()
+    harness.tick(first)
+    first.close()
+    before = harness.ids_of_events()
+    harness.write(SEGMENT, journal_bytes())
+    second = harness.journal()
+    harness.tick(second)
+    second.close()
+    after = harness.ids_of_events()
+    assert len(after) == EVENTS > len(before) > 0
+    assert after[: len(before)] == before
+    assert harness.lost == []
+
+
+def test_ids_are_never_used_again(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    harness.tick(harness.journal())
+    assert harness.saved.next_id == 1001
+    # The position is lost after the crash of a save, the ids are not.
+    harness.saved = JournalPosition(next_id=harness.saved.next_id)
+    harness.tick(harness.journal())
+    assert [seen.name.id for seen in observe(harness.cdc_raw).segments] == [1, 1001]
+
+
+def test_a_segment_that_the_node_deleted_is_read_to_its_end(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes()[:HALF])
+    journal = harness.journal()
+    harness.tick(journal)
+    harness.write(SEGMENT, journal_bytes())
+    harness.write(NEXT, b"")
+    (harness.directory / SEGMENT).unlink()
+    harness.tick(journal)
+    assert len(harness.ids_of_events()) == EVENTS
+    assert str(harness.saved.segment) == NEXT
+    assert harness.lost == []
+
+
+def test_the_next_segment_follows_only_a_closed_one(harness: Harness) -> None:
+    data = journal_bytes()
+    harness.write(SEGMENT, data[:HALF])
+    harness.write(NEXT, b"")
+    journal = harness.journal()
+    harness.tick(journal)
+    assert str(harness.saved.segment) == SEGMENT
+    harness.close(SEGMENT)
+    harness.tick(journal)
+    harness.tick(journal)
+    assert str(harness.saved.segment) == NEXT
+
+
+def test_what_was_deleted_while_stopped_is_recorded_as_lost(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    first = harness.journal()
+    harness.tick(first)
+    first.close()
+    (harness.directory / SEGMENT).unlink()
+    harness.write(LATER, b"")
+    second = harness.journal()
+    harness.is_recording = False
+    harness.tick(second)
+    assert str(harness.saved.segment) == SEGMENT
+    harness.is_recording = True
+    harness.tick(second)
+    ((name, lost),) = harness.lost
+    assert name.id > 1000
+    assert "while the agent was stopped" in lost.cause
+    assert str(harness.saved.segment) == LATER
+    harness.tick(harness.journal())
+    assert len(harness.lost) == 1
+
+
+def test_segments_that_were_never_seen_are_recorded_as_lost(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    journal = harness.journal()
+    harness.tick(journal)
+    (harness.directory / SEGMENT).unlink()
+    harness.write(LATER, b"")
+    harness.tick(journal)
+    ((_, lost),) = harness.lost
+    assert f"between {SEGMENT} and {LATER}" in lost.cause
+
+
+def test_a_restart_of_the_node_is_no_loss(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    journal = harness.journal()
+    harness.tick(journal)
+    harness.close(SEGMENT)
+    harness.write(LATER, b"")
+    harness.tick(journal)
+    harness.tick(journal)
+    assert str(harness.saved.segment) == LATER
+    assert harness.lost == []
+
+
+def test_an_unknown_column_waits_then_is_recorded(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    harness.ids = ColumnIds([])
+    journal = harness.journal()
+    harness.tick(journal)
+    assert "has no column with the id" in journal.view.blocked
+    assert harness.refreshed
+    assert harness.lost == []
+    harness.tick(journal, 30)
+    assert journal.view.blocked_s == 30
+    harness.ids = column_ids()
+    harness.tick(journal)
+    assert journal.view.blocked == ""
+    assert len(harness.ids_of_events()) == EVENTS
+
+
+def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    harness.ids = ColumnIds([])
+    journal = harness.journal()
+    harness.tick(journal)
+    harness.tick(journal, 61)
+    ((_, lost),) = harness.lost
+    assert "a transaction was abandoned" in lost.cause
+    assert SEGMENT in lost.cause
+
+
+def test_nothing_is_read_before_the_node_has_answered(harness: Harness) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    harness.schema = None
+    journal = harness.journal()
+    harness.tick(journal)
+    harness.tick(journal, 1000)
+    assert "has not reported" in journal.view.blocked
+    assert harness.lost == []
+    assert harness.saved == JournalPosition()
+
+
+def test_a_torn_end_is_read_when_it_is_whole(harness: Harness) -> None:
+    torn = bytearray(journal_bytes())
+    torn[WRITTEN_BYTES - 1] ^= 1
+    harness.write(SEGMENT, bytes(torn))
+    journal = harness.journal()
+    harness.tick(journal)
+    offset = harness.saved.offset
+    assert offset < WRITTEN_BYTES
+    harness.write(SEGMENT, journal_bytes())
+    harness.tick(journal)
+    assert harness.saved.offset == WRITTEN_BYTES
+    assert harness.lost == []
+
+
+@pytest.mark.parametrize("fail", ["save", "write"])
+def test_an_error_is_shown_and_retried(
+    harness: Harness, fail: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.write(SEGMENT, journal_bytes())
+    journal = harness.journal()
+    if fail == "save":
+        harness.save_error = "The offsets cannot be saved."
+    else:
+        monkeypatch.setattr("agent.accord.raw_segments.write_synced", _full)
+    harness.tick(journal)
+    assert journal.view.error
+    harness.save_error = ""
+    monkeypatch.undo()
+    harness.tick(journal)
+    assert journal.view.error == ""
+    assert len(harness.ids_of_events()) == EVENTS
+
+
+def _full(path: Path, content: bytes) -> None:
+    raise OSError(28, "No space left on device", str(path))
+
+
+def test_a_missing_directory_and_another_version_are_shown(harness: Harness) -> None:
+    harness.directory.rmdir()
+    journal = harness.journal()
+    harness.tick(journal)
+    assert str(harness.directory) in journal.view.error
+    harness.directory.mkdir()
+    harness.write("log-5-1-1-2.data", b"")
+    harness.tick(journal)
+    assert "cannot read" in journal.view.error

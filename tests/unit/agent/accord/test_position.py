@@ -1,0 +1,69 @@
+"""The stored position in the journal, and the gaps that it shows."""
+
+from dataclasses import replace
+
+import pytest
+
+from agent.accord.journal_files import JournalFiles, JournalSegment
+from agent.accord.position import (
+    JournalPosition,
+    gap_at_start,
+    gap_while_running,
+    position_from_entries,
+)
+from sidecar.errors import OffsetStoreError
+
+
+def segment(timestamp: int) -> JournalSegment:
+    return JournalSegment(timestamp, 1, 1, 1)
+
+
+POSITION = JournalPosition(segment(100), 4096, 7, b"\x01\x00")
+
+
+def test_a_position_is_stored() -> None:
+    assert position_from_entries(POSITION.to_entries("n"), "n") == POSITION
+    assert position_from_entries({}, "n") == JournalPosition()
+    first = JournalPosition()
+    assert position_from_entries(first.to_entries("n"), "n") == first
+
+
+def test_of_another_node_only_the_ids_count() -> None:
+    stored = POSITION.to_entries("former")
+    assert position_from_entries(stored, "n") == JournalPosition(next_id=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("offset", "x"), ("transactions", "?"), ("next.id", "")]
+)
+def test_an_invalid_position_is_rejected(name: str, value: str) -> None:
+    with pytest.raises(OffsetStoreError, match=r"accord_offset\.properties"):
+        position_from_entries({**POSITION.to_entries("n"), name: value}, "n")
+
+
+def test_nothing_is_missing_while_the_node_has_the_segment() -> None:
+    files = JournalFiles((segment(100), segment(101)))
+    assert gap_at_start(POSITION, files) == ""
+    assert gap_at_start(JournalPosition(), files) == ""
+
+
+def test_a_deleted_segment_is_a_gap() -> None:
+    files = JournalFiles((segment(103),))
+    gap = gap_at_start(POSITION, files)
+    assert "deleted log-100-1-1-1.data" in gap
+    assert "after offset 4096 and before log-103-1-1-1.data" in gap
+    assert "may be missing" in gap_at_start(POSITION, JournalFiles())
+
+
+def test_segments_between_two_observations_are_a_gap_unless_the_node_restarted() -> None:
+    following = JournalFiles((segment(101),), started=50)
+    assert gap_while_running(segment(100), segment(101), following) == ""
+    running = JournalFiles((segment(103),), started=50)
+    assert "between log-100" in gap_while_running(segment(100), segment(103), running)
+    # The node has written its start already, or has its last segments still.
+    restarted = JournalFiles((segment(9000),), started=9002)
+    assert gap_while_running(segment(100), segment(9000), restarted) == ""
+    with_last = JournalFiles((segment(99), segment(9000)), started=50)
+    assert gap_while_running(segment(100), segment(9000), with_last) == ""
+    late = replace(restarted, segments=(segment(9003),))
+    assert "between log-100" in gap_while_running(segment(100), segment(9003), late)

@@ -1,0 +1,178 @@
+"""A recorded journal of Accord: the mutations in it are what the node answered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commitlog import AccordReader, ColumnIds, Schema
+from tests.support.accord_journal import (
+    MUTATIONS,
+    WRITTEN_BYTES,
+    answers,
+    column_ids,
+    entries,
+    events_of,
+    journal_bytes,
+    schema,
+)
+
+UNLIMITED = 1 << 30
+
+
+def segments(folder: Path, data: bytes, limit: int = UNLIMITED) -> list[Path]:
+    """Commit-log segments of at least `limit` bytes of mutations each."""
+    reader, offset = AccordReader(b""), 0
+    paths: list[Path] = []
+    while True:
+        read = reader.read(data[offset:], offset, schema(), column_ids(), limit)
+        offset = read.offset
+        if read.mutations:
+            paths.append(folder / f"CommitLog-9-{len(paths) + 1}.log")
+            paths[-1].write_bytes(read.segment(len(paths)))
+        if read.stop != "full":
+            assert (read.stop, read.error) == ("unwritten", "")
+            return paths
+        # Another process goes on with what the last one stored.
+        reader = AccordReader(reader.to_stored())
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    (path,) = segments(tmp_path_factory.mktemp("accord"), journal_bytes())
+    return events_of(path)
+
+
+def test_every_live_value_has_an_event_of_its_write_time(events: list[dict[str, Any]]) -> None:
+    compared = 0
+    for table, rows in answers().items():
+        for row in rows:
+            for column, times in row["writetimes"].items():
+                for time_us in times if isinstance(times, list) else [times]:
+                    if time_us is None or (isinstance(times, list) and len(times) > 1):
+                        continue
+                    values = [
+                        event["value"]["after"][column]["value"]
+                        for event in events
+                        if event["topic"] == f"test.{table}"
+                        and event["value"]["source"]["ts_us"] == time_us
+                        and all(row.get(k) == v for k, v in event["key"].items() if v is not None)
+                        and event["value"]["after"].get(column) is not None
+                    ]
+                    assert row[column] in values or isinstance(times, list), (table, row, column)
+                    assert values, (table, row, column)
+                    compared += 1
+    assert compared == 14
+
+
+def test_a_condition_that_is_not_met_writes_nothing(events: list[dict[str, Any]]) -> None:
+    written = [
+        event["value"]["after"]["v"]["value"]
+        for event in events
+        if event["topic"] == "test.k.u" and event["key"] == {"id": 1}
+    ]
+    # The first transaction inserts 10, the second adds 5, the third requires 999.
+    assert written == [10, 15]
+
+
+def test_deletions_are_before_what_the_same_transaction_writes(
+    events: list[dict[str, Any]],
+) -> None:
+    deletions = [
+        (event["topic"], event["key"], event["value"]["op"])
+        for event in events
+        if event["value"]["op"] in "dr"
+    ]
+    assert deletions == [
+        ("test.k.w", {"p": 2, "c": 1}, "d"),
+        ("test.k.w", {"p": 4, "c": None}, "r"),
+        ("test.k.w", {"p": 1, "c": None}, "d"),
+    ]
+
+
+def test_batches_and_clients_keep_their_write_times(events: list[dict[str, Any]]) -> None:
+    times = {
+        event["key"]["id"]: event["value"]["source"]["ts_us"]
+        for event in events
+        if event["topic"] == "test.k.u" and event["key"]["id"] > 7
+    }
+    assert times == {8: 12345, 9: 1795711376895592, 10: 1795711376895592}
+
+
+def test_reading_in_parts_gives_the_same_events(
+    events: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    paths = segments(tmp_path, journal_bytes(), limit=1)
+    assert len(paths) > 15
+    parts = [event for path in paths for event in events_of(path)]
+    assert [each["headers"]["cdc.id"] for each in parts] == [
+        each["headers"]["cdc.id"] for each in events
+    ]
+
+
+def test_data_that_end_in_an_entry_are_read_up_to_it() -> None:
+    data, reader, offset = journal_bytes(), AccordReader(b""), 0
+    mutations, wanted = 0, 0
+    while offset < WRITTEN_BYTES:
+        end = max(wanted, offset + 500)
+        read = reader.read(data[offset:end], offset, schema(), column_ids(), UNLIMITED)
+        mutations += read.mutations
+        offset = read.offset
+        assert read.stop in ("needs_bytes", "unwritten")
+        wanted = read.end or 0
+    assert mutations == MUTATIONS
+    assert reader.waiting == (0, None)
+
+
+def test_an_entry_that_is_not_wholly_written_is_waited_for() -> None:
+    data = bytearray(journal_bytes())
+    data[WRITTEN_BYTES - 1] ^= 1
+    read = AccordReader(b"").read(bytes(data), 0, schema(), column_ids(), UNLIMITED)
+    assert (read.stop, read.end, read.error) == ("incomplete", WRITTEN_BYTES, "")
+    assert read.offset < WRITTEN_BYTES
+
+
+@pytest.mark.parametrize(
+    ("known", "ids", "error"),
+    [
+        (Schema.from_cql(""), column_ids(), "is not in the schema"),
+        (schema(), ColumnIds([]), "has no column with the id"),
+        (schema(), ColumnIds(entries()[:1]), "has no column with the id"),
+    ],
+)
+def test_what_the_schema_lacks_blocks_and_is_read_later(
+    known: Schema, ids: ColumnIds, error: str
+) -> None:
+    data, reader = journal_bytes(), AccordReader(b"")
+    blocked = reader.read(data, 0, known, ids, UNLIMITED)
+    assert blocked.stop == "blocked"
+    assert error in blocked.error
+    assert blocked.mutations == 0
+    offset = blocked.offset
+    again = reader.read(data[offset:], offset, known, ids, UNLIMITED)
+    assert (again.stop, again.offset) == ("blocked", offset)
+    read = reader.read(data[offset:], offset, schema(), column_ids(), UNLIMITED)
+    assert (read.stop, read.mutations) == ("unwritten", MUTATIONS)
+
+
+def test_a_blocked_transaction_can_be_passed_over() -> None:
+    data, reader = journal_bytes(), AccordReader(b"")
+    blocked = reader.read(data, 0, schema(), ColumnIds([]), UNLIMITED)
+    offset = reader.skip(data[blocked.offset :], blocked.offset)
+    assert offset is not None
+    read = reader.read(data[offset:], offset, schema(), column_ids(), UNLIMITED)
+    assert read.stop == "unwritten"
+    assert 0 < read.mutations < MUTATIONS
+    assert reader.skip(data[read.offset :], read.offset) is None
+
+
+def test_a_table_without_cdc_has_no_mutations() -> None:
+    text = (Path(__file__).parents[3] / "fixtures/6.0-none/accord/schema.cql").read_text()
+    without = Schema.from_cql(text.replace("cdc = true", "cdc = false"))
+    read = AccordReader(b"").read(journal_bytes(), 0, without, column_ids(), UNLIMITED)
+    assert (read.stop, read.mutations) == ("unwritten", 0)
+
+
+def test_other_stored_bytes_are_rejected() -> None:
+    with pytest.raises(ValueError, match="version of stored transactions"):
+        AccordReader(b"\x09")

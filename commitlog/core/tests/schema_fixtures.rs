@@ -39,13 +39,16 @@ struct Outline {
 
 /// Outlines by id, from the layout of the lines alone.
 fn outlines(text: &str) -> BTreeMap<TableId, Outline> {
-    let mut outlines = BTreeMap::new();
+    let mut outlines: BTreeMap<TableId, Outline> = BTreeMap::new();
     let mut id = None;
+    let mut described = None;
+    let mut declared = Vec::new();
     let mut outline = Outline::default();
     let mut in_columns = false;
     for line in text.lines() {
         if line.starts_with("CREATE TABLE") {
             (outline, id, in_columns) = (Outline::default(), None, true);
+            declared.clear();
         } else if line.starts_with("CREATE MATERIALIZED VIEW") {
             (outline, id) = (Outline::default(), None);
             outline.view = true;
@@ -55,11 +58,21 @@ fn outlines(text: &str) -> BTreeMap<TableId, Outline> {
             id = TableId::parse(after.trim());
         } else if in_columns {
             outline.columns += usize::from(!line.trim().starts_with("PRIMARY KEY"));
+            declared.push(line.trim().trim_end_matches(','));
         }
         outline.cdc |= line.trim() == "AND cdc = true";
+        // A column that returned is shown after its table; with another type it is one more.
+        if let Some((_, added)) = line.split_once(" ADD ")
+            && line.starts_with("ALTER TABLE")
+            && !declared.contains(&added.trim_end_matches(';'))
+            && let Some(altered) = described.and_then(|id| outlines.get_mut(&id))
+        {
+            altered.columns += 1;
+        }
         if line.ends_with(';')
             && let Some(id) = id.take()
         {
+            described = Some(id);
             outlines.insert(id, std::mem::take(&mut outline));
         }
     }

@@ -67,6 +67,7 @@ class AccordJournal:
         self._is_first = True
         self._unwritten: AccordRead | None = None
         self._gaps: list[LostRange] = []
+        self._passed_over: dict[str, SegmentName] = {}
         self._error = ""
         self._obstacle: tuple[str, float] | None = None
         self._repeated = RateLimitedLog(logger)
@@ -138,9 +139,9 @@ class AccordJournal:
                 self._note_gap(gap_while_running(newest, found, files))
             newest = found
 
-    def _note_gap(self, cause: str, offset: int = 0) -> None:
+    def _note_gap(self, cause: str) -> None:
         if cause:
-            self._gaps.append(LostRange(offset, None, cause))
+            self._gaps.append(LostRange(0, None, cause))
 
     def _record_gaps(self) -> bool:
         """Each gap is an entry of the quarantine, under an id of its own."""
@@ -234,21 +235,31 @@ class AccordJournal:
         return bounded and now_s - since_s >= self._blocked_timeout_s
 
     def _abandon(self, message: str) -> bool:
-        """Asks for a newer schema; passes over the entry after the bounded time."""
-        if self._block(message, bounded=True):
-            return self._pass_over(f"a transaction was abandoned: {message}")
-        self._parts.request_column_ids()
-        self._parts.refresh_schema(message)
-        return False
+        """Asks for a newer schema; passes over the entry after the bounded time, and at once over
+        later entries that lack the same."""
+        cause = f"transactions were abandoned: {message}"
+        if cause not in self._passed_over and not self._block(message, bounded=True):
+            self._parts.request_column_ids()
+            self._parts.refresh_schema(message)
+            return False
+        return self._pass_over(cause)
 
     def _pass_over(self, cause: str) -> bool:
+        """Records the next entry as lost, under one name for each cause, and moves after it."""
         offset = self._position.offset
-        following = self._reader.skip(self._data(), offset)
+        # An entry begins with its end.
+        end = int.from_bytes(self._data(4), "big")
+        if cause not in self._passed_over:
+            self._passed_over[cause] = self._raw.take()
+        lost = LostRange(offset, end, f"{self._segment}: {cause}")
+        # Before the reader forgets the transaction, which would make the entry pass.
+        if not self._parts.record(self._passed_over[cause], lost):
+            return False
+        following = self._reader.skip(self._data(end - offset), offset)
         if following is None:
             return False
-        self._note_gap(f"{self._segment}: {cause}", offset)
         self._move(following)
-        return self._record_gaps()
+        return True
 
     def _reserve(self, next_id: int) -> None:
         self._stored = replace(self._stored, next_id=next_id)

@@ -69,8 +69,8 @@ class Recorder:
 
     def restart(self) -> None:
         """Kills the node and starts it again; segments from before are not given."""
-        self._node.restart(clean=False)
         self._last_id = max(map(segment_id, self._segments()))
+        self._node.restart(clean=False)
         self._connect()
 
     def run(self, workload: Workload) -> Recorded:

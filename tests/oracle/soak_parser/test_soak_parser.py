@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from cassandra import OperationTimedOut
@@ -17,6 +19,7 @@ from tests.oracle.soak_parser.recording import Recorded, Recorder
 from tests.oracle.soak_parser.rounds import Totals, recorder_of, run_round
 from tests.support.servers.cache import cache_directory
 from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.workloads.soak import Workload, workload
 
 WORKLOADS = {"5.0.9-none:plain": 6, "6.0-alpha2-none:direct": 2}
@@ -78,6 +81,40 @@ def test_workloads_of_a_hung_node_do_not_count(tmp_path: Path) -> None:
     assert recorder.calls == ["w0", "w1", "w2", "restart"]
     assert totals.unfinished.total() == 5
     assert (totals.workloads, totals.accepted, totals.failures) == (0, 0, [])
+
+
+class _RestartedNode:
+    """Writes a segment at each start, and the next one when that is closed."""
+
+    version = "6.0-alpha2"
+    settings = NodeSettings()
+
+    def __init__(self, folder: Path) -> None:
+        self.commitlog, self.cdc_raw = folder / "commitlog", folder / "cdc_raw"
+        self.commitlog.mkdir()
+        self.cdc_raw.mkdir()
+        self._write(10)
+
+    def _write(self, number: int) -> None:
+        (self.commitlog / f"CommitLog-9-{number}.log").touch()
+
+    def session(self) -> object:
+        return SimpleNamespace(cluster=SimpleNamespace())
+
+    def restart(self, *, clean: bool) -> None:
+        assert not clean
+        self._write(20)
+
+    def close_segment(self) -> None:
+        self._write(21)
+
+
+def test_a_restarted_node_gives_its_new_segments_alone(tmp_path: Path) -> None:
+    recorder = Recorder(cast("CassandraNode", _RestartedNode(tmp_path)))
+    recorder.restart()
+    (tmp_path / "copies").mkdir()
+    names = [path.name for path in recorder.segments(tmp_path / "copies")]
+    assert names == ["CommitLog-9-20.log"]
 
 
 @pytest.mark.parametrize("kind", DEFAULT_NODES, ids=lambda kind: kind.label)

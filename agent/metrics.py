@@ -152,6 +152,10 @@ class AgentMetrics:
             ("keyspace", "table", "reason"),
         )
         self._unlogged: frozenset[tuple[str, str, str]] = frozenset()
+        self.schema_changes = counter(
+            "cdc_schema_changes_total",
+            "Messages made for the schema-change topic; repeats count again.",
+        )
         self.inotify_active = gauge(
             "cdc_inotify_active",
             "1 while inotify reports changes in cdc_raw, 0 while the agent polls.",

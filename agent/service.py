@@ -22,10 +22,12 @@ from agent.node.connect import node_connection
 from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.reader import open_with
+from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
+from agent.schema.announcements import AnnouncementStore
 from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
@@ -257,6 +259,15 @@ class AgentService:
             value_decimals=properties.decimals("value"),
         )
 
+    def _announcer(
+        self, identity: NodeIdentity, event_format: EventFormat
+    ) -> SchemaAnnouncer | None:
+        properties = self._config.properties
+        if properties.schema_topic is None:
+            return None
+        store = AnnouncementStore(properties.offset_directory, identity.node_id)
+        return SchemaAnnouncer(event_format, properties.schema_topic, store, metrics=self._metrics)
+
     def _pipeline(
         self,
         identity: NodeIdentity,
@@ -310,6 +321,7 @@ class AgentService:
             accord=None if accord is None else accord.journal,
             snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
             registrar=self._registrar,
+            announcer=self._announcer(identity, event_format),
             clock=time.monotonic,
         )
         return pipeline, accord

@@ -3,6 +3,7 @@
 from commitlog._commitlog import (
     AccordRead,
     AccordReader,
+    AnnouncedSchema,
     Blocked,
     ColumnIds,
     CounterHistory,
@@ -36,6 +37,7 @@ from commitlog.errors import (
 __all__ = [
     "AccordRead",
     "AccordReader",
+    "AnnouncedSchema",
     "Blocked",
     "ColumnIds",
     "CommitLogError",

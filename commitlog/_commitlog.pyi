@@ -7,6 +7,7 @@ from typing import Final, Literal, final
 from commitlog._commitlog_accord import AccordRead, AccordReader, ColumnIds
 from commitlog._commitlog_avro import SchemaIds, Unregistered
 from commitlog._commitlog_schema import (
+    AnnouncedSchema,
     MetadataLogEntry,
     RowBatch,
     RowDecoder,
@@ -18,6 +19,7 @@ from commitlog._commitlog_schema import (
 __all__ = [
     "AccordRead",
     "AccordReader",
+    "AnnouncedSchema",
     "Blocked",
     "ColumnIds",
     "CounterHistory",
@@ -194,6 +196,8 @@ class Blocked:
     """One sentence."""
     unregistered: Final[list[Unregistered]]
     """Avro schemas without an id; if there are any, the table schema is complete."""
+    is_unannounced: Final[bool]
+    """The record waits for the message of its table in the schema-change topic."""
 
 @final
 class LostRecords:
@@ -227,6 +231,8 @@ class EventBatch:
     """Records skipped by `abandoned`. Events of other tables in them are in the batch."""
     schema_changes: Final[SchemaChanges | None]
     """Schema changes in the last record, if the read stopped after it (`schema`)."""
+    change_start: Final[int | None]
+    """With `announced`: the position before that record, at which the events of the batch end."""
     mutations: Final[int]
     skipped: Final[dict[str, int]]
     """Partition updates without events, by reason: not_cdc, view, system, counter,
@@ -329,6 +335,7 @@ class SegmentReader:
         max_bytes: int = 1 << 20,
         abandoned: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
+        announced: AnnouncedSchema | None = None,
     ) -> EventBatch:
         """Read the next events.
 
@@ -337,7 +344,9 @@ class SegmentReader:
         - `expected_end`: a position that an index of the node names; a log that ends earlier has
           a gap.
         - `completed_at`: the number beside COMPLETED in the index.
-        - `abandoned`: (table id, column) that the schema lacks and the reader does not wait for."""
+        - `abandoned`: (table id, column) that the schema lacks and the reader does not wait for.
+        - `announced`: what the schema-change topic has. Every schema change in the log stops the
+          read then, and so does a record that needs an unannounced table or column."""
     def dump(
         self,
         schema: Schema,

@@ -5,6 +5,11 @@ No module has this name; import these types from `commitlog`."""
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, final
 
+from commitlog._commitlog import EventFormat
+
+_SchemaMessage = tuple[str, bytes, bytes, list[tuple[str, bytes]], int]
+"""Topic, key, value, headers, partition hash."""
+
 @final
 class Table:
     """A table of a schema."""
@@ -67,6 +72,48 @@ class Schema:
     def tables(self) -> list[Table]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self) -> int: ...
+
+@final
+class AnnouncedSchema:
+    """The definitions of tables that the schema-change topic has. Immutable.
+
+    Each method returns the definitions afterwards, and a message for each changed table that
+    `event_format` publishes before or after the change
+    (docs/reference/schema-changes.md)."""
+
+    @staticmethod
+    def initial(
+        schema: Schema, event_format: EventFormat, topic: str
+    ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
+        """Announce all tables of a schema as created."""
+    @staticmethod
+    def from_stored(stored: bytes) -> AnnouncedSchema:
+        """Parse the output of `to_stored`. Raise SchemaError."""
+    def to_stored(self) -> bytes:
+        """Serialise the definitions as JSON."""
+    def changed(
+        self,
+        changes: SchemaChanges,
+        event_format: EventFormat,
+        topic: str,
+        *,
+        segment: str,
+        segment_id: int,
+        position: int,
+    ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
+        """Apply schema changes of the record that ends at `position`."""
+    def with_table(
+        self,
+        schema: Schema,
+        table_id: str,
+        event_format: EventFormat,
+        topic: str,
+        *,
+        segment: str,
+        segment_id: int,
+        position: int,
+    ) -> tuple[AnnouncedSchema, list[_SchemaMessage]]:
+        """Replace the definition of a table by that of `schema`."""
 
 @final
 class RowBatch:

@@ -85,11 +85,11 @@ class AgentProbe:
 
     @property
     def topics(self) -> list[str]:
-        """Topics of the published tables, as far as the tables are known."""
-        publication = self.publication
-        prefix = self.config.properties.topic_prefix
+        """Topics of the published tables, as far as the tables are known, and of their changes."""
+        publication, properties = self.publication, self.config.properties
         tables = () if publication is None else publication.published
-        return [topic_name(f"{prefix}.{table}") for table in tables]
+        names = [topic_name(f"{properties.topic_prefix}.{table}") for table in tables]
+        return names if properties.schema_topic is None else [*names, properties.schema_topic]
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:

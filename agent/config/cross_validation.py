@@ -24,6 +24,11 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             "`accord.journal.enabled` needs the node, which has the ids of columns, and "
             "`schema.file` excludes it. Remove one of them."
         )
+    if properties.schema_changes_topic is not None and not properties.include_schema_changes:
+        yield (
+            f"`schema.changes.topic={properties.schema_changes_topic}` needs "
+            "`include.schema.changes=true`. Set it, or remove the topic."
+        )
     yield from _store(properties)
     yield from properties.store_problems()
     if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, SecretStr
 from agent.config.patterns import validated_expressions
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.topic_names import TopicPrefix
+from sidecar.properties.topic_names import TopicName, TopicPrefix
 from sidecar.properties.types import (
     ByteSize,
     CommaList,
@@ -166,6 +166,19 @@ class EventProperties(Properties):
         doc="Regular expressions over whole `keyspace.table` names; the agent does not publish "
         "these tables.",
     )
+    include_schema_changes: bool = prop(
+        "include.schema.changes",
+        default=False,
+        doc="Whether the agent sends a message for each change of a published table's definition, "
+        "and one for each published table at its first start "
+        "(docs/reference/schema-changes.md).",
+    )
+    schema_changes_topic: TopicName = prop(
+        "schema.changes.topic",
+        default=None,
+        doc="Topic of the messages of `include.schema.changes`. Not set: the topic with the name "
+        "`topic.prefix`, as in Debezium. Give it one partition.",
+    )
     tracing_enabled: bool = prop(
         "tracing.enabled",
         default=False,
@@ -173,6 +186,13 @@ class EventProperties(Properties):
         "`traceparent` header on every event. Needs the extra `tracing`. OpenTelemetry's "
         "environment variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`, set the destination.",
     )
+
+    @property
+    def schema_topic(self) -> str | None:
+        """The topic for schema changes; None without one."""
+        if not self.include_schema_changes:
+            return None
+        return self.schema_changes_topic or self.topic_prefix
 
     @property
     def skipped_letters(self) -> frozenset[Literal["i", "u", "d", "r"]]:

@@ -11,6 +11,7 @@ from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.offset_committer import OffsetCommitter
 from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.reader import SchemaSource
+from agent.pipeline.schema_changes import SchemaAnnouncer, SchemaChangeBatch
 from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
 from agent.pipeline.settings import PipelineSettings
 from agent.segments.plan import Segments
@@ -43,6 +44,8 @@ class PipelineContext:
     snapshot: Snapshot | None = None
     accord: AccordJournal | None = None
     """None without the capture of transactions."""
+    announcer: SchemaAnnouncer | None = None
+    """Makes the messages of the schema-change topic; None without one."""
     requeueing: frozenset[SegmentName] | None = None
     """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
     quarantine was read once."""
@@ -66,6 +69,23 @@ class PipelineContext:
         """True when the window can take everything that a read may return."""
         settings = self.settings
         return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
+
+    @property
+    def may_publish(self) -> bool:
+        """False until the first messages of the schema-change topic are in the window."""
+        return self.announcer is None or self.announcer.announced is not None
+
+    def announce(self, source: EventSource, batch: SchemaChangeBatch, start: int) -> None:
+        """Adds messages of the schema-change topic to the window."""
+        assert self.announcer is not None
+        self.delivery.add(source, batch, start, is_plain=True)
+        self.announcer.added(self.delivery.window.next_number)
+
+    def save_offsets(self, *, at_once: bool = False) -> bool:
+        """Stores what was announced, then the offsets; True when all of it is stored."""
+        if self.announcer is not None and not self.announcer.save():
+            return False
+        return self.offsets.save(at_once=at_once)
 
     def is_there(self, name: SegmentName) -> bool:
         """True when `cdc_raw` has a segment, or a reader holds it open."""

@@ -14,6 +14,7 @@ from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.offset_committer import OffsetCommitter
 from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.reader import OpenReader, SchemaSource
+from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.segment_disposer import SegmentDisposer
 from agent.pipeline.segment_source import SegmentSource
 from agent.pipeline.settings import PipelineSettings
@@ -55,13 +56,15 @@ class Pipeline(LoopPipeline[View]):
         accord: Callable[[Record], AccordJournal] | None = None,
         snapshot_store: OffsetStore | None = None,
         registrar: Registrar[Unregistered] | None = None,
+        announcer: SchemaAnnouncer | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`accord` makes the reader of transactions, which records lost changes by its argument.
         `ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
-        does; `registrar` gets ids for schemas, where events are Avro; `executor` has one worker
-        (its own thread without); `clock` gives seconds."""
+        does; `registrar` gets ids for schemas, where events are Avro; `announcer` makes
+        messages of schema changes; `executor` has one worker (its own thread without); `clock`
+        gives seconds."""
         wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         directory = settings.cdc_raw_directory
@@ -107,6 +110,7 @@ class Pipeline(LoopPipeline[View]):
             segments=segments_from_offsets(ledger),
             snapshot=snapshot,
             accord=None if accord is None else accord(record),
+            announcer=announcer,
         )
         publisher = StatusPublisher[View](metrics.delivery, lambda view: set_gauges(view, metrics))
         views = ViewBuilder(context)

@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import Abandoned, OpenReader, Reader, SegmentBatch
 from agent.segments.state import ReadRequest
-from commitlog import Schema, SegmentKeyError
+from commitlog import AnnouncedSchema, Schema, SegmentKeyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ class ReadWorker:
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
+        announced: AnnouncedSchema | None = None,
     ) -> None:
-        """Begins a read, which skips abandoned tables and columns."""
+        """Begins a read, which skips abandoned tables and columns. `announced`: what the
+        schema-change topic has."""
         readers, open_reader = self._readers, self._open_reader
         path = self._directory / order.name.log
 
@@ -76,6 +78,7 @@ class ReadWorker:
                     max_events=max_events,
                     max_bytes=max_bytes,
                     abandoned=abandoned,
+                    announced=announced,
                 )
             except BaseException as error:
                 if isinstance(error, SegmentKeyError):

@@ -9,6 +9,7 @@ from agent.keystore.segment_opener import open_segment, with_key_advice
 from agent.keystore.source import KeySource
 from agent.segments.state import ReadRequest
 from commitlog import (
+    AnnouncedSchema,
     CounterHistory,
     EventFormat,
     Schema,
@@ -45,6 +46,10 @@ class BlockedRecord(Protocol):
     def unregistered(self) -> Sequence[Unregistered]:
         """Schemas without ids, when no table or column is missing."""
 
+    @property
+    def is_unannounced(self) -> bool:
+        """True when only the message of the table in the schema-change topic is missing."""
+
 
 class SkippedRecords(Protocol):
     """Skipped records whose table or column is abandoned."""
@@ -79,6 +84,11 @@ class SegmentBatch(DeliveryBatch[int], Protocol):
     @property
     def schema_changes(self) -> SchemaChanges | None: ...
     @property
+    def change_start(self) -> int | None:
+        """Position before the record of the changes, at which the events of the batch end. None
+        when they end after it."""
+
+    @property
     def mutations(self) -> int: ...
     @property
     def skipped(self) -> Mapping[str, int]: ...
@@ -103,6 +113,7 @@ class Reader(Protocol):
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
+        announced: AnnouncedSchema | None = None,
     ) -> SegmentBatch:
         """The next events of the requested part. Raises OSError; damage is a gap in the batch."""
 
@@ -173,6 +184,7 @@ class _FormattedReader:
         max_events: int,
         max_bytes: int,
         abandoned: Abandoned = (),
+        announced: AnnouncedSchema | None = None,
     ) -> SegmentBatch:
         with with_key_advice(self._keystore):
             return self._reader.read(
@@ -186,4 +198,5 @@ class _FormattedReader:
                 max_bytes=max_bytes,
                 counters=self._counters,
                 abandoned=abandoned,
+                announced=announced,
             )

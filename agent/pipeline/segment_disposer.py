@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName, is_temporary
 from agent.metrics import QUARANTINED, REJECTED_EVENT, TRANSFERRED, AgentMetrics
+from agent.pipeline.schema_changes import SchemaStart
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
-EventSource = SegmentName | SnapshotPartition
+EventSource = SegmentName | SnapshotPartition | SchemaStart
 """The origin of events."""
 
 
@@ -133,7 +134,7 @@ class SegmentDisposer:
             message = not_writable(self._quarantine.directory, error, "a rejected event waits")
             self._errors.report("keep", message)
             return False
-        if not is_kept and isinstance(source, SnapshotPartition):
+        if not is_kept and not isinstance(source, SegmentName):
             message = full(self._quarantine.directory, f"a rejected event of the {source} waits")
             self._errors.report("keep", message)
             return False

@@ -7,6 +7,7 @@ from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import EventSource
 from agent.pipeline.steps.accord import AccordStep
 from agent.pipeline.steps.acknowledge import AcknowledgeStep
+from agent.pipeline.steps.announce import AnnounceStep
 from agent.pipeline.steps.blocked import BlockedStep
 from agent.pipeline.steps.dispose import DisposeStep
 from agent.pipeline.steps.read import ReadStep
@@ -38,6 +39,7 @@ class SegmentSource:
         self._requeue = RequeueStep(context)
         self._accord = AccordStep(context)
         self._scan = ScanStep(context)
+        self._announce = AnnounceStep(context)
         self._blocked = BlockedStep(context)
         self._read = ReadStep(context, self._blocked)
         self._acknowledge = AcknowledgeStep(context)
@@ -64,7 +66,8 @@ class SegmentSource:
         return False
 
     def read(self) -> bool:
-        worked = self._requeue.tick()
+        worked = self._announce.tick()
+        worked |= self._requeue.tick()
         worked |= self._accord.tick()
         worked |= self._scan.tick()
         worked |= self._read.take()
@@ -80,11 +83,13 @@ class SegmentSource:
         return self._acknowledge.keep_dead_letter(rejected)
 
     def save(self) -> None:
-        self._context.offsets.save()
+        self._context.save_offsets()
         self._snapshot.save()
 
     def save_last(self) -> None:
-        self._context.offsets.save_last()
+        announcer = self._context.announcer
+        if announcer is None or announcer.save():
+            self._context.offsets.save_last()
         self._snapshot.save_last()
 
     def dispose(self) -> bool:
@@ -95,6 +100,8 @@ class SegmentSource:
         context.disposer.dead_letters_resolved()
         self._read.abandon()
         self._snapshot.rollback()
+        if context.announcer is not None:
+            context.announcer.rewind()
         context.blocked_read.end()
         context.segments = segments_from_offsets(context.offsets.ledger)
         context.scanner.request()

@@ -26,7 +26,8 @@ FILE_NAME = "schema_history.json.gz"
 _MAX_PACKED_BYTES = 64 << 20
 _MAX_BYTES = 256 << 20
 _STEP_BYTES = 1 << 20
-_DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
+DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
+"""What reading a damaged file raises."""
 
 
 class SchemaHistory:
@@ -40,12 +41,12 @@ class SchemaHistory:
     def load(self) -> KnownSchema | None:
         """None without a usable file."""
         try:
-            document = orjson.loads(_unpacked(read_regular(self.path, _MAX_PACKED_BYTES)))
+            document = orjson.loads(read_packed(self.path))
             identity = NodeIdentity(str(document["node_id"]), str(document["cluster_name"]))
             schema = Schema.from_stored(orjson.dumps(document["schema"]))
         except FileNotFoundError:
             return None
-        except (*_DAMAGE, SchemaError) as error:
+        except (*DAMAGE, SchemaError) as error:
             logger.warning(
                 "the stored schema is ignored", extra=fields(file=self.path, reason=str(error))
             )
@@ -80,6 +81,11 @@ class SchemaHistory:
             return
         self._unsaved = None
         self._repeated.resolved("save", "storing the schema for the next start works again")
+
+
+def read_packed(path: Path) -> bytes:
+    """The content of a packed file. Raises one of `DAMAGE`."""
+    return _unpacked(read_regular(path, _MAX_PACKED_BYTES))
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -20,7 +20,8 @@ logger = logging.getLogger(__name__)
 # Source: Cassandra's SchemaKeyspace. Drop times are read as numbers, because those of system
 # columns exceed the years of Python.
 _QUERIES: Mapping[str, str] = {
-    "tables": "keyspace_name, table_name, id, flags, cdc FROM system_schema.tables",
+    "tables": "keyspace_name, table_name, id, flags, cdc, writetime(id) AS changed_us "
+    "FROM system_schema.tables",
     "columns": "keyspace_name, table_name, column_name, kind, position, type, clustering_order "
     "FROM system_schema.columns",
     "dropped_columns": "keyspace_name, table_name, column_name, kind, type, "

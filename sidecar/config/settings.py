@@ -14,14 +14,13 @@ from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties.addresses import bare_host
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.secrets import shown_text
+from sidecar.properties.topic_names import TopicName
 from sidecar.properties.types import ByteSize, CommaList, LogLevelName, LowerCase, Milliseconds
 from sidecar.sinks.kafka.config.client_config import client_properties
 from sidecar.sinks.kafka.config.security import unused_security
 from sidecar.sinks.kafka.topics.settings import topic_setting_problems, topic_setting_warnings
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -56,12 +55,6 @@ def _function_name(name: str | None) -> str | None:
     return name
 
 
-def _topic_name(name: str | None) -> str | None:
-    if name is not None and not (_TOPIC.fullmatch(name) and name.strip(".")):
-        raise ValueError("must have at most 249 letters, digits, `.`, `_` and `-`")
-    return name
-
-
 class SidecarProperties(Properties):
     """Sink, in-flight window, offsets, HTTP, logs and shutdown."""
 
@@ -88,7 +81,7 @@ class SidecarProperties(Properties):
         doc="Settings of created topics: `partitions`, `replication.factor` (-1: the broker's "
         "default), and any topic setting such as `cleanup.policy`.",
     )
-    dead_letter_topic: Annotated[str | None, AfterValidator(_topic_name)] = prop(
+    dead_letter_topic: TopicName = prop(
         "errors.deadletterqueue.topic.name",
         default=None,
         doc="Topic for events that Kafka rejects, as in Kafka Connect. Not set: only the files of "

@@ -159,17 +159,25 @@ class Delivery(Generic[Source, Position]):
             raise
         self.is_open = True
 
-    def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
-        """Adds a batch read from position `start`, also one without events."""
+    def add(
+        self,
+        source: Source,
+        batch: DatedBatch[Position],
+        start: Position,
+        *,
+        is_plain: bool = False,
+    ) -> None:
+        """Adds a batch read from position `start`, also one without events. The user's function and
+        the claim check ignore a plain batch."""
         trace = None
         sent: DeliveryBatch[Position] = batch
-        if self._transform is not None:
+        if self._transform is not None and not is_plain:
             sent = TransformedBatch(sent, self._transform)
         if self._tracing is not None and len(batch):
             end = batch.position_after(len(batch))
             trace = self._tracing.begin(str(source), len(batch), start, end)
             sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
-        if self._claim_check is not None:
+        if self._claim_check is not None and not is_plain:
             sent = self._claim_check.watched(sent)
         numbered = self._window.add(source, sent)
         self._unsent.append((numbered, 0))

@@ -8,6 +8,7 @@ from pydantic import AfterValidator
 LONGEST_TOPIC = 249
 """Maximum length of a topic name in Kafka."""
 _LONGEST_PREFIX = LONGEST_TOPIC - len(".k.t")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -28,5 +29,13 @@ def _topic_prefix(value: str) -> str:
     return value
 
 
+def _topic_name(value: str | None) -> str | None:
+    if value is not None and not (_TOPIC.fullmatch(value) and value.strip(".")):
+        raise ValueError("must have at most 249 letters, digits, `.`, `_` and `-`")
+    return value
+
+
+TopicName = Annotated[str | None, AfterValidator(_topic_name)]
+"""A whole topic name; None: no topic."""
 TopicPrefix = Annotated[str, AfterValidator(_topic_prefix)]
 """First part of topic names: Kafka's characters, with room for the rest of the name."""

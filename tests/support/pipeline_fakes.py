@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.state import ReadRequest
-from commitlog import Schema, SchemaChanges, Unregistered
+from commitlog import AnnouncedSchema, Schema, SchemaChanges, Unregistered
 from sidecar.errors import OffsetSaveError
 from sidecar.events import Message, ProduceArguments
 from tests.support.batches import produce_arguments
@@ -76,6 +76,7 @@ class FakeBlocked:
     column: str | None
     reason: str
     unregistered: Sequence[Unregistered] = ()
+    is_unannounced: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class FakeBatch:
     gaps: Sequence[FakeGap] = ()
     lost: Sequence[FakeLost] = ()
     schema_changes: SchemaChanges | None = None
+    change_start: int | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -184,6 +186,7 @@ class FakeReader:
         max_events: int,
         max_bytes: int,
         abandoned: Sequence[tuple[str, str | None]] = (),
+        announced: AnnouncedSchema | None = None,
     ) -> FakeBatch:
         self._log.reads += 1
         self._raw.orders.append((self._log.name.id, self.position, order.limit, order.complete))

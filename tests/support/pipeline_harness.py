@@ -7,14 +7,16 @@ from pathlib import Path
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.reader import OpenReader
+from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import View
 from agent.quarantine.quarantine import Quarantine
+from agent.schema.announcements import AnnouncementStore
 from agent.segments.offsets import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
-from commitlog import Schema, Unregistered
+from commitlog import EventFormat, Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar
 from tests.support.memory_sink import MemorySink
@@ -43,9 +45,12 @@ class PipelineHarness:
         registrar: Registrar[Unregistered] | None = None,
         snapshot: Snapshot | None = None,
         waits_when_denied: bool = True,
+        schema_topic: tuple[EventFormat, str] | None = None,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
-        one than that works at once."""
+        one than that works at once; `schema_topic`: format and topic of schema changes."""
+        self.schema_topic = schema_topic
+        self.announcements = AnnouncementStore(directory, NODE_ID)
         self.make_worker = make_worker
         self.registrar = registrar
         self.snapshot = snapshot
@@ -92,9 +97,16 @@ class PipelineHarness:
             snapshot=self.snapshot,
             snapshot_store=self.snapshot_store,
             registrar=self.registrar,
+            announcer=self._announcer(),
             executor=executor or self.make_worker(),
             clock=clock or self.clock,
         )
+
+    def _announcer(self) -> SchemaAnnouncer | None:
+        if self.schema_topic is None:
+            return None
+        event_format, topic = self.schema_topic
+        return SchemaAnnouncer(event_format, topic, self.announcements, metrics=self.metrics)
 
     def kill(self, sink: MemorySink | None = None) -> None:
         """What SIGKILL leaves: nothing of the process, and what the sink took may be lost or not.

@@ -3,6 +3,7 @@
 from functools import partial
 
 from agent.pipeline.context import PipelineContext
+from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.segment_disposer import EventSource
 from agent.segments.state import after_acknowledgement
 from agent.snapshot.partition import SnapshotPartition
@@ -17,11 +18,15 @@ class AcknowledgeStep:
         """Notes up to which position segments and snapshots are acknowledged."""
         context = self._context
         moved = context.delivery.progress()
+        if context.announcer is not None:
+            context.announcer.acknowledge(context.delivery.window.watermark)
         for progress in moved:
             source, position = progress.source, progress.position
             if isinstance(source, SnapshotPartition):
                 if context.snapshot is not None:
                     context.snapshot.acknowledge(source, position)
+                continue
+            if isinstance(source, SchemaStart):
                 continue
             segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:

@@ -17,7 +17,7 @@ class DisposeStep:
         if not names:
             return False
         context.offsets.finish(names, present=context.segments.by_name.keys())
-        if not context.offsets.save(at_once=True):
+        if not context.save_offsets(at_once=True):
             return False
         has_removed = False
         for name in names:

@@ -42,7 +42,7 @@ class ReadStep:
     def start(self) -> bool:
         context, settings = self._context, self._context.settings
         schema = context.schema.current()
-        if schema is None or not context.delivery.is_open:
+        if schema is None or not (context.delivery.is_open and context.may_publish):
             return False
         if self.is_waiting or context.read_worker.is_busy or not context.delivery.wants_more:
             return False
@@ -58,6 +58,7 @@ class ReadStep:
             settings.read_max_events,
             settings.read_max_bytes,
             context.blocked_read.abandoned(context.clock()),
+            None if context.announcer is None else context.announcer.announced,
         )
         return True
 
@@ -98,6 +99,10 @@ class ReadStep:
         )
         if batch.schema_changes is not None:
             context.schema.absorb(batch.schema_changes)
+            if context.announcer is not None:
+                start, end = batch.change_start or batch.end_position, batch.end_position
+                changes = context.announcer.change(batch.schema_changes, name, start, end)
+                context.announce(name, changes, start)
         if batch.skipped.get(_SCHEMA_UNREADABLE):
             reason = "a change of schema in the log cannot be read"
             logger.warning(
@@ -106,12 +111,23 @@ class ReadStep:
                 extra=fields(segment=name, up_to=batch.end_position),
             )
             context.read_worker.refresh(partial(context.schema.refresh, reason))
-        if batch.blocked is not None:
+        if batch.blocked is not None and batch.blocked.is_unannounced:
+            self._announce_table(name, batch.blocked.table_id, schema, batch.end_position)
+        elif batch.blocked is not None:
             self._blocked.begin_blocked(name, batch.blocked, schema)
             return
         self._blocked.end(name)
         if order.complete and batch.stop == "end":
             context.close_reader(name)
+
+    def _announce_table(
+        self, name: SegmentName, table_id: str, schema: Schema, position: int
+    ) -> None:
+        """Announces a table that the log uses without a change that the agent has read."""
+        announcer = self._context.announcer
+        assert announcer is not None
+        changes = announcer.complete(table_id, schema, name, position)
+        self._context.announce(name, changes, position)
 
     def _take_error(self, order: ReadRequest, error: BaseException, schema: Schema) -> None:
         """Blocks the segment when the read may succeed later; other losses are recorded already."""

@@ -37,7 +37,7 @@ class SnapshotStep:
         """Adds a page when the window has room for it beside the next read of the log, so that the
         snapshot never delays the log."""
         context, snapshot = self._context, self._context.snapshot
-        if snapshot is None or not context.delivery.is_open:
+        if snapshot is None or not (context.delivery.is_open and context.may_publish):
             return False
         ready = snapshot.peek()
         if ready is None or not context.delivery.wants_more or not self._has_room(ready.batch):

@@ -229,6 +229,21 @@ impl<'p> MutationReader<'_, 'p> {
         self.decoder.plans.get(self.place).map(|plan| &plan.table)
     }
 
+    /// The columns that the current update names, as indexes in [`Table::columns`].
+    pub fn listed_columns(&self) -> impl Iterator<Item = u32> {
+        let plan = self.decoder.plans.get(self.place);
+        let lists = self.open.zip(plan).map(|(open, plan)| {
+            let regular = plan.regular_lists.columns(open.regular_list);
+            let statics = if open.static_row_is_next {
+                plan.static_lists.columns(open.static_list)
+            } else {
+                &[]
+            };
+            statics.iter().chain(regular)
+        });
+        lists.into_iter().flatten().map(|column| column.index)
+    }
+
     /// Number of updates in the mutation.
     pub fn updates(&self) -> u64 {
         self.updates

@@ -43,6 +43,11 @@ impl TableId {
         self.uuid_version() == Some(3)
     }
 
+    /// Whether the id is a time UUID, as nodes before 6.0 give to tables.
+    pub fn is_time_based(self) -> bool {
+        self.uuid_version() == Some(1)
+    }
+
     /// The version of a UUID by RFC 4122; `None` for bytes that are none.
     fn uuid_version(self) -> Option<u8> {
         let [.., version, _, variant, _, _, _, _, _, _, _] = self.0;

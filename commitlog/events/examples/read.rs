@@ -149,6 +149,7 @@ fn events(
     let mut reader = EventReader::new(Arc::clone(schema), Arc::clone(format));
     let request = ReadRequest {
         abandoned: Vec::new(),
+        announced: None,
         limit: None,
         complete: true,
         expected_end: 0,

@@ -58,6 +58,8 @@ pub struct Blocked {
     pub reason: String,
     /// Schemas that it waits for; the schema of tables lacks nothing then.
     pub unregistered: Vec<UnregisteredSchema>,
+    /// It waits for a message of the schema-change topic; nothing else is missing.
+    pub is_unannounced: bool,
 }
 
 impl Blocked {
@@ -115,6 +117,9 @@ pub struct EventBatch {
     /// Records skipped because the request does not wait for what they need.
     pub lost: Vec<LostRecords>,
     pub schema_changes: Vec<SchemaChange>,
+    /// Where the record of these changes starts, if its acknowledgement is not that of the events
+    /// before it.
+    pub change_start: Option<u64>,
     pub mutations: u64,
     /// Partition updates that gave no events, by reason.
     pub skipped: Vec<(&'static str, u64)>,
@@ -165,6 +170,7 @@ impl EventBatch {
             gaps: Vec::new(),
             lost: Vec::new(),
             schema_changes: Vec::new(),
+            change_start: None,
             mutations: 0,
             skipped: Vec::new(),
             topics: Vec::new(),
@@ -339,7 +345,7 @@ impl EventBatch {
     /// mutation wholly among them.
     pub fn position_after(&self, events: usize) -> u64 {
         let Some(next) = self.entries.get(events) else {
-            return self.end_position;
+            return self.change_start.unwrap_or(self.end_position);
         };
         self.entries
             .get(..events)

@@ -5,6 +5,7 @@
 //! follows the shards of counters, and `identity` hashes event ids. [`structure`] lists the parts
 //! of a segment. `docs/reference/event-format.md` describes the bytes.
 
+mod announcements;
 pub mod avro;
 pub mod batch;
 mod buffer_pool;
@@ -28,6 +29,7 @@ mod range_bound;
 pub mod reader;
 mod record_error;
 mod row_cells;
+pub mod schema_event;
 pub mod snapshot;
 mod static_fragment;
 pub mod structure;

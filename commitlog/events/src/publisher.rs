@@ -237,7 +237,7 @@ pub(crate) fn partition_hash(format: &EventFormat, partition_key: &[u8]) -> Opti
 }
 
 /// Why a table is not published, if it is not.
-fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
+pub(crate) fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
     if table.kind == TableKind::View {
         Some("view")
     } else if !table.cdc && !format.tables.all_tables {

@@ -8,11 +8,12 @@ use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
-use commitlog_core::schema::Schema;
+use commitlog_core::schema::{AnnouncedSchema, Schema};
 use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_core::source::Source;
 
+use crate::announcements::Announcements;
 use crate::batch::{Blocked, EventBatch, MissingSchema, Stop};
 use crate::buffer_pool::BufferPool;
 use crate::counters::CounterHistory;
@@ -41,6 +42,10 @@ pub struct ReadRequest {
     /// What is not waited for: records that need it are passed over, and what can be read of them
     /// is delivered.
     pub abandoned: Vec<MissingSchema>,
+    /// What the schema-change topic announced, if there is one. Then each schema change stops the
+    /// read, known ones too, and so does a record that needs what was not announced. The
+    /// acknowledgement of the events before a schema change does not include it.
+    pub announced: Option<Arc<AnnouncedSchema>>,
     /// Wall clock, in milliseconds.
     pub now_ms: i64,
 }
@@ -52,6 +57,7 @@ pub struct EventReader {
     decoder: Decoder,
     changes: SchemaChangeReader,
     publisher: Publisher,
+    announcements: Announcements,
     batches: u64,
     /// Events and bytes of the last batch: the next one is often as large.
     last_size: (usize, usize),
@@ -64,6 +70,7 @@ impl EventReader {
             decoder: Decoder::new(Arc::clone(&schema)),
             changes: SchemaChangeReader::new(&schema),
             publisher: Publisher::new(Arc::clone(&schema), Arc::clone(&format)),
+            announcements: Announcements::default(),
             schema,
             format,
             batches: 0,
@@ -89,6 +96,8 @@ impl EventReader {
     ) -> Result<EventBatch, SegmentError> {
         self.batches += 1;
         self.publisher.begin();
+        self.announcements
+            .update(request.announced.as_ref(), &self.schema, &self.format);
         let (name, start) = (segment.segment(), segment.position());
         let mut batch = EventBatch::new(name, start, self.last_size, &self.spare);
         let version = segment.descriptor().version;
@@ -114,9 +123,10 @@ impl EventReader {
                             stop = Some(Stop::Blocked);
                             break;
                         }
-                        end = record.end;
+                        let before = std::mem::replace(&mut end, record.end);
                         batch.mutations += 1;
                         if !batch.schema_changes.is_empty() {
+                            batch.change_start = request.announced.is_some().then_some(before);
                             stop = Some(Stop::Schema);
                             break;
                         }
@@ -165,7 +175,7 @@ impl EventReader {
             current: &mut current,
             batch,
         };
-        let Err(mut failure) = self.mutation(record, &mut writing) else {
+        let Err(mut failure) = self.mutation(record, request, &mut writing) else {
             if let Some(counters) = counters {
                 counters.settle();
             }
@@ -184,7 +194,7 @@ impl EventReader {
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let blocked = failure.blocked(start, record.end, table);
-        if !request.abandoned.contains(&blocked.missing()) {
+        if blocked.is_unannounced || !request.abandoned.contains(&blocked.missing()) {
             return Err(blocked);
         }
         if let Some(Some(resync)) = resync {
@@ -215,7 +225,7 @@ impl EventReader {
                     self.publisher.take_back(batch, events);
                     batch.skipped = skipped;
                     let other = failure.blocked(start, record.end, table);
-                    if !request.abandoned.contains(&other.missing()) {
+                    if other.is_unannounced || !request.abandoned.contains(&other.missing()) {
                         return Err(other);
                     }
                 }
@@ -228,6 +238,7 @@ impl EventReader {
     fn mutation<'b>(
         &mut self,
         record: &Record<'b>,
+        request: &ReadRequest,
         writing: &mut Writing<'_, '_, 'b>,
     ) -> Result<(), Box<RecordError>> {
         let version = writing.context.version;
@@ -240,7 +251,7 @@ impl EventReader {
             _ if start.first_table.is_name_based() => {
                 writing.batch.skip("system", start.updates);
                 if SchemaChangeReader::is_schema_table(start.first_table) {
-                    self.schema_change(record, writing);
+                    self.schema_change(record, writing, request.announced.is_some());
                 }
                 return Ok(());
             }
@@ -255,19 +266,32 @@ impl EventReader {
         let counts = start.updates > 1 || !self.format.skipped.is_empty();
         let skipped = counts.then(|| writing.batch.skipped.clone());
         let mutation = self.decoder.updates(start, updates, version);
-        let result = publish(&mut self.publisher, mutation, writing, u64::MAX);
+        let result = publish(
+            &mut self.publisher,
+            &self.announcements,
+            mutation,
+            writing,
+            u64::MAX,
+        );
         if let (Err(_), Some(skipped)) = (&result, skipped) {
             writing.batch.skipped = skipped;
         }
         result
     }
 
-    /// Hands over a change that the schema does not know yet, and each entry of the metadata log.
-    fn schema_change(&mut self, record: &Record<'_>, writing: &mut Writing<'_, '_, '_>) {
+    /// Hands over a change that the schema does not know yet, or any, and each entry of the
+    /// metadata log.
+    fn schema_change(
+        &mut self,
+        record: &Record<'_>,
+        writing: &mut Writing<'_, '_, '_>,
+        known_too: bool,
+    ) {
         match self.changes.read(record.payload, writing.context.version) {
             Ok(Some(change)) => {
                 let is_entry = change.entry().is_some();
-                if is_entry || !self.schema.with_changes([&change]).is_same(&self.schema) {
+                let is_known = || self.schema.with_changes([&change]).is_same(&self.schema);
+                if known_too || is_entry || !is_known() {
                     writing.batch.schema_changes.push(change);
                 }
             }
@@ -287,14 +311,26 @@ impl EventReader {
         writing.current.events = 0;
         let mutation = self.decoder.mutation(record.payload, version)?;
         let updates = mutation.updates();
-        publish(&mut self.publisher, mutation, writing, resync.before)?;
+        publish(
+            &mut self.publisher,
+            &self.announcements,
+            mutation,
+            writing,
+            resync.before,
+        )?;
         let behind = resync.behind.map_or(updates, |point| point.index);
         writing
             .batch
             .skip("unknown_table", behind.saturating_sub(resync.before));
         if let Some(point) = resync.behind {
             let mutation = self.decoder.mutation_from(record.payload, version, point)?;
-            publish(&mut self.publisher, mutation, writing, u64::MAX)?;
+            publish(
+                &mut self.publisher,
+                &self.announcements,
+                mutation,
+                writing,
+                u64::MAX,
+            )?;
         }
         Ok(())
     }
@@ -311,20 +347,24 @@ struct Writing<'w, 'h, 'b> {
 /// Writes the events of the first `updates` updates.
 fn publish<'b>(
     publisher: &mut Publisher,
+    announcements: &Announcements,
     mut mutation: MutationReader<'_, 'b>,
     writing: &mut Writing<'_, '_, 'b>,
     updates: u64,
 ) -> Result<(), Box<RecordError>> {
     for _ in 0..updates {
         let published = match mutation.next_update() {
-            Ok(Some(update)) => publisher.update(
-                &update,
-                &mut mutation,
-                writing.row,
-                writing.context,
-                writing.current,
-                writing.batch,
-            ),
+            Ok(Some(update)) => match announcements.require(update.table_id, &mutation) {
+                Ok(()) => publisher.update(
+                    &update,
+                    &mut mutation,
+                    writing.row,
+                    writing.context,
+                    writing.current,
+                    writing.batch,
+                ),
+                Err(unannounced) => Err(unannounced),
+            },
             Ok(None) => break,
             Err(error) => Err(error.into()),
         };

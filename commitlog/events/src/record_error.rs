@@ -24,6 +24,8 @@ pub(crate) enum RecordError {
         table: String,
         schemas: Vec<UnregisteredSchema>,
     },
+    /// The schema-change topic does not have the definition of the table yet.
+    Unannounced,
 }
 
 impl From<Box<DecodeError>> for Box<RecordError> {
@@ -63,6 +65,9 @@ impl RecordError {
             Self::Unregistered { table, .. } => {
                 format!("the schemas of table {table} are not in the schema registry")
             }
+            Self::Unannounced => {
+                "the definition of the table is not in the schema-change topic yet".to_owned()
+            }
             Self::OpenRange => "a range deletion has no end".to_owned(),
             Self::Misplaced => {
                 "the mutation does not fit the schema: an expected partition update is missing"
@@ -80,6 +85,7 @@ impl RecordError {
             column,
             reason,
             unregistered,
+            is_unannounced: matches!(self, Self::Unannounced),
         }
     }
 }

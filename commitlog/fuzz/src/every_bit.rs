@@ -211,6 +211,7 @@ const REQUEST: ReadRequest = ReadRequest {
     max_events: 5000,
     max_bytes: 1 << 20,
     abandoned: Vec::new(),
+    announced: None,
     now_ms: 0,
 };
 

@@ -79,6 +79,7 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         max_events: 1000,
         max_bytes: 1 << 20,
         abandoned: Vec::new(),
+        announced: None,
         now_ms: 0,
     };
     let mut reader = EventReader::new(Arc::clone(schema), Arc::new(format));

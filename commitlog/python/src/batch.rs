@@ -64,6 +64,7 @@ pub struct Blocked {
     column: Option<String>,
     reason: String,
     unregistered: Vec<Unregistered>,
+    is_unannounced: bool,
 }
 
 /// Records of one table that are passed over, all for want of the same.
@@ -188,6 +189,7 @@ impl EventBatch {
             column: blocked.column.clone(),
             reason: blocked.reason.clone(),
             unregistered: Unregistered::all(blocked.unregistered.iter().cloned()),
+            is_unannounced: blocked.is_unannounced,
         })
     }
 
@@ -214,6 +216,11 @@ impl EventBatch {
     #[getter]
     fn schema_changes(&self) -> Option<SchemaChanges> {
         SchemaChanges::of(&self.batch.schema_changes)
+    }
+
+    #[getter]
+    fn change_start(&self) -> Option<u64> {
+        self.batch.change_start
     }
 
     #[getter]

@@ -7,8 +7,10 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod accord;
+mod announced;
 mod avro;
 mod batch;
+mod clock;
 mod counters;
 mod descriptor;
 mod error;
@@ -29,6 +31,8 @@ mod _commitlog {
 
     #[pymodule_export]
     use crate::accord::{AccordRead, AccordReader, ColumnIds};
+    #[pymodule_export]
+    use crate::announced::AnnouncedSchema;
     #[pymodule_export]
     use crate::avro::{SchemaIds, Unregistered};
     #[pymodule_export]

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use commitlog_core::dump::write_mutation;
 use commitlog_core::error::{DecodeError, SegmentError};
@@ -23,7 +22,9 @@ use commitlog_events::structure::StructureWriter;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
+use crate::announced::AnnouncedSchema;
 use crate::batch::{EventBatch, Gap, Origin};
+use crate::clock::now_ms;
 use crate::counters::CounterHistory;
 use crate::descriptor::{Descriptor, keys_of, open, segment_name};
 use crate::error::from_segment_error;
@@ -62,11 +63,6 @@ struct State {
 pub struct SegmentReader {
     descriptor: Descriptor,
     state: Mutex<State>,
-}
-
-pub fn now_ms() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    since_epoch.map_or(0, |elapsed| elapsed.as_millis() as i64)
 }
 
 impl State {
@@ -264,7 +260,7 @@ impl SegmentReader {
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
         expected_end = 0, completed_at = 0, max_events = 5000, max_bytes = 1 << 20,
-        abandoned = Vec::new(), counters = None))]
+        abandoned = Vec::new(), counters = None, announced = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -279,6 +275,7 @@ impl SegmentReader {
         max_bytes: usize,
         abandoned: Vec<(String, Option<String>)>,
         counters: Option<&CounterHistory>,
+        announced: Option<&AnnouncedSchema>,
     ) -> PyResult<EventBatch> {
         let request = ReadRequest {
             limit,
@@ -291,6 +288,7 @@ impl SegmentReader {
                 .into_iter()
                 .map(|(table_id, column)| batch::MissingSchema { table_id, column })
                 .collect(),
+            announced: announced.map(|announced| Arc::clone(&announced.0)),
             now_ms: now_ms(),
         };
         let batch = self.detached(py, |state| {

@@ -81,6 +81,10 @@ impl SchemaChanges {
     pub fn of(changes: &[schema::SchemaChange]) -> Option<Self> {
         (!changes.is_empty()).then(|| Self(changes.into()))
     }
+
+    pub fn all(&self) -> &[schema::SchemaChange] {
+        &self.0
+    }
 }
 
 #[pymethods]

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 
 use crate::avro::Unregistered;
 use crate::batch::{EventBatch, Origin};
+use crate::clock::now_ms;
 use crate::error::{MalformedValueError, SchemaError};
 use crate::format::EventFormat;
-use crate::reader::now_ms;
 use crate::schema::Schema;
 
 /// Makes events of the pages of one table.

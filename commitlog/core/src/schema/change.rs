@@ -29,6 +29,10 @@ pub struct SchemaChange {
     pub(crate) deleted_columns: Vec<Written<(String, String)>>,
     pub(crate) dropped_columns: Vec<Written<DroppedColumnRow>>,
     pub(crate) types: Vec<Written<TypeRow>>,
+    /// Names of deleted rows of `tables` and `views`.
+    pub(crate) deleted_tables: Vec<Written<String>>,
+    /// When the whole keyspace was deleted.
+    pub(crate) deleted_us: Option<i64>,
 }
 
 impl SchemaChange {
@@ -58,6 +62,32 @@ impl SchemaChange {
             && self.columns.is_empty()
             && self.dropped_columns.is_empty()
             && self.types.is_empty()
+    }
+
+    /// Whether it drops tables, or a whole keyspace.
+    pub fn has_drops(&self) -> bool {
+        self.deleted_us.is_some() || !self.deleted_tables.is_empty()
+    }
+
+    /// When it dropped a table or view of this name, if it did; microseconds.
+    pub(super) fn dropped_us(&self, name: &str) -> Option<i64> {
+        let tables = self.deleted_tables.iter();
+        let table_us = tables.filter(|(_, deleted)| deleted == name);
+        table_us
+            .map(|(time_us, _)| *time_us)
+            .chain(self.deleted_us)
+            .max()
+    }
+
+    /// The write time of what it has of a table or view, else of its types; microseconds.
+    pub(super) fn time_us(&self, name: &str) -> i64 {
+        let row = self.tables.iter().filter(|(_, row)| row.name == name);
+        let columns = self.columns_of(name).map(|(time_us, _)| *time_us);
+        let dropped = self.dropped_of(name).map(|(time_us, _)| *time_us);
+        let types = self.types.iter().map(|(time_us, _)| *time_us);
+        let row = row.map(|(time_us, _)| *time_us).max();
+        let rows = row.or_else(|| columns.chain(dropped).max());
+        rows.or_else(|| types.max()).unwrap_or(i64::MIN)
     }
 
     /// The tables and views that it is about.
@@ -98,6 +128,7 @@ impl SchemaChange {
         let dropped = self.dropped_of(&row.name).map(|(_, row)| row.clone());
         let mut table = table(row, columns.collect(), dropped.collect(), types).ok()?;
         table.observe(*time_us, 0);
+        table.observed.changed_us = *time_us;
         Some(table)
     }
 }
@@ -228,6 +259,7 @@ fn fragment(id: TableId, keyspace: &str, name: &str, row: Option<&Written<TableR
         observed: Observed {
             as_of_us: row.map_or(i64::MIN, |(time_us, _)| *time_us),
             whole_us: i64::MIN,
+            changed_us: row.map_or(i64::MIN, |(time_us, _)| *time_us),
         },
     }
 }

@@ -47,6 +47,7 @@ impl Table {
         self.observed = Observed {
             as_of_us: time_us.saturating_sub(clock_error_us),
             whole_us: time_us,
+            changed_us: self.observed.changed_us,
         };
         for column in self.partition_key.iter_mut().chain(&mut self.clustering) {
             column.history.seen_us = time_us;
@@ -63,6 +64,7 @@ impl Table {
         };
         let mut table = newer.clone();
         table.observed.whole_us = older.observed.whole_us.max(newer.observed.whole_us);
+        table.observed.changed_us = older.observed.changed_us.max(newer.observed.changed_us);
         join_key(&mut table.partition_key, &older.partition_key);
         join_key(&mut table.clustering, &older.clustering);
         for column in &mut table.columns {

@@ -5,8 +5,10 @@
 //! every table and every version of every column that was ever seen, because a segment may be older
 //! than any schema change, and both give the same result in any order.
 
+mod announced;
 mod change;
 mod column_history;
+mod cql_text;
 mod ddl;
 mod epochs;
 mod joining;
@@ -14,6 +16,7 @@ mod marshal_class;
 mod marshal_name;
 mod stored;
 mod system_rows;
+mod table_change;
 mod token;
 mod token_cursor;
 mod type_expression;
@@ -28,13 +31,17 @@ use crate::cql_type::CqlType;
 use type_versions::TypeVersions;
 
 pub use crate::table_id::TableId;
+pub use announced::{AnnouncedSchema, UnannouncedTable};
 pub use change::SchemaChange;
 pub use column_history::{ColumnHistory, version_at};
+pub use cql_text::column_type;
 pub use ddl::{TableStatement, parse_cql, parse_table_statement};
 pub use epochs::{EntryContent, MetadataLogEntry, SchemaStatement};
 pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;
 pub(crate) use system_rows::rows;
+pub(crate) use table_change::is_system;
+pub use table_change::{ChangeKind, Statement, TableChange};
 pub use type_name::{UserTypes, parse_type};
 
 /// A schema is read by the clock of one machine and changed by that of another. A change up to this
@@ -91,6 +98,8 @@ pub struct Observed {
     pub as_of_us: i64,
     /// The last time that a source had all of its columns.
     pub whole_us: i64,
+    /// Write time of its row of `system_schema`, which each change of the table writes again.
+    pub changed_us: i64,
 }
 
 impl Default for Observed {
@@ -98,6 +107,7 @@ impl Default for Observed {
         Self {
             as_of_us: i64::MIN,
             whole_us: i64::MIN,
+            changed_us: i64::MIN,
         }
     }
 }

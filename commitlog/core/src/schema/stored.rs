@@ -27,6 +27,8 @@ struct StoredTable {
     counter: bool,
     as_of_us: i64,
     whole_us: i64,
+    #[serde(default = "never")]
+    changed_us: i64,
     partition_key: Vec<StoredColumn>,
     clustering: Vec<StoredColumn>,
     #[serde(rename = "static")]
@@ -52,6 +54,10 @@ struct StoredType {
     first_us: i64,
     last_us: i64,
     fields: Vec<(String, String)>,
+}
+
+fn never() -> i64 {
+    i64::MIN
 }
 
 impl Schema {
@@ -137,6 +143,7 @@ impl StoredTable {
             counter: table.counter,
             as_of_us: table.observed.as_of_us,
             whole_us: table.observed.whole_us,
+            changed_us: table.observed.changed_us,
             partition_key: columns(&table.partition_key),
             clustering: columns(&table.clustering),
             static_columns: of_kind(ColumnKind::Static),
@@ -172,6 +179,7 @@ impl StoredTable {
             observed: Observed {
                 as_of_us: self.as_of_us,
                 whole_us: self.whole_us,
+                changed_us: self.changed_us,
             },
         };
         table.sort_columns();

@@ -30,6 +30,7 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 /// Shown are the columns that are read; others may be there and are left out, and a list without
 /// rows may be absent. `kind` is one of `partition_key`, `clustering`, `static` and `regular`;
 /// `clustering_order` is `asc`, `desc` or `none`; `dropped_time` is in milliseconds since 1970;
+/// `changed_us`, the write time of a row of `tables` or `views` in microseconds, may be absent;
 /// `flags` and `cdc` may be null or absent, and so may the `kind` of a dropped column (3.0), which
 /// is then regular. The columns of a view are rows of `columns` with its name as `table_name`. Rows
 /// of `columns` and `dropped_columns` whose table is not among the tables are left out: the lists
@@ -217,7 +218,10 @@ pub(super) fn table(
         clustering: in_position(clustering)
             .ok_or_else(|| error("a clustering column is missing"))?,
         columns: others,
-        observed: Observed::default(),
+        observed: Observed {
+            changed_us: row.changed_us.unwrap_or(i64::MIN),
+            ..Observed::default()
+        },
     };
     if table.partition_key.is_empty() {
         return Err(error("it has no partition key"));

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::mutation::Decoder;
 use crate::row::{Cell, CellState, Row, Unfiltered};
 use crate::schema::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use crate::schema::{MetadataLogEntry, Schema, SchemaChange, Table, TableId, parse_cql};
+use crate::schema::{MetadataLogEntry, Schema, SchemaChange, Table, TableId, is_system, parse_cql};
 use builtin::SYSTEM_SCHEMA;
 
 const METADATA_LOG: &str = "local_metadata_log";
@@ -63,7 +63,8 @@ impl SchemaChangeReader {
         (change.entry().is_some() || !is_known()).then_some(change)
     }
 
-    /// The schema change in a mutation; `None` if it changes nothing that a reader needs.
+    /// The schema change in a mutation; `None` if it neither changes what a reader needs nor drops
+    /// a table.
     ///
     /// # Errors
     /// The mutation cannot be decoded: it is of an unknown release.
@@ -78,6 +79,9 @@ impl SchemaChangeReader {
             let Some(table) = mutation.table().map(Arc::clone) else {
                 break;
             };
+            if let (Some(deletion), "tables") = (update.deletion, table.name.as_str()) {
+                change.deleted_us = Some(deletion.timestamp_us);
+            }
             while let Some(unfiltered) = mutation.next_unfiltered(&mut row)? {
                 if unfiltered != Unfiltered::Row {
                     continue;
@@ -93,8 +97,8 @@ impl SchemaChangeReader {
                 row.add_to(&mut change);
             }
         }
-        let is_system = change.keyspace == "system" || change.keyspace.starts_with("system_");
-        Ok((!is_system && !change.is_empty()).then_some(change))
+        let has_news = !change.is_empty() || change.has_drops();
+        Ok((!is_system(&change.keyspace) && has_news).then_some(change))
     }
 }
 
@@ -107,17 +111,17 @@ struct SchemaRow<'r, 'p> {
 impl SchemaRow<'_, '_> {
     fn add_to(&self, change: &mut SchemaChange) {
         match self.table.name.as_str() {
-            "tables" => change
-                .tables
-                .extend(self.table_row(&change.keyspace, false)),
-            "views" => change.tables.extend(self.table_row(&change.keyspace, true)),
+            kind @ ("tables" | "views") => {
+                let row = self.table_row(&change.keyspace, kind == "views");
+                change.tables.extend(row);
+                let deleted = self.deleted_us().map(|time_us| (time_us, self.key(0)));
+                change.deleted_tables.extend(deleted);
+            }
             "columns" => {
                 change.columns.extend(self.column_row(&change.keyspace));
                 let names = (self.key(0), self.key(1));
-                let deletion = self.row.deletion.filter(|_| self.row.cells.is_empty());
-                change
-                    .deleted_columns
-                    .extend(deletion.map(|deletion| (deletion.timestamp_us, names)));
+                let deleted = self.deleted_us().map(|time_us| (time_us, names));
+                change.deleted_columns.extend(deleted);
             }
             "dropped_columns" => {
                 let row = self.dropped_column_row(&change.keyspace);
@@ -136,6 +140,12 @@ impl SchemaRow<'_, '_> {
         Some(MetadataLogEntry::parse(epoch, kind, transformation.value))
     }
 
+    /// When the row was deleted, unless the same mutation writes it again; microseconds.
+    fn deleted_us(&self) -> Option<i64> {
+        let deletion = self.row.deletion.filter(|_| self.row.cells.is_empty());
+        deletion.map(|deletion| deletion.timestamp_us)
+    }
+
     fn table_row(&self, keyspace: &str, is_view: bool) -> Option<(i64, TableRow)> {
         let id = self.cell("id")?;
         let row = TableRow {
@@ -144,6 +154,7 @@ impl SchemaRow<'_, '_> {
             id: TableId(id.value.try_into().ok()?).to_string(),
             cdc: self.cell("cdc").map(|cell| cell.value == [1]),
             flags: self.cell("flags").map(|cell| texts(cell.value)),
+            changed_us: Some(id.timestamp_us),
             is_view,
         };
         Some((id.timestamp_us, row))

@@ -235,6 +235,12 @@ def cassandra() -> dict[str, Any]:
                 about="Published: cdc is enabled and no list excludes the table.",
             ),
             graph(
+                "Schema changes",
+                "short",
+                Query(f"increase({of('cdc_schema_changes_total')}[1h])", "messages"),
+                about="Messages for the schema-change topic in the last hour.",
+            ),
+            graph(
                 "Tables with unlogged writes",
                 "short",
                 Query(of("cdc_table_unlogged"), "{{keyspace}}.{{table}}: {{reason}}"),

@@ -12,11 +12,11 @@ def make_harness(tmp_path: Path) -> Iterator[Callable[..., PipelineHarness]]:
     harnesses: list[PipelineHarness] = []
 
     def make(**settings: Any) -> PipelineHarness:
-        harnesses.append(PipelineHarness(tmp_path / str(len(harnesses)), **settings))
+        directory = tmp_path / str(len(harnesses))
+        directory.mkdir(exist_ok=True)
+        harnesses.append(PipelineHarness(directory, **settings))
         return harnesses[-1]
 
-    (tmp_path / "0").mkdir()
-    (tmp_path / "1").mkdir()
     yield make
     for harness in harnesses:
         harness.pipeline.loop.abandon()

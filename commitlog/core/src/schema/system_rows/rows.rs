@@ -27,6 +27,9 @@ pub(crate) struct TableRow {
     pub id: String,
     pub cdc: Option<bool>,
     pub flags: Option<Vec<String>>,
+    /// Write time of the row in microseconds, if it is known.
+    #[serde(default)]
+    pub changed_us: Option<i64>,
     #[serde(skip)]
     pub is_view: bool,
 }

@@ -1,0 +1,144 @@
+"""Messages of the schema-change topic, between the events of the log.
+
+A message comes after the events before its change in the log, and before the first event that
+needs it. The agent follows the log, not the node, whose schema is ahead of it. A change that the
+log does not show any more is announced when a record needs it.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.cdc_raw.names import SegmentName
+from agent.metrics import AgentMetrics
+from agent.schema.announcements import AnnouncementStore
+from commitlog import AnnouncedSchema, EventFormat, Schema, SchemaChanges
+from sidecar.events import Message
+from sidecar.events.message_batch import MessageBatch
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaStart:
+    """The source of the messages at the first start, which come from no segment."""
+
+    log = "schema"
+    """First part of the name of its dead-letter file."""
+
+    def __str__(self) -> str:
+        return "schema at the first start"
+
+
+class SchemaChangeBatch(MessageBatch):
+    """The messages of one schema change between two positions of a segment."""
+
+    last_write_ts_us = None
+
+    def __init__(self, messages: Sequence[Message], start: int, end: int) -> None:
+        self._messages = messages
+        self._start = start
+        self._end = end
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self._messages)
+
+    def position_after(self, events: int, /) -> int:
+        return self._end if events == len(self._messages) else self._start
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        return self._messages[first:stop]
+
+
+class SchemaAnnouncer:
+    """What was announced: read, acknowledged and stored. For the pipeline's thread."""
+
+    def __init__(
+        self,
+        event_format: EventFormat,
+        topic: str,
+        store: AnnouncementStore,
+        *,
+        metrics: AgentMetrics,
+    ) -> None:
+        self._format = event_format
+        self._topic = topic
+        self._store = store
+        self._metrics = metrics
+        self._stored = self._acknowledged = self._announced = store.load()
+        self._pending: deque[tuple[int, AnnouncedSchema]] = deque()
+
+    @property
+    def announced(self) -> AnnouncedSchema | None:
+        """What the read messages announce; None before the first ones."""
+        return self._announced
+
+    def begin(self, schema: Schema) -> SchemaChangeBatch:
+        """All tables of the schema as created, at the first start."""
+        announced, messages = AnnouncedSchema.initial(schema, self._format, self._topic)
+        return self._batch(announced, messages, 0, 1)
+
+    def change(
+        self, changes: SchemaChanges, name: SegmentName, start: int, end: int
+    ) -> SchemaChangeBatch:
+        """The changes of a record between two positions of a segment."""
+        assert self._announced is not None
+        announced, messages = self._announced.changed(
+            changes,
+            self._format,
+            self._topic,
+            segment=name.log,
+            segment_id=name.id,
+            position=end,
+        )
+        return self._batch(announced, messages, start, end)
+
+    def complete(
+        self, table_id: str, schema: Schema, name: SegmentName, position: int
+    ) -> SchemaChangeBatch:
+        """The definition of a table that the record after a position needs, as `schema` has it."""
+        assert self._announced is not None
+        announced, messages = self._announced.with_table(
+            schema,
+            table_id,
+            self._format,
+            self._topic,
+            segment=name.log,
+            segment_id=name.id,
+            position=position,
+        )
+        return self._batch(announced, messages, position, position)
+
+    def added(self, last_number: int) -> None:
+        """The last batch is in the window, and its messages have numbers below this one."""
+        assert self._announced is not None
+        self._pending.append((last_number, self._announced))
+
+    def acknowledge(self, watermark: int) -> None:
+        """All messages with numbers below `watermark` are acknowledged."""
+        while self._pending and self._pending[0][0] <= watermark:
+            _, self._acknowledged = self._pending.popleft()
+
+    def save(self) -> bool:
+        """Stores what is acknowledged; False when that failed. The offsets must wait then."""
+        acknowledged = self._acknowledged
+        if acknowledged is None or acknowledged is self._stored:
+            return True
+        if not self._store.save(acknowledged):
+            return False
+        self._stored = acknowledged
+        return True
+
+    def rewind(self) -> None:
+        """Unacknowledged messages are read again."""
+        self._pending.clear()
+        self._announced = self._acknowledged
+
+    def _batch(
+        self, announced: AnnouncedSchema, messages: Sequence[Message], start: int, end: int
+    ) -> SchemaChangeBatch:
+        self._announced = announced
+        self._metrics.schema_changes.inc(len(messages))
+        return SchemaChangeBatch(messages, start, end)

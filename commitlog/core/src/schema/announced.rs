@@ -1,0 +1,198 @@
+//! The definitions of tables as the messages of the schema-change topic have announced them.
+//!
+//! It follows the log, so it may lack what a node or file already knows: a change is announced
+//! where the log has it. [`AnnouncedSchema::lacks`] finds what the log cannot have any more.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::table_change::{ChangeKind, Statement, TableChange, is_system};
+use super::{EntryContent, Result, Schema, SchemaChange, SchemaError, Table, TableId};
+
+/// Dropped tables that are remembered, so that an old segment does not announce them again.
+const MOST_DROPPED: usize = 4096;
+
+/// What was announced. Immutable, like a [`Schema`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnnouncedSchema {
+    schema: Schema,
+    /// In the order of their drops.
+    dropped: Vec<TableId>,
+    /// The last schema change of the metadata log, until the rows that follow from it.
+    statement: Option<Statement>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    schema: serde_json::Value,
+    dropped: Vec<String>,
+    statement: Option<Statement>,
+}
+
+impl AnnouncedSchema {
+    /// All tables of a schema but those of Cassandra itself, each to be announced as created.
+    pub fn initial(schema: &Schema) -> (Self, Vec<TableChange>) {
+        let mut schema = schema.clone();
+        let is_own = |table: &Table| !is_system(&table.keyspace);
+        schema.tables.retain(|_, table| is_own(table));
+        schema.fragments.retain(|_, table| is_own(table));
+        let tables = schema.tables().into_iter().map(TableChange::create);
+        let changes = tables.collect();
+        let announced = Self {
+            schema,
+            ..Self::default()
+        };
+        (announced, changes)
+    }
+
+    /// This after a change in the log, and the tables whose definition the change changed, by name.
+    /// A change that is older than what was announced of a table changes nothing.
+    pub fn changed(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
+        let mut after = self.clone();
+        if let Some(entry) = change.entry() {
+            let cql = match &entry.content {
+                EntryContent::Schema(statement) => Some(statement.cql.clone()),
+                EntryContent::Unreadable { .. } => None,
+                EntryContent::Other { .. } => return (after, Vec::new()),
+            };
+            let epoch = entry.epoch;
+            after.statement = Some(Statement { epoch, cql });
+            return (after, Vec::new());
+        }
+        after.schema = self.schema.with_changes([change]);
+        for id in &self.dropped {
+            after.schema.tables.remove(id);
+        }
+        let mut changes = Vec::new();
+        for table in after.schema.tables() {
+            if table.keyspace == change.keyspace() {
+                let before = self.schema.table(table.id);
+                let time_us = change.time_us(&table.name);
+                changes.extend(TableChange::between(before, table, time_us));
+            }
+        }
+        for table in self.schema.tables() {
+            let dropped_us = change.dropped_us(&table.name);
+            let Some(time_us) = dropped_us.filter(|_| table.keyspace == change.keyspace()) else {
+                continue;
+            };
+            // A younger table may have the name of the dropped one.
+            if table.observed.changed_us <= time_us {
+                changes.retain(|change| change.table.id != table.id);
+                after.drop_table(table.id);
+                changes.push(TableChange {
+                    kind: ChangeKind::Drop,
+                    table: Arc::clone(table),
+                    before: None,
+                    time_us,
+                    statement: None,
+                });
+            }
+        }
+        if !changes.is_empty() {
+            // It is the statement of this change alone.
+            let statement = after.statement.take();
+            for change in &mut changes {
+                change.statement.clone_from(&statement);
+            }
+        }
+        (after, changes)
+    }
+
+    /// This with a table as `schema` has it, and the change that this is.
+    pub fn with_table_of(&self, schema: &Schema, id: TableId) -> (Self, Option<TableChange>) {
+        let mut after = self.clone();
+        let Some(table) = schema.table(id) else {
+            return (after, None);
+        };
+        after.schema.types.join(&schema.types);
+        after.schema.tables.insert(id, Arc::clone(table));
+        let before = self.schema.table(id);
+        // From 6.0 on, which gives tables ids of another kind, each node has a write time of its own.
+        let time_us = if id.is_time_based() {
+            table.observed.changed_us
+        } else {
+            i64::MIN
+        };
+        let change = TableChange::between(before, table, time_us);
+        (after, change)
+    }
+
+    /// Whether events of a table, or of one of these columns of it, must not be published before
+    /// its definition is announced.
+    pub fn lacks(&self, table: &Table) -> Option<UnannouncedTable> {
+        if self.dropped.contains(&table.id) {
+            return None;
+        }
+        let Some(known) = self.schema.table(table.id) else {
+            return Some(UnannouncedTable::Whole);
+        };
+        let is_known = |index: usize| {
+            let column = table.columns.get(index)?;
+            let is_announced = column.dropped_at_us.is_some()
+                || known.live_others().any(|other| other.is_same(column));
+            Some(is_announced)
+        };
+        let columns: Vec<u32> = (0..table.columns.len())
+            .filter(|index| is_known(*index) == Some(false))
+            .map(|index| index as u32)
+            .collect();
+        (!columns.is_empty()).then_some(UnannouncedTable::Columns(columns))
+    }
+
+    fn drop_table(&mut self, id: TableId) {
+        self.schema.tables.remove(&id);
+        self.dropped.push(id);
+        if self.dropped.len() > MOST_DROPPED {
+            self.dropped.remove(0);
+        }
+    }
+
+    /// Everything that was announced, as JSON for [`AnnouncedSchema::from_stored`].
+    pub fn to_stored(&self) -> String {
+        let stored = Stored {
+            schema: serde_json::from_str(&self.schema.to_stored()).unwrap_or_default(),
+            dropped: self.dropped.iter().map(TableId::to_string).collect(),
+            statement: self.statement.clone(),
+        };
+        // Texts and numbers are always JSON.
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// Reads [`AnnouncedSchema::to_stored`].
+    ///
+    /// # Errors
+    /// [`SchemaError`] for anything else.
+    pub fn from_stored(json: &[u8]) -> Result<Self> {
+        let syntax = |what: String| SchemaError::Syntax { line: 0, what };
+        let stored: Stored =
+            serde_json::from_slice(json).map_err(|error| syntax(error.to_string()))?;
+        let dropped = stored.dropped.iter().map(|id| {
+            TableId::parse(id).ok_or_else(|| syntax(format!("the table id {id} is not a UUID")))
+        });
+        Ok(Self {
+            dropped: dropped.collect::<Result<_>>()?,
+            statement: stored.statement,
+            schema: Schema::from_stored(stored.schema.to_string().as_bytes())?,
+        })
+    }
+}
+
+/// What of a table was not announced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnannouncedTable {
+    Whole,
+    /// Indexes in [`Table::columns`].
+    Columns(Vec<u32>),
+}
+
+impl UnannouncedTable {
+    /// Whether an update with these columns needs it.
+    pub fn is_needed_by(&self, mut columns: impl Iterator<Item = u32>) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Columns(unannounced) => columns.any(|column| unannounced.contains(&column)),
+        }
+    }
+}

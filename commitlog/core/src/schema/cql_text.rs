@@ -1,0 +1,212 @@
+//! Tables as CQL: the statements that make one definition of a table out of another.
+//!
+//! The log has definitions, not statements: options other than `cdc` and the clustering order are
+//! not read, and the statements here lack them.
+
+use std::sync::Arc;
+
+use super::{Column, ColumnKind, Table};
+use crate::cql_type::{CqlType, UserType};
+
+/// Words that are no names without quotes (`reserved_keywords.txt`).
+const RESERVED: &str = " add allow alter and apply asc authorize batch begin by columnfamily create \
+    delete desc describe drop entries execute from full grant if in index infinity insert into is \
+    keyspace limit materialized modify nan norecursive not null of on or order primary rename \
+    revoke schema select set table to token truncate unlogged update use using view where with ";
+
+/// A name as CQL has it, quoted where it must be.
+fn identifier(name: &str) -> String {
+    let mut chars = name.chars();
+    let is_plain = chars.next().is_some_and(|c| c.is_ascii_lowercase())
+        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_plain && !RESERVED.contains(&format!(" {name} ")) {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
+/// The type of a column as CQL has it: `frozen<list<int>>`.
+pub fn column_type(column: &Column) -> String {
+    if column.multi_cell {
+        unfrozen(&column.cql_type)
+    } else {
+        nested(&column.cql_type)
+    }
+}
+
+/// A type where it must be frozen.
+fn nested(cql_type: &CqlType) -> String {
+    let text = unfrozen(cql_type);
+    if cql_type.can_be_multi_cell() || matches!(cql_type, CqlType::Tuple(_)) {
+        format!("frozen<{text}>")
+    } else {
+        text
+    }
+}
+
+fn unfrozen(cql_type: &CqlType) -> String {
+    match cql_type {
+        CqlType::List(element) => format!("list<{}>", nested(element)),
+        CqlType::Set(element) => format!("set<{}>", nested(element)),
+        CqlType::Map(key, value) => format!("map<{}, {}>", nested(key), nested(value)),
+        CqlType::Tuple(elements) => format!("tuple<{}>", joined(elements.iter().map(nested))),
+        CqlType::Vector(element, dimension) => format!("vector<{}, {dimension}>", nested(element)),
+        CqlType::Udt(user_type) => identifier(&user_type.name),
+        CqlType::Custom(class) => format!("'{class}'"),
+        native => format!("{native:?}").to_lowercase(),
+    }
+}
+
+fn joined(texts: impl IntoIterator<Item = String>) -> String {
+    texts.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> String {
+    joined(columns.into_iter().map(|column| identifier(&column.name)))
+}
+
+fn definition(column: &Column) -> String {
+    let is_static = column.kind == ColumnKind::Static;
+    let suffix = if is_static { " static" } else { "" };
+    format!(
+        "{} {}{suffix}",
+        identifier(&column.name),
+        column_type(column)
+    )
+}
+
+fn qualified(table: &Table) -> String {
+    format!(
+        "{}.{}",
+        identifier(&table.keyspace),
+        identifier(&table.name)
+    )
+}
+
+/// `CREATE TABLE` with its columns, the clustering order and `cdc`.
+pub(super) fn create_table(table: &Table) -> String {
+    let columns = joined(table.live_columns().map(definition));
+    let mut key = names(&table.partition_key);
+    if table.partition_key.len() > 1 {
+        key = format!("({key})");
+    }
+    if !table.clustering.is_empty() {
+        key = format!("{key}, {}", names(&table.clustering));
+    }
+    let mut order = String::new();
+    if table.clustering.iter().any(|column| column.reversed) {
+        let columns = table.clustering.iter().map(|column| {
+            let order = if column.reversed { "DESC" } else { "ASC" };
+            format!("{} {order}", identifier(&column.name))
+        });
+        order = format!("CLUSTERING ORDER BY ({}) AND ", joined(columns));
+    }
+    let (name, cdc) = (qualified(table), table.cdc);
+    format!("CREATE TABLE {name} ({columns}, PRIMARY KEY ({key})) WITH {order}cdc = {cdc}")
+}
+
+/// `DROP TABLE`.
+pub(super) fn drop_table(table: &Table) -> String {
+    format!("DROP TABLE {}", qualified(table))
+}
+
+/// The statements that make `after` of `before`, in an order in which a node would accept them.
+pub(super) fn alter_table(before: &Table, after: &Table) -> Vec<String> {
+    let name = qualified(after);
+    let mut statements = alter_types(before, after);
+    let keys = before.key_columns().zip(after.key_columns());
+    let renames: Vec<String> = keys
+        .filter(|(before, after)| before.name != after.name)
+        .map(|(before, after)| {
+            format!(
+                "{} TO {}",
+                identifier(&before.name),
+                identifier(&after.name)
+            )
+        })
+        .collect();
+    if !renames.is_empty() {
+        statements.push(format!(
+            "ALTER TABLE {name} RENAME {}",
+            renames.join(" AND ")
+        ));
+    }
+    let is_in = |table: &Table, column: &Column| {
+        let mut others = table.live_others();
+        others.any(|other| other.is_namesake(column) && column_type(other) == column_type(column))
+    };
+    let dropped: Vec<&Column> = before.live_others().filter(|c| !is_in(after, c)).collect();
+    if !dropped.is_empty() {
+        statements.push(format!("ALTER TABLE {name} DROP {}", names(dropped)));
+    }
+    let added = after.live_others().filter(|c| !is_in(before, c));
+    let added = joined(added.map(definition));
+    if !added.is_empty() {
+        statements.push(format!("ALTER TABLE {name} ADD {added}"));
+    }
+    if before.cdc != after.cdc {
+        statements.push(format!("ALTER TABLE {name} WITH cdc = {}", after.cdc));
+    }
+    statements
+}
+
+/// The statements that make the user types of `after` of those in `before`.
+fn alter_types(before: &Table, after: &Table) -> Vec<String> {
+    let mut statements = Vec::new();
+    for column in after.live_columns() {
+        let mut olds = before.live_columns();
+        let old = olds.find(|old| old.is_namesake(column));
+        if let Some(old) = old {
+            alter_types_in(&old.cql_type, &column.cql_type, &mut statements);
+        }
+    }
+    statements
+}
+
+fn alter_types_in(before: &CqlType, after: &CqlType, statements: &mut Vec<String>) {
+    match (before, after) {
+        (CqlType::List(before), CqlType::List(after))
+        | (CqlType::Set(before), CqlType::Set(after))
+        | (CqlType::Vector(before, _), CqlType::Vector(after, _)) => {
+            alter_types_in(before, after, statements);
+        }
+        (CqlType::Map(old_key, old_value), CqlType::Map(key, value)) => {
+            alter_types_in(old_key, key, statements);
+            alter_types_in(old_value, value, statements);
+        }
+        (CqlType::Tuple(before), CqlType::Tuple(after)) => {
+            for (before, after) in before.iter().zip(after) {
+                alter_types_in(before, after, statements);
+            }
+        }
+        (CqlType::Udt(before), CqlType::Udt(after)) => alter_type(before, after, statements),
+        _ => {}
+    }
+}
+
+fn alter_type(before: &Arc<UserType>, after: &Arc<UserType>, statements: &mut Vec<String>) {
+    let name = format!(
+        "{}.{}",
+        identifier(&after.keyspace),
+        identifier(&after.name)
+    );
+    let mut push = |statement: String| {
+        if !statements.contains(&statement) {
+            statements.push(statement);
+        }
+    };
+    for (before, after) in before.fields.iter().zip(&after.fields) {
+        if before.name != after.name {
+            let (old, new) = (identifier(&before.name), identifier(&after.name));
+            push(format!("ALTER TYPE {name} RENAME {old} TO {new}"));
+        }
+    }
+    for field in after.fields.iter().skip(before.fields.len()) {
+        let field = format!("{} {}", identifier(&field.name), nested(&field.cql_type));
+        push(format!("ALTER TYPE {name} ADD {field}"));
+    }
+    for (before, after) in before.fields.iter().zip(&after.fields) {
+        alter_types_in(&before.cql_type, &after.cql_type, statements);
+    }
+}

@@ -1,0 +1,125 @@
+//! What schema changes made of tables: the definition before and after each change.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::cql_text::{alter_table, create_table, drop_table};
+use super::{Column, Table};
+
+/// What happened to a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    Create,
+    Alter,
+    Drop,
+}
+
+/// One table before and after a schema change.
+#[derive(Debug, Clone)]
+pub struct TableChange {
+    pub kind: ChangeKind,
+    /// The table after the change; before it if it was dropped.
+    pub table: Arc<Table>,
+    /// The table before an [`ChangeKind::Alter`].
+    pub before: Option<Arc<Table>>,
+    /// Write time of the change, in microseconds; `i64::MIN` if it is not known.
+    pub time_us: i64,
+    /// What the metadata log has of it, from Cassandra 6.0 on.
+    pub statement: Option<Statement>,
+}
+
+/// A schema change in the metadata log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    pub epoch: i64,
+    /// As the client sent it; `None` if the entry cannot be read.
+    pub cql: Option<String>,
+}
+
+impl TableChange {
+    /// The table as if it was created now.
+    pub fn create(table: &Arc<Table>) -> Self {
+        Self {
+            kind: ChangeKind::Create,
+            table: Arc::clone(table),
+            before: None,
+            time_us: table.observed.changed_us,
+            statement: None,
+        }
+    }
+
+    /// What makes `after` of the table before; `None` if both have one definition.
+    pub fn between(before: Option<&Arc<Table>>, after: &Arc<Table>, time_us: i64) -> Option<Self> {
+        if before.is_some_and(|before| before.is_defined_as(after)) {
+            return None;
+        }
+        Some(Self {
+            kind: match before {
+                Some(_) => ChangeKind::Alter,
+                None => ChangeKind::Create,
+            },
+            table: Arc::clone(after),
+            before: before.map(Arc::clone),
+            time_us,
+            statement: None,
+        })
+    }
+
+    /// The statement of the client where the metadata log has it. Otherwise statements with this
+    /// effect, made of the definitions, without options but `cdc` and the clustering order.
+    pub fn cql(&self) -> String {
+        let statement = self.statement.as_ref();
+        let sent = statement.and_then(|statement| statement.cql.clone());
+        sent.unwrap_or_else(|| self.statements().join(";\n"))
+    }
+
+    fn statements(&self) -> Vec<String> {
+        match (self.kind, &self.before) {
+            (ChangeKind::Alter, Some(before)) => alter_table(before, &self.table),
+            (ChangeKind::Drop, _) => vec![drop_table(&self.table)],
+            _ => vec![create_table(&self.table)],
+        }
+    }
+}
+
+impl Table {
+    /// Columns of the key, in key order.
+    pub fn key_columns(&self) -> impl Iterator<Item = &Column> {
+        self.partition_key.iter().chain(&self.clustering)
+    }
+
+    /// Columns that are there now, but for those of the key.
+    pub fn live_others(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.dropped_at_us.is_none())
+    }
+
+    /// Columns that are there now: the key first, then regular and static ones by name.
+    pub fn live_columns(&self) -> impl Iterator<Item = &Column> {
+        self.key_columns().chain(self.live_others())
+    }
+
+    /// Whether both have the same columns, key and `cdc` now, whatever they had before.
+    pub fn is_defined_as(&self, other: &Self) -> bool {
+        let shape = |column: &Column| {
+            let Column {
+                name,
+                kind,
+                cql_type,
+                multi_cell,
+                reversed,
+                ..
+            } = column.clone();
+            (name, kind, cql_type, multi_cell, reversed)
+        };
+        self.cdc == other.cdc
+            && self.name == other.name
+            && (self.live_columns().map(shape)).eq(other.live_columns().map(shape))
+    }
+}
+
+/// Whether a keyspace is one of Cassandra itself.
+pub(crate) fn is_system(keyspace: &str) -> bool {
+    keyspace == "system" || keyspace.starts_with("system_")
+}

@@ -1,0 +1,120 @@
+//! Statements made of two definitions of a table, and what is announced of a schema.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::sync::Arc;
+
+use commitlog_core::schema::{
+    AnnouncedSchema, ChangeKind, Schema, Table, TableChange, UnannouncedTable, parse_cql,
+};
+
+const ID: &str = "483d7350-e5c9-11f1-998c-b39dc08f01bb";
+const TYPES: &str = "CREATE TYPE ks.point (x int, y int);\n";
+const LARGER_TYPES: &str = "CREATE TYPE ks.point (x int, y int, z int);\n";
+
+fn schema(columns: &str, options: &str, types: &str) -> Schema {
+    let options = format!("WITH ID = {ID}{options}");
+    parse_cql(&format!("{types}CREATE TABLE ks.t ({columns}) {options};")).unwrap()
+}
+
+fn table(columns: &str) -> Arc<Table> {
+    Arc::clone(schema(columns, " AND cdc = true", TYPES).tables()[0])
+}
+
+fn altered(before: &Arc<Table>, after: &Arc<Table>) -> String {
+    let change = TableChange::between(Some(before), after, 7).unwrap();
+    assert_eq!(change.kind, ChangeKind::Alter);
+    change.cql()
+}
+
+#[test]
+fn a_definition_is_one_statement() {
+    let columns = "\"K k\" int, c timestamp, s text static, \"select\" frozen<list<point>>, \
+        m map<text, frozen<tuple<int, text>>>, PRIMARY KEY (\"K k\", c)";
+    let options = " AND CLUSTERING ORDER BY (c DESC) AND cdc = true";
+    let schema = schema(columns, options, TYPES);
+    let change = TableChange::create(schema.tables()[0]);
+    assert_eq!(
+        change.cql(),
+        "CREATE TABLE ks.t (\"K k\" int, c timestamp, m map<text, frozen<tuple<int, text>>>, \
+         \"select\" frozen<list<frozen<point>>>, s text static, PRIMARY KEY (\"K k\", c)) \
+         WITH CLUSTERING ORDER BY (c DESC) AND cdc = true"
+    );
+    let read = parse_cql(&format!(
+        "{TYPES}{};",
+        change
+            .cql()
+            .replace("WITH ", &format!("WITH ID = {ID} AND "))
+    ));
+    assert!(read.unwrap().tables()[0].is_defined_as(schema.tables()[0]));
+}
+
+#[test]
+fn differences_are_statements() {
+    let before = table("k int, a int, b text, PRIMARY KEY (k)");
+    let cases = [
+        (
+            "k int, a int, b text, \"C\" set<int>, PRIMARY KEY (k)",
+            "ALTER TABLE ks.t ADD \"C\" set<int>",
+        ),
+        ("k int, a int, PRIMARY KEY (k)", "ALTER TABLE ks.t DROP b"),
+        (
+            "k int, a int, b blob, PRIMARY KEY (k)",
+            "ALTER TABLE ks.t DROP b;\nALTER TABLE ks.t ADD b blob",
+        ),
+        (
+            "key int, a int, b text, PRIMARY KEY (key)",
+            "ALTER TABLE ks.t RENAME k TO \"key\"",
+        ),
+    ];
+    for (columns, expected) in cases {
+        let expected = expected.replace("\"key\"", "key");
+        assert_eq!(altered(&before, &table(columns)), expected);
+    }
+    let uncaptured = schema(
+        "k int, a int, b text, PRIMARY KEY (k)",
+        " AND cdc = false",
+        TYPES,
+    );
+    let expected = "ALTER TABLE ks.t WITH cdc = false";
+    assert_eq!(altered(&before, uncaptured.tables()[0]), expected);
+    assert!(TableChange::between(Some(&before), &before, 7).is_none());
+}
+
+#[test]
+fn a_user_type_that_grows_changes_its_tables() {
+    let columns = "k int, p list<frozen<point>>, q frozen<point>, PRIMARY KEY (k)";
+    let before = schema(columns, "", TYPES);
+    let after = schema(columns, "", LARGER_TYPES);
+    let expected = "ALTER TYPE ks.point ADD z int";
+    assert_eq!(altered(before.tables()[0], after.tables()[0]), expected);
+}
+
+#[test]
+fn what_is_not_announced_is_found() {
+    let first = schema("k int, a int, PRIMARY KEY (k)", " AND cdc = true", "");
+    let (announced, changes) = AnnouncedSchema::initial(&first);
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].kind, ChangeKind::Create);
+    assert_eq!(announced.lacks(first.tables()[0]), None);
+
+    let later = schema(
+        "k int, a int, b int, PRIMARY KEY (k)",
+        " AND cdc = true",
+        "",
+    );
+    let unannounced = announced.lacks(later.tables()[0]).unwrap();
+    assert_eq!(unannounced, UnannouncedTable::Columns(vec![1]));
+    assert!(!unannounced.is_needed_by([0].into_iter()));
+    assert!(unannounced.is_needed_by([0, 1].into_iter()));
+
+    let nothing = AnnouncedSchema::default();
+    let table = later.tables()[0];
+    assert_eq!(nothing.lacks(table), Some(UnannouncedTable::Whole));
+    let (complete, change) = announced.with_table_of(&later, table.id);
+    assert_eq!(change.unwrap().cql(), "ALTER TABLE ks.t ADD b int");
+    assert_eq!(complete.lacks(table), None);
+
+    let stored = AnnouncedSchema::from_stored(complete.to_stored().as_bytes()).unwrap();
+    assert_eq!(stored, complete);
+    assert!(AnnouncedSchema::from_stored(b"{}").is_err());
+}

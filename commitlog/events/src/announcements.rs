@@ -1,0 +1,62 @@
+//! Published tables whose definition the schema-change topic does not have yet: their events wait
+//! for its message.
+
+use std::sync::Arc;
+
+use commitlog_core::mutation::MutationReader;
+use commitlog_core::schema::{AnnouncedSchema, Schema, TableId, UnannouncedTable};
+use rustc_hash::FxHashMap;
+
+use crate::format::EventFormat;
+use crate::publisher::skip_reason;
+use crate::record_error::RecordError;
+
+/// What was not announced of the tables of one schema.
+#[derive(Default)]
+pub(crate) struct Announcements {
+    announced: Option<Arc<AnnouncedSchema>>,
+    unannounced: FxHashMap<TableId, UnannouncedTable>,
+}
+
+impl Announcements {
+    /// Compares with what was announced, unless that is the same as before.
+    pub fn update(
+        &mut self,
+        announced: Option<&Arc<AnnouncedSchema>>,
+        schema: &Schema,
+        format: &EventFormat,
+    ) {
+        let is_same = match (&self.announced, announced) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_same {
+            return;
+        }
+        self.announced = announced.map(Arc::clone);
+        self.unannounced.clear();
+        if let Some(announced) = announced {
+            let tables = schema.tables().into_iter();
+            let published = tables.filter(|table| skip_reason(table, format).is_none());
+            self.unannounced
+                .extend(published.filter_map(|table| Some((table.id, announced.lacks(table)?))));
+        }
+    }
+
+    /// Rejects the current update of `mutation` if it needs what was not announced.
+    pub fn require(
+        &self,
+        table: TableId,
+        mutation: &MutationReader<'_, '_>,
+    ) -> Result<(), Box<RecordError>> {
+        if self.unannounced.is_empty() {
+            return Ok(());
+        }
+        let unannounced = self.unannounced.get(&table);
+        if unannounced.is_some_and(|table| table.is_needed_by(mutation.listed_columns())) {
+            return Err(Box::new(RecordError::Unannounced));
+        }
+        Ok(())
+    }
+}

@@ -9,6 +9,8 @@ from agent.schema.write_options import WriteOptions, options_from_cql, options_f
 from sidecar.errors import SidecarError
 
 _FIRST_WITH_TRANSACTIONS = 6
+_KEYSPACES = "SELECT keyspace_name, durable_writes FROM system_schema.keyspaces"
+_TABLES = "SELECT keyspace_name, table_name FROM system_schema.tables"
 _INTERVAL_S = 300.0
 """Between two reads without a new version of the schema."""
 
@@ -17,9 +19,7 @@ def read_write_options(connection: NodeConnection, facts: NodeFacts) -> WriteOpt
     """Asks the node. An error is in the result: the schema is of use without these options."""
     try:
         if release_of(facts) < _FIRST_WITH_TRANSACTIONS:
-            return options_from_rows(
-                connection.rows("SELECT keyspace_name, durable_writes FROM system_schema.keyspaces")
-            )
+            return options_from_rows(connection.rows(_KEYSPACES), connection.rows(_TABLES))
         # DESCRIBE needs a login and no right.
         rows = connection.rows("DESCRIBE SCHEMA")
     except SidecarError as error:

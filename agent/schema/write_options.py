@@ -18,6 +18,8 @@ Options = Mapping[str, str]
 
 _STRING = r"'(?:[^']|'')*'"
 _NAME = r'(?:"(?:[^"]|"")*"|\w+)'
+# DESCRIBE puts a table with COMPACT STORAGE into a comment, after this line.
+_REFERENCE = re.escape("(this should not be used to reproduce this schema)")
 # Strings, comments and quoted names are consumed whole, so that nothing within them matches.
 _TOKEN = re.compile(
     rf"""
@@ -25,7 +27,9 @@ _TOKEN = re.compile(
          (?P<first>{_NAME})(?:\s*\.\s*(?P<second>{_NAME}))?)
     | \b(?P<option>{DURABLE_WRITES}|{REPLICATION_TYPE}|{TRANSACTIONAL_MODE}
          |{TRANSACTIONAL_MIGRATION_FROM})\s*=\s*(?P<value>{_STRING}|\w+)
+    | (?:\A|;)\s*USE\s+(?P<used>{_NAME})
     | (?P<end>;)
+    | /\*(?:(?!\*/).)*?{_REFERENCE}
     | {_STRING} | "(?:[^"]|"")*" | \$\$.*?\$\$ | /\*.*?\*/ | (?:--|//)[^\n]*
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
@@ -34,11 +38,11 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """The options of all keyspaces, and of the tables that a statement describes."""
+    """The options of all keyspaces and tables."""
 
     keyspaces: Mapping[str, Options] = field(default_factory=dict)
     tables: Mapping[str, Options] = field(default_factory=dict)
-    """By `keyspace.table`; before Cassandra 6.0 a node has none."""
+    """Each table that exists, by `keyspace.table`; before Cassandra 6.0 without an option."""
     error: str = ""
     """Why the node does not report them; empty when it does."""
 
@@ -48,13 +52,19 @@ def options_from_cql(text: str) -> WriteOptions:
     keyspaces: dict[str, Options] = {}
     tables: dict[str, Options] = {}
     known: dict[str, str] | None = None
+    used = ""
     for token in _TOKEN.finditer(text):
         if token["create"]:
             known = {}
+            first = _name(token["first"])
             if token["kind"].upper() == "KEYSPACE":
-                keyspaces[_name(token["first"])] = known
+                keyspaces[first] = known
             elif token["second"]:
-                tables[f"{_name(token['first'])}.{_name(token['second'])}"] = known
+                tables[f"{first}.{_name(token['second'])}"] = known
+            else:
+                tables[f"{used}.{first}"] = known
+        elif token["used"]:
+            known, used = None, _name(token["used"])
         elif token["end"]:
             known = None
         elif token["option"] and known is not None:
@@ -62,13 +72,16 @@ def options_from_cql(text: str) -> WriteOptions:
     return WriteOptions(keyspaces, tables)
 
 
-def options_from_rows(rows: Iterable[Mapping[str, object]]) -> WriteOptions:
-    """The options of keyspaces from rows of `system_schema.keyspaces`."""
+def options_from_rows(
+    keyspaces: Iterable[Mapping[str, object]], tables: Iterable[Mapping[str, object]]
+) -> WriteOptions:
+    """The options of keyspaces and the names of tables, from rows of `system_schema`."""
     return WriteOptions(
         {
             str(row["keyspace_name"]): {DURABLE_WRITES: str(row[DURABLE_WRITES]).lower()}
-            for row in rows
-        }
+            for row in keyspaces
+        },
+        {f"{row['keyspace_name']}.{row['table_name']}": {} for row in tables},
     )
 
 

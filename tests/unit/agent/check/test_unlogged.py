@@ -133,8 +133,12 @@ def test_a_table_without_its_keyspace_is_not_known() -> None:
     found = unlogged_writes(options, ["ks.t"])
     assert "no CREATE KEYSPACE of ks" in found.unknown
     assert found.table_count is None
-    # A dropped table stays in the schema for its segments, and nobody writes to it.
-    assert unlogged_writes(options, ["gone.t"]) == UnloggedWrites()
+
+
+def test_a_dropped_table_does_not_count() -> None:
+    """It stays in the schema, because segments still have its changes."""
+    options = WriteOptions({"ks": {"durable_writes": "false"}}, {"ks.t": {}})
+    assert unlogged_writes(options, ["gone.t", "ks.gone"]) == UnloggedWrites()
 
 
 def test_what_is_found_counts_although_another_table_is_not_known() -> None:

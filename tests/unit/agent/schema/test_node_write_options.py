@@ -27,7 +27,7 @@ class Node(NodeConnection):
             raise UnavailableError("The request timed out.")
         if query == "DESCRIBE SCHEMA":
             return [{"create_statement": STATEMENT.format(self.mode)}]
-        return [{"keyspace_name": "ks", "durable_writes": False}]
+        return [{"keyspace_name": "ks", "durable_writes": False, "table_name": "t"}]
 
 
 def facts(release: str) -> NodeFacts:
@@ -48,7 +48,11 @@ def test_an_older_node_has_the_option_in_its_rows(release: str) -> None:
     node = Node()
     options = read_write_options(node, facts(release))
     assert options.keyspaces == {"ks": {"durable_writes": "false"}}
-    assert "system_schema.keyspaces" in node.queries[0]
+    assert options.tables == {"ks.t": {}}
+    assert [query.rpartition(" ")[2] for query in node.queries] == [
+        "system_schema.keyspaces",
+        "system_schema.tables",
+    ]
 
 
 def test_a_node_is_asked_again_with_a_new_version_and_after_five_minutes() -> None:

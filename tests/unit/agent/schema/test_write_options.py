@@ -59,12 +59,47 @@ def test_a_tracked_keyspace() -> None:
     assert options.keyspaces == {"ks": {"replication_type": "tracked"}}
 
 
+def test_a_compact_table_which_describe_comments_out() -> None:
+    options = options_from_cql(
+        """
+        CREATE KEYSPACE k WITH durable_writes = true;
+        /* CREATE TABLE k.gone (p int PRIMARY KEY) WITH transactional_mode = 'full'; */
+        /*
+        Warning: Table k.b omitted because it has constructs not compatible with CQL (was created
+        via legacy API).
+        Approximate structure, for reference:
+        (this should not be used to reproduce this schema)
+
+        CREATE TABLE k.b (p int, c int, v int, PRIMARY KEY (p, c)) WITH COMPACT STORAGE
+            AND transactional_mode = 'full';
+        */
+        CREATE TABLE k.c (p int PRIMARY KEY) WITH transactional_mode = 'off';
+        """
+    )
+    assert options.tables == {
+        "k.b": {"transactional_mode": "full"},
+        "k.c": {"transactional_mode": "off"},
+    }
+
+
+def test_use_completes_the_names_of_tables() -> None:
+    options = options_from_cql(
+        """USE "K"; CREATE TYPE a.u (use int);
+        CREATE TABLE t (p int PRIMARY KEY) WITH transactional_mode = 'full';
+        use l;
+        CREATE TABLE t (use int PRIMARY KEY);"""
+    )
+    assert options.tables == {"K.t": {"transactional_mode": "full"}, "l.t": {}}
+
+
 def test_rows_of_older_releases() -> None:
-    rows = [
+    keyspaces = [
         {"keyspace_name": "ks", "durable_writes": True},
         {"keyspace_name": "nd", "durable_writes": False},
     ]
-    assert options_from_rows(rows).keyspaces == {
+    options = options_from_rows(keyspaces, [{"keyspace_name": "nd", "table_name": "t"}])
+    assert options.keyspaces == {
         "ks": {"durable_writes": "true"},
         "nd": {"durable_writes": "false"},
     }
+    assert options.tables == {"nd.t": {}}

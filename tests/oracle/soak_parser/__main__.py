@@ -68,7 +68,7 @@ def main(
             _soak(kind, seeds, kept.resolve(), totals[kind.label], end_s, progress, console)
     console.print(_summary(totals))
     _print_content(console, list(totals.values()))
-    if any(each.failures for each in totals.values()):
+    if any(each.failures or not each.workloads for each in totals.values()):
         raise SystemExit(1)
 
 

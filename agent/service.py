@@ -14,7 +14,7 @@ from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import CHECKS
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
-from agent.config.loader import OFFSET_FILE, AgentConfig
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.config.model import SERVICE_NAME
 from agent.keystore.source import KeySource
 from agent.metrics import AgentMetrics
@@ -32,7 +32,6 @@ from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.http_routes import snapshot_pages
-from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.plan import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot

@@ -81,7 +81,7 @@ def _keys(probe: AgentProbe) -> Iterator[Finding]:
 def _node(probe: AgentProbe) -> Iterator[Finding]:
     answer = probe.node()
     yield from check_node_identity(probe.config, answer.facts)
-    yield from check_host_id(probe.config, answer.facts, answer.unverified)
+    yield from check_host_id(probe.config, answer.facts, answer.node_id, answer.unverified)
     if answer.error is not None:
         yield from check_node_error(answer.error)
     if answer.schema is not None or answer.schema_error is not None:

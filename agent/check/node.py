@@ -24,8 +24,11 @@ def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterato
         )
 
 
-def check_host_id(config: AgentConfig, facts: NodeFacts | None, reason: str) -> Iterator[Finding]:
-    """`reason` is why the node's former host id cannot be verified; empty when it is."""
+def check_host_id(
+    config: AgentConfig, facts: NodeFacts | None, node_id: str | None, reason: str
+) -> Iterator[Finding]:
+    """`node_id` is the node's former host id, and `reason` why it cannot be verified; empty when
+    it is."""
     if facts is None or not reason:
         return
     role = config.properties.cassandra_username
@@ -36,7 +39,8 @@ def check_host_id(config: AgentConfig, facts: NodeFacts | None, reason: str) -> 
         "node",
         f"The node has the host id {facts.host_id} of Cassandra 6.0. The agent uses its offsets of "
         f"an earlier host id without proof that the node had that id: {reason}",
-        f"{remedy} If the node was replaced: agent offsets reset --snapshots",
+        f"{remedy} Or set node.id={node_id} if it is the same node. If the node was replaced: "
+        "agent offsets reset --snapshots",
         code="host_id_unverified",
     )
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from agent.config.loader import OFFSET_FILE, AgentConfig
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig
 from agent.segments.offsets import NODE_ID_KEY, offsets_from_entries
-from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from agent.snapshot.offsets import snapshot_offsets_from_entries
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directory_problems
 from sidecar.cli.deprecated import deprecated_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import MessageReport, json_output, print_message

@@ -1,7 +1,6 @@
 """Errors of a configuration that need no connection, for `config check` and `run`."""
 
-from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
+from agent.config.loader import OFFSET_FILE, SNAPSHOT_FILE, AgentConfig, directory_problems
 from sidecar.cli import offsets
 from sidecar.errors import ConfigError
 from sidecar.offsets.properties_store import PropertiesStore

@@ -23,6 +23,8 @@ from sidecar.store.registry import STORES, StoreKind
 
 OFFSET_FILE = "segment_offset.properties"
 """The file in `offset.backing.store.dir` with the offsets of segments."""
+SNAPSHOT_FILE = "snapshot_progress.properties"
+"""The file there with the offsets of snapshots."""
 
 _DEFAULT_HOST = "localhost"
 _DEFAULT_PORT = 9042

@@ -18,16 +18,15 @@ _DEFAULT_CLUSTER = "Test Cluster"
 
 def create_schema_holder(config: AgentConfig) -> SchemaHolder:
     """A holder for `schema.file` or the node, not started. Raises `ConfigError`."""
-    history = SchemaHistory(config.properties.offset_directory)
     return SchemaHolder(
-        _feeder(config, history),
-        history,
+        _feeder(config),
+        SchemaHistory(config.properties.offset_directory),
         refresh_interval_ms=config.properties.schema_refresh_interval_ms,
         waits_when_denied=config.properties.waits_when_denied,
     )
 
 
-def _feeder(config: AgentConfig, history: SchemaHistory) -> SchemaFeeder:
+def _feeder(config: AgentConfig) -> SchemaFeeder:
     properties = config.properties
     if properties.schema_file is not None:
         identity = NodeIdentity(
@@ -38,14 +37,5 @@ def _feeder(config: AgentConfig, history: SchemaHistory) -> SchemaFeeder:
         node_connection(config),
         node_id=properties.node_id,
         cluster_name=config.cluster_name,
-        owner=_owner(config, history),
+        owner=offsets_owner(properties.offset_directory),
     )
-
-
-def _owner(config: AgentConfig, history: SchemaHistory) -> str | None:
-    """The node of the stored offsets, or without offsets that of the stored schema."""
-    owner = offsets_owner(config.properties.offset_directory)
-    if owner is not None:
-        return owner
-    known = history.load()
-    return None if known is None else known.identity.node_id

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
+from agent.config.loader import SNAPSHOT_FILE
 from agent.snapshot.ring import TokenRange
 from sidecar.errors import OffsetStoreError
 
-FILE = "snapshot_progress.properties"
 """The file in `offset.backing.store.dir`."""
 _NODE_ID = "node.id"
 
@@ -134,8 +134,8 @@ def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> S
         tables = [_table(table_id, values) for table_id, values in by_table.items()]
     except (KeyError, ValueError) as error:
         raise OffsetStoreError(
-            f"{FILE} in offset.backing.store.dir is invalid ({error}). Restore it from a copy, or "
-            "move it away to copy every table again."
+            f"{SNAPSHOT_FILE} in offset.backing.store.dir is invalid ({error}). Restore it from a "
+            "copy, or move it away to copy every table again."
         ) from error
     tables.sort(key=lambda table: (table.started_us, table.table))
     return SnapshotOffsets(node_id, MappingProxyType({each.table_id: each for each in tables}))

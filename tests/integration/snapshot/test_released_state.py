@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.snapshot.offsets import FILE
+from agent.config.loader import SNAPSHOT_FILE
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.record.state.cassandra import KEYSPACE, ROWS, TABLE
 from tests.support.released_state import ReleasedState, released_versions
@@ -33,9 +33,9 @@ def test_a_snapshot_in_progress(tmp_path: Path) -> None:
             agent = Agent(node, tmp_path / version, snapshot_mode="initial", topic_prefix="shop")
             state.restore("offsets", agent.directory / "offsets")
             for path in (agent.directory / "offsets").iterdir():
-                if not path.name.startswith(FILE):
+                if not path.name.startswith(SNAPSHOT_FILE):
                     path.unlink()
-            store = PropertiesStore(agent.directory / "offsets", FILE)
+            store = PropertiesStore(agent.directory / "offsets", SNAPSHOT_FILE)
             values = store.load().values
             store.save({**values, "node.id": host_id})
             (reached,) = (int(value) for name, value in values.items() if ".range." in name)

@@ -5,9 +5,12 @@ from uuid import UUID
 
 import pytest
 
-from agent.node.connection import NodeConnection
+from agent.check.node import check_host_id
+from agent.config.loader import load_config
+from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import KnownNode, former_host_ids, known_node
 from sidecar.errors import AccessDeniedError, UnavailableError
+from tests.support.agent_directory import AgentDir
 
 FORMER = "e3e0d7f3-4a43-4a03-8b7d-b03129ed4df5"
 OTHER = "5ebfba19-69b4-4aeb-8e87-25e4fd39d3e9"
@@ -114,3 +117,17 @@ def test_an_unverified_node_is_used_and_reported(answer: Node, reason: str) -> N
 def test_a_node_that_does_not_answer_is_an_error() -> None:
     with pytest.raises(UnavailableError):
         known(Node(UnavailableError("away")), FORMER, numbered(1))
+
+
+def test_the_remedy_is_a_grant_or_the_former_id(agent_dir: AgentDir) -> None:
+    login = {"cassandra.username": "cdc", "cassandra.password": "secret"}
+    config = load_config([agent_dir.configuration(login)])
+    facts = NodeFacts(numbered(1), "lab", "6.0-alpha2")
+    assert list(check_host_id(config, facts, FORMER, "")) == []
+    (finding,) = check_host_id(config, facts, FORMER, "no SELECT permission.")
+    assert finding.code == "host_id_unverified"
+    assert finding.remedy == (
+        'As a superuser: GRANT SELECT ON system.local_metadata_log TO "cdc"; Or set node.id='
+        f"{FORMER} if it is the same node. If the node was replaced: agent offsets reset "
+        "--snapshots"
+    )

@@ -58,6 +58,10 @@ pub fn packed_numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
         return Ok(Vec::new());
     }
     let last = cursor.uvint()?;
+    // They are distinct.
+    if count > last.saturating_add(1) {
+        return Err(DecodeError::out_of_range("number of packed values", count));
+    }
     let packed = cursor.bytes(packed_size(count - 1, last)?)?;
     let bits = 64 - last.leading_zeros() as usize;
     let mut numbers: Vec<u64> = (0..count - 1)

@@ -94,11 +94,11 @@ pub fn subset(cursor: &mut Cursor<'_>, superset: usize) -> Result<Vec<usize>> {
     let mut start = 0;
     while places.len() < count {
         let run = cursor.length()?;
-        start += cursor.length()?;
+        start = cursor.length()?.saturating_add(start);
         if run == 0 || run > count - places.len() {
             return Err(DecodeError::out_of_range("size of a subset", run as u64));
         }
-        places.extend(start..start + run);
+        places.extend(start..start.saturating_add(run));
     }
     Ok(places)
 }
@@ -180,12 +180,16 @@ fn skip_txn_ids(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// `skipPackedXtoY`.
 fn skip_relation(cursor: &mut Cursor<'_>, rows: u64, columns: u64) -> Result<()> {
     let length = cursor.uvint()?;
-    let inferred = if rows == 1 { 1 + columns } else { 2 * rows };
+    let inferred = if rows == 1 {
+        columns.saturating_add(1)
+    } else {
+        rows.saturating_mul(2)
+    };
     if (rows <= 1 || columns <= 1) && (length == inferred || rows == 0 || columns == 0) {
         return Ok(());
     }
     let rest = length.saturating_sub(rows);
     cursor.bytes(packed_size(rows, length)?)?;
-    cursor.bytes(packed_size(rest, columns - 1)?)?;
+    cursor.bytes(packed_size(rest, columns.saturating_sub(1))?)?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 """A recorded journal of Accord: the mutations in it are what the node answered."""
 
+import random
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +178,51 @@ def test_a_table_without_cdc_has_no_mutations() -> None:
 def test_other_stored_bytes_are_rejected() -> None:
     with pytest.raises(ValueError, match="version of stored transactions"):
         AccordReader(b"\x09")
+
+
+def entries_of(data: bytes) -> list[tuple[int, int]]:
+    """Start and end of each entry."""
+    found: list[tuple[int, int]] = []
+    offset = 0
+    while end := int.from_bytes(data[offset : offset + 4], "big"):
+        found.append((offset, end))
+        offset = end
+    return found
+
+
+def with_checksums(data: bytearray, start: int, end: int) -> None:
+    """Makes both checksums of an entry right again (`journal/EntrySerializer`)."""
+    head = zlib.crc32(data[start : start + 29], zlib.crc32(bytes.fromhex("fa2d55ca")))
+    data[start + 29 : start + 33] = head.to_bytes(4, "big")
+    record = zlib.crc32(data[start + 33 : end - 4], head)
+    data[end - 4 : end] = record.to_bytes(4, "big")
+
+
+def test_the_checksums_are_those_of_the_recording() -> None:
+    data = bytearray(journal_bytes())
+    for start, end in entries_of(journal_bytes()):
+        with_checksums(data, start, end)
+    assert bytes(data) == journal_bytes()
+
+
+def test_damage_under_right_checksums_is_reported() -> None:
+    """As from a version of Cassandra, or with a partitioner, whose entries have another form."""
+    numbers = random.Random(7)
+    original = journal_bytes()
+    spans = [span for span in entries_of(original) if span[0] > 46_000]
+    known, ids = schema(), column_ids()
+    stops = set()
+    for _ in range(1500):
+        start, end = numbers.choice(spans)
+        data = bytearray(original[start:end])
+        for _ in range(numbers.randrange(1, 4)):
+            data[numbers.randrange(33, len(data) - 4)] = numbers.randrange(256)
+        whole = bytearray(original[:start]) + data
+        with_checksums(whole, start, end)
+        read = AccordReader(b"").read(bytes(whole[start:]), start, known, ids, UNLIMITED)
+        stops.add(read.stop)
+        if read.stop == "undecodable":
+            assert read.error
+            assert read.end == end
+    assert "undecodable" in stops
+    assert stops <= {"undecodable", "needs_bytes", "blocked"}

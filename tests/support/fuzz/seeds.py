@@ -92,9 +92,11 @@ def _payloads() -> Iterator[bytes]:
         for path, name in scenario.segments():
             data = read_bytes(path)
             descriptor = read_descriptor(data, name)
+            # Behind the flags of version 9 and the number of updates.
+            start = 2 if descriptor.version >= 9 else 1
             for section in read_sections(data, descriptor):
                 for record in read_records(section, name, Counter()):
-                    table_id = str(UUID(bytes=record.payload[1:17]))
+                    table_id = str(UUID(bytes=record.payload[start : start + 16]))
                     text = tables.get(table_id)
                     if text is None or taken[table_id] >= _PER_TABLE:
                         continue

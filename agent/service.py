@@ -240,6 +240,7 @@ class AgentService:
             cells=properties.event_cells,
             op_style=properties.event_op_style,
             layout=properties.event_layout,
+            source_epoch=properties.event_source_epoch,
             partition_by=properties.kafka_partition_by,
             counter_events=properties.counter_events,
             skipped_operations=sorted(properties.skipped_letters),

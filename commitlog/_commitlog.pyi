@@ -85,6 +85,7 @@ class EventFormat:
         tombstones: bool = False,
         skipped_operations: Sequence[Literal["i", "u", "d", "r"]] = ...,
         layout: Literal["debezium-3", "debezium-1.x"] = "debezium-3",
+        source_epoch: bool = False,
     ) -> EventFormat:
         """Raise ValueError if a pattern is not a regular expression.
 
@@ -102,7 +103,8 @@ class EventFormat:
           key and id and without a value.
         - `skipped_operations`: letters of operations without events, those of `op_style="native"`;
           rows of snapshots are always events.
-        - `layout`: members of `source` and `after`; `debezium-1.x` has those of Debezium 1.x."""
+        - `layout`: members of `source` and `after`; `debezium-1.x` has those of Debezium 1.x.
+        - `source_epoch`: `source` has the epoch of the table; not with `debezium-1.x`."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` select a table."""
 

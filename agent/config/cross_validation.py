@@ -29,6 +29,11 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             f"`schema.changes.topic={properties.schema_changes_topic}` needs "
             "`include.schema.changes=true`. Set it, or remove the topic."
         )
+    if properties.event_source_epoch and properties.event_layout != "debezium-3":
+        yield (
+            f"`event.source.epoch` adds a field that `event.layout={properties.event_layout}` does "
+            "not have. Set one of them to its default."
+        )
     yield from _store(properties)
     yield from properties.store_problems()
     if properties.skipped_letters == {"i", "u", "d", "r"} and properties.snapshot_mode == "never":

@@ -132,6 +132,12 @@ class EventProperties(Properties):
         "`ts_micro` and a boolean `snapshot`, and only events of ranges have `_range_start` and "
         "`_range_end`. With `event.cells=false` such values match those releases.",
     )
+    event_source_epoch: bool = prop(
+        "event.source.epoch",
+        default=False,
+        doc="Whether `source` contains `epoch`: the epoch of the table's definition that the event "
+        "was written with. Only logs of Cassandra 6.0 and later have it; otherwise it is null.",
+    )
     skipped_operations: Annotated[CommaList, AfterValidator(_skipped_operations)] = prop(
         "skipped.operations",
         default=("none",),

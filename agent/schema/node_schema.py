@@ -9,6 +9,7 @@ import orjson
 
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import known_node
+from agent.schema.metadata_log import MetadataLog, epoch_of
 from agent.schema.node_write_options import NodeWriteOptions
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
@@ -53,6 +54,7 @@ class NodeSchema:
         self._cluster_name = cluster_name
         self._owner = owner
         self._verified: str | None = None
+        self._metadata_log = MetadataLog(connection)
 
     @property
     def description(self) -> str:
@@ -69,7 +71,7 @@ class NodeSchema:
         )
         seen_at_us = time.time_ns() // 1000
         version = schema_version(self._connection)
-        rows = schema_rows(self._connection)
+        rows = schema_rows(self._connection, self._metadata_log)
         try:
             schema = Schema.from_system_rows(rows, seen_at_us=seen_at_us)
         except SchemaError as error:
@@ -96,21 +98,27 @@ class NodeSchema:
         self._connection.close()
 
 
-def schema_rows(connection: NodeConnection) -> bytes:
+def schema_rows(connection: NodeConnection, log: MetadataLog | None = None) -> bytes:
     """The rows of `system_schema` as JSON: `{"tables": [...], "columns": [...], …}`.
 
     Ids are text, times are milliseconds. Reads the five tables again if the schema version changed
-    meanwhile, so that they are consistent.
+    meanwhile, so that they are consistent. With `log`, `epoch` and `metadata_log` if they are
+    certain.
     """
     before = schema_version(connection)
     for _ in range(_ATTEMPTS):
-        document = {
+        document: dict[str, Any] = {
             table: [
                 {column: _plain(value) for column, value in row.items()}
                 for row in connection.rows(f"SELECT {query}")
             ]
             for table, query in _QUERIES.items()
         }
+        epoch = epoch_of(before)
+        if log is not None and epoch is not None:
+            entries = log.upto(epoch)
+            if entries is not None:
+                document |= {"epoch": epoch, "metadata_log": entries}
         after = schema_version(connection)
         if after == before:
             return orjson.dumps(document)

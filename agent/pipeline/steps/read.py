@@ -21,6 +21,7 @@ from sidecar.logs import fields
 logger = logging.getLogger(__name__)
 
 _SCHEMA_UNREADABLE = "schema_unreadable"
+_METADATA_LOG_UNREADABLE = "metadata_log_unreadable"
 
 
 class ReadStep:
@@ -111,6 +112,12 @@ class ReadStep:
                 extra=fields(segment=name, up_to=batch.end_position),
             )
             context.read_worker.refresh(partial(context.schema.refresh, reason))
+        if batch.skipped.get(_METADATA_LOG_UNREADABLE):
+            logger.warning(
+                "the agent cannot read the statement of a schema change in the metadata log; it "
+                "takes the change from the rows of system_schema that follow",
+                extra=fields(segment=name, up_to=batch.end_position),
+            )
         if batch.blocked is not None and batch.blocked.is_unannounced:
             self._announce_table(name, batch.blocked.table_id, schema, batch.end_position)
         elif batch.blocked is not None:

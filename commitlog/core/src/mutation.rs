@@ -37,18 +37,22 @@ pub(crate) mod update_flag {
 /// Resolves payloads against one schema.
 pub struct Decoder {
     schema: Arc<Schema>,
-    /// Of the tables that were met so far.
+    /// Of the tables that were met so far, at the epochs of their updates.
     plans: Vec<TablePlan>,
-    places: FxHashMap<TableId, usize>,
+    places: FxHashMap<(TableId, i64), usize>,
     /// Place of the plan that was used last: most updates are of the table before.
     last: usize,
     /// Reused from row to row.
     subset: Subset,
 }
 
+/// The epoch of updates that have none.
+const NO_EPOCH: i64 = i64::MAX;
+
 /// What decoding needs of a table.
 struct TablePlan {
     table: Arc<Table>,
+    epoch: i64,
     /// Columns of it came back with another type.
     has_versions: bool,
     clustering: Vec<ValueLength>,
@@ -57,15 +61,16 @@ struct TablePlan {
 }
 
 impl TablePlan {
-    fn of(table: &Arc<Table>) -> Self {
+    fn of(table: Arc<Table>, epoch: i64) -> Self {
         Self {
+            epoch,
             clustering: table
                 .clustering
                 .iter()
                 .map(|column| ValueLength::of(column.cql_type.fixed_length()))
                 .collect(),
             has_versions: table.has_versions(),
-            table: Arc::clone(table),
+            table,
             static_lists: ColumnLists::default(),
             regular_lists: ColumnLists::default(),
         }
@@ -125,25 +130,27 @@ impl Decoder {
 
     /// The index of a table's plan.
     #[inline]
-    fn place(&mut self, id: TableId) -> Result<usize> {
+    fn place(&mut self, id: TableId, epoch: i64) -> Result<usize> {
         if self
             .plans
             .get(self.last)
-            .is_none_or(|plan| plan.table.id != id)
+            .is_none_or(|plan| plan.table.id != id || plan.epoch != epoch)
         {
-            self.last = self.find(id)?;
+            self.last = self.find(id, epoch)?;
         }
         Ok(self.last)
     }
 
-    fn find(&mut self, id: TableId) -> Result<usize> {
-        if let Some(place) = self.places.get(&id) {
+    fn find(&mut self, id: TableId, epoch: i64) -> Result<usize> {
+        if let Some(place) = self.places.get(&(id, epoch)) {
             return Ok(*place);
         }
-        let table = self.schema.table(id).ok_or(DecodeError::UnknownTable(id))?;
+        let known_epoch = Some(epoch).filter(|epoch| *epoch != NO_EPOCH);
+        let table = self.schema.table_at(id, known_epoch);
+        let table = table.ok_or(DecodeError::UnknownTable(id))?;
         let place = self.plans.len();
-        self.plans.push(TablePlan::of(table));
-        self.places.insert(id, place);
+        self.plans.push(TablePlan::of(table, epoch));
+        self.places.insert((id, epoch), place);
         Ok(place)
     }
 
@@ -151,6 +158,14 @@ impl Decoder {
     #[inline]
     pub fn head<'p>(&self, payload: &'p [u8], version: Version) -> Result<(Head, Cursor<'p>)> {
         Head::read(payload, version)
+    }
+
+    /// The epoch of the first update, after what [`Self::head`] read.
+    #[inline]
+    pub fn first_epoch(updates: &Cursor<'_>, version: Version) -> Option<i64> {
+        let mut updates = *updates;
+        updates.uuid().ok()?;
+        read_epoch(&mut updates, version).ok()?
     }
 
     /// Opens a payload.
@@ -281,11 +296,11 @@ impl<'p> MutationReader<'_, 'p> {
         // A copy stays in registers.
         let mut cursor = self.cursor;
         let table_id = TableId(*cursor.uuid()?);
-        self.place = self.decoder.place(table_id)?;
+        let epoch = read_epoch(&mut cursor, self.version)?;
+        self.place = self.decoder.place(table_id, epoch.unwrap_or(NO_EPOCH))?;
         let Some(plan) = self.decoder.plans.get_mut(self.place) else {
             return Err(Box::new(DecodeError::UnknownTable(table_id)));
         };
-        let epoch = read_epoch(&mut cursor, self.version)?;
         let key = cursor.vbytes()?;
         let flags = cursor.u8()?;
         let mut update = Update {

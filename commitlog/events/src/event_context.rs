@@ -6,7 +6,7 @@ use commitlog_core::descriptor::Version;
 
 use crate::avro::string;
 use crate::event::{Content, OLDEST_US};
-use crate::format::{EventFormat, Layout};
+use crate::format::EventFormat;
 use crate::operation::Op;
 use crate::plan::TablePlan;
 use crate::protobuf;
@@ -59,7 +59,7 @@ impl EventContext {
             start.extend_from_slice(b",\"source\":{\"version\":");
             write_string(&mut start, format.connector_version.as_bytes());
             start.extend_from_slice(b",\"connector\":\"cassandra\"");
-            if format.layout == Layout::Current {
+            if format.layout.is_current() {
                 start.extend_from_slice(b",\"name\":");
                 write_string(&mut start, format.topic_prefix.as_bytes());
                 start.extend_from_slice(b",\"ts_ms\":");
@@ -74,7 +74,7 @@ impl EventContext {
                 &format.connector_version,
                 "cassandra",
             ]));
-            if format.layout == Layout::Current {
+            if format.layout.is_current() {
                 start.extend(string(&[&format.topic_prefix]));
             }
             start.into()

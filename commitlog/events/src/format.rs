@@ -11,14 +11,32 @@ use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::SchemaIds;
 
 /// The members of `source` and of `after` (`event.layout`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// As the incumbent's connector sends them now.
-    #[default]
-    Current,
+    Current {
+        /// Whether `source` has the epoch of the table (`event.source.epoch`).
+        has_epoch: bool,
+    },
     /// As its releases 1.x did: `ts_micro`, a boolean `snapshot`, no ranges in other events
     /// (`LegacyV1CassandraSourceInfoStructMaker`).
     DebeziumV1,
+}
+
+impl Layout {
+    pub fn is_current(self) -> bool {
+        self != Self::DebeziumV1
+    }
+
+    pub fn has_epoch(self) -> bool {
+        self == Self::Current { has_epoch: true }
+    }
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self::Current { has_epoch: false }
+    }
 }
 
 /// What chooses the Kafka partition.

@@ -95,7 +95,8 @@ pub struct TablePlan {
 }
 
 impl TablePlan {
-    pub fn new(table: &Arc<Table>, format: &EventFormat) -> Self {
+    /// `epoch`: that of the table, in a log with epochs.
+    pub fn new(table: &Arc<Table>, epoch: Option<i64>, format: &EventFormat) -> Self {
         let shown = adjust_table(format.names, table);
         let members = |columns: &[Column], shown: &[Column]| {
             let columns = columns.iter().zip(shown);
@@ -110,10 +111,17 @@ impl TablePlan {
             .collect();
         let shows_all = !left_out.contains(&true);
         let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
-        let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
-            .then(|| Box::new(AvroPlan::new(table, &shown, &left_out, &topic, format)));
+        let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro).then(|| {
+            Box::new(AvroPlan::new(
+                table, &shown, &left_out, &topic, epoch, format,
+            ))
+        });
         let protobuf = (format.key == Encoding::Protobuf || format.value == Encoding::Protobuf)
-            .then(|| Box::new(ProtobufPlan::new(table, &shown, &left_out, &topic, format)));
+            .then(|| {
+                Box::new(ProtobufPlan::new(
+                    table, &shown, &left_out, &topic, epoch, format,
+                ))
+            });
         let encoding = KeyValueEncoding::new(table, &shown, &left_out, format).map(Box::new);
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
@@ -133,8 +141,13 @@ impl TablePlan {
         write_string(&mut source_table, table.keyspace.as_bytes());
         source_table.extend_from_slice(b",\"table\":");
         write_string(&mut source_table, table.name.as_bytes());
+        if format.layout.has_epoch() {
+            let epoch = epoch.map_or("null".to_owned(), |epoch| epoch.to_string());
+            source_table.extend_from_slice(b",\"epoch\":");
+            source_table.extend_from_slice(epoch.as_bytes());
+        }
         source_table.extend_from_slice(match format.layout {
-            Layout::Current => b"},\"after\":{",
+            Layout::Current { .. } => b"},\"after\":{",
             Layout::DebeziumV1 => b",\"ts_micro\":",
         });
         Self {

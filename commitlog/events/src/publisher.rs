@@ -74,13 +74,16 @@ impl PublishedTable {
     }
 }
 
+/// A table at an epoch, if the log has epochs.
+type TableAt = (TableId, Option<i64>);
+
 /// Writes the events of partition updates into batches.
 pub(crate) struct Publisher {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
-    /// Of the tables that were met so far.
-    dispositions: Vec<(TableId, Disposition)>,
-    places: FxHashMap<TableId, usize>,
+    /// Of the tables that were met so far, at the epochs of their updates.
+    dispositions: Vec<(TableAt, Disposition)>,
+    places: FxHashMap<TableAt, usize>,
     /// MutationContext of the disposition that was asked for last.
     last: usize,
     scratch: Scratch,
@@ -123,32 +126,33 @@ impl Publisher {
         reason = "an id that is passed on is compared more slowly"
     )]
     #[inline(always)]
-    pub fn disposition(&mut self, id: TableId) -> Option<&mut Disposition> {
+    pub fn disposition(&mut self, id: TableId, epoch: Option<i64>) -> Option<&mut Disposition> {
         let last = self.dispositions.get(self.last);
-        if last.is_none_or(|(of, _)| *of != id) {
-            self.last = self.find(id)?;
+        if last.is_none_or(|((of, at), _)| *of != id || *at != epoch) {
+            self.last = self.find((id, epoch))?;
         }
         let (_, disposition) = self.dispositions.get_mut(self.last)?;
         Some(disposition)
     }
 
-    fn find(&mut self, id: TableId) -> Option<usize> {
-        if let Some(place) = self.places.get(&id) {
+    fn find(&mut self, key: TableAt) -> Option<usize> {
+        if let Some(place) = self.places.get(&key) {
             return Some(*place);
         }
-        let table = self.schema.table(id)?;
-        let disposition = match skip_reason(table, &self.format) {
+        let (id, epoch) = key;
+        let table = self.schema.table_at(id, epoch)?;
+        let disposition = match skip_reason(&table, &self.format) {
             Some(reason) => Disposition::Skip(reason),
             None => Disposition::Publish(Box::new(PublishedTable {
-                plan: TablePlan::new(table, &self.format),
+                plan: TablePlan::new(&table, epoch, &self.format),
                 topic: None,
                 source_middle: Vec::new().into(),
                 headers: None,
             })),
         };
         let place = self.dispositions.len();
-        self.dispositions.push((id, disposition));
-        self.places.insert(id, place);
+        self.dispositions.push((key, disposition));
+        self.places.insert(key, place);
         Some(place)
     }
 
@@ -179,7 +183,7 @@ impl Publisher {
         current: &mut MutationContext<'_>,
         batch: &mut EventBatch,
     ) -> Result<(), Box<RecordError>> {
-        match self.disposition(update.table_id) {
+        match self.disposition(update.table_id, update.epoch) {
             Some(Disposition::Publish(_)) => {}
             Some(Disposition::Skip(reason)) => {
                 let reason = *reason;

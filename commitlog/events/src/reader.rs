@@ -8,7 +8,7 @@ use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
-use commitlog_core::schema::{AnnouncedSchema, Schema};
+use commitlog_core::schema::{AnnouncedSchema, EntryContent, Schema};
 use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_core::source::Source;
@@ -245,7 +245,8 @@ impl EventReader {
         let (start, updates) = self.decoder.head(record.payload, version)?;
         // Most records of a busy node are of tables that are not published: their first bytes show
         // so. Several updates have to be read to find the second one.
-        match self.publisher.disposition(start.first_table) {
+        let epoch = Decoder::first_epoch(&updates, version);
+        match self.publisher.disposition(start.first_table, epoch) {
             Some(Disposition::Publish(_)) => {}
             // All updates of a mutation are of one keyspace, so the others are system tables too.
             _ if start.first_table.is_name_based() => {
@@ -287,16 +288,24 @@ impl EventReader {
         writing: &mut Writing<'_, '_, '_>,
         known_too: bool,
     ) {
-        match self.changes.read(record.payload, writing.context.version) {
-            Ok(Some(change)) => {
-                let is_entry = change.entry().is_some();
-                let is_known = || self.schema.with_changes([&change]).is_same(&self.schema);
-                if known_too || is_entry || !is_known() {
-                    writing.batch.schema_changes.push(change);
-                }
+        let version = writing.context.version;
+        let change = match self.changes.read(record.payload, version) {
+            Ok(Some(change)) => change,
+            Ok(None) => return,
+            Err(_) => {
+                writing.batch.skip("schema_unreadable", 1);
+                SchemaChangeReader::unreadable(version)
             }
-            Ok(None) => {}
-            Err(_) => writing.batch.skip("schema_unreadable", 1),
+        };
+        if let Some(entry) = change.entry()
+            && matches!(entry.content, EntryContent::Unreadable { .. })
+        {
+            writing.batch.skip("metadata_log_unreadable", 1);
+        }
+        let is_entry = change.entry().is_some();
+        let is_known = || self.schema.with_changes([&change]).is_same(&self.schema);
+        if known_too || is_entry || !is_known() {
+            writing.batch.schema_changes.push(change);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::avro::SchemaIds;
 const OP_STYLES: [(&str, OpStyle); 2] =
     [("native", OpStyle::Native), ("envelope", OpStyle::Envelope)];
 const LAYOUTS: [(&str, Layout); 2] = [
-    ("debezium-3", Layout::Current),
+    ("debezium-3", Layout::Current { has_epoch: false }),
     ("debezium-1.x", Layout::DebeziumV1),
 ];
 const PARTITION_BY: [(&str, PartitionBy); 2] = [
@@ -73,8 +73,8 @@ impl EventFormat {
         exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
         decimal = "double", varint = "long", duration = "nanos", key = "json", value = "json",
         key_decimals = "base64", value_decimals = "base64", schema_ids = None, tombstones = false,
-        skipped_operations = Vec::new(), layout = "debezium-3"))]
-    #[allow(clippy::too_many_arguments)]
+        skipped_operations = Vec::new(), layout = "debezium-3", source_epoch = false))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
     fn new(
         topic_prefix: String,
         cluster: String,
@@ -100,6 +100,7 @@ impl EventFormat {
         tombstones: bool,
         skipped_operations: Vec<String>,
         layout: &str,
+        source_epoch: bool,
     ) -> PyResult<Self> {
         let include = include.iter().map(String::as_str);
         let exclude = exclude.iter().map(String::as_str);
@@ -113,7 +114,12 @@ impl EventFormat {
             cells,
             tombstones,
             op_style: choose("op_style", op_style, &OP_STYLES)?,
-            layout: choose("layout", layout, &LAYOUTS)?,
+            layout: match choose("layout", layout, &LAYOUTS)? {
+                Layout::Current { .. } => Layout::Current {
+                    has_epoch: source_epoch,
+                },
+                Layout::DebeziumV1 => Layout::DebeziumV1,
+            },
             partition_by: choose("partition_by", partition_by, &PARTITION_BY)?,
             counter_events: choose("counter_events", counter_events, &COUNTER_EVENTS)?,
             modes: ValueModes {

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.support.record import (
+    auto_repair,
     cluster,
     counters,
     epochs,
@@ -162,6 +163,7 @@ RUNS = (
         "6.0-none/three-nodes", partial(cluster.record, version=_SIX, settings=_NONE, statements=40)
     ),
     _single("5.0/counter-shards", counters.record),
+    _single("5.0-none/auto-repair", auto_repair.record),
     _single("6.0/epochs", epochs.record),
     Run(("peer",), _peer),
 )

@@ -51,6 +51,7 @@ impl AnnouncedSchema {
     pub fn changed(&self, change: &SchemaChange) -> (Self, Vec<TableChange>) {
         let mut after = self.clone();
         if let Some(entry) = change.entry() {
+            after.schema = self.schema.with_changes([change]);
             let cql = match &entry.content {
                 EntryContent::Schema(statement) => Some(statement.cql.clone()),
                 EntryContent::Unreadable { .. } => None,

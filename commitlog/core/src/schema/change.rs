@@ -22,6 +22,10 @@ pub struct SchemaChange {
     pub(crate) keyspace: String,
     /// The entry; then there are no rows. From 6.0 on it precedes the rows of its change.
     pub(crate) entry: Option<MetadataLogEntry>,
+    /// The log has epochs: an entry precedes the rows, except at the start of a node.
+    pub(crate) has_epochs: bool,
+    /// The bytes could not be read, so a change of the schema is missing here.
+    pub(crate) is_unreadable: bool,
     /// Rows of `tables` and `views`.
     pub(crate) tables: Vec<Written<TableRow>>,
     pub(crate) columns: Vec<Written<ColumnRow>>,
@@ -42,6 +46,15 @@ impl SchemaChange {
         Self {
             keyspace: keyspace.unwrap_or_default(),
             entry: Some(entry),
+            ..Self::default()
+        }
+    }
+
+    /// A change that cannot be read.
+    pub(crate) fn unreadable(has_epochs: bool) -> Self {
+        Self {
+            has_epochs,
+            is_unreadable: true,
             ..Self::default()
         }
     }
@@ -91,7 +104,7 @@ impl SchemaChange {
     }
 
     /// The tables and views that it is about.
-    fn names(&self) -> Vec<&str> {
+    pub(super) fn names(&self) -> Vec<&str> {
         let tables = self.tables.iter().map(|(_, row)| row.name.as_str());
         let columns = self.columns.iter().map(|(_, row)| row.table_name.as_str());
         let dropped = self.dropped_columns.iter();
@@ -102,20 +115,49 @@ impl SchemaChange {
         names
     }
 
-    fn columns_of(&self, table: &str) -> impl Iterator<Item = &Written<ColumnRow>> {
+    pub(super) fn columns_of(&self, table: &str) -> impl Iterator<Item = &Written<ColumnRow>> {
         self.columns
             .iter()
             .filter(move |(_, row)| row.table_name == table)
     }
 
-    fn dropped_of(&self, table: &str) -> impl Iterator<Item = &Written<DroppedColumnRow>> {
+    pub(super) fn dropped_of(
+        &self,
+        table: &str,
+    ) -> impl Iterator<Item = &Written<DroppedColumnRow>> {
         let rows = self.dropped_columns.iter();
         rows.filter(move |(_, row)| row.table_name == table)
     }
 
+    /// The write time of the rows of a table.
+    pub(super) fn time_of(&self, table: &str) -> i64 {
+        let tables = self.tables.iter().filter(|(_, row)| row.name == table);
+        let columns = self.columns_of(table).map(|(time_us, _)| *time_us);
+        let dropped = self.dropped_of(table).map(|(time_us, _)| *time_us);
+        let times = tables.map(|(time_us, _)| *time_us).chain(columns);
+        times.chain(dropped).max().unwrap_or(i64::MIN)
+    }
+
+    /// Adds to the write times of the rows of a table.
+    pub(super) fn shift(&mut self, table: &str, shift_us: i64) {
+        let tables = self.tables.iter_mut().filter(|(_, row)| row.name == table);
+        let columns = self.columns.iter_mut();
+        let columns = columns.filter(|(_, row)| row.table_name == table);
+        let dropped = self.dropped_columns.iter_mut();
+        let dropped = dropped.filter(|(_, row)| row.table_name == table);
+        let deleted = self.deleted_columns.iter_mut();
+        let deleted = deleted.filter(|(_, (of, _))| of == table);
+        let times = tables.map(|(time_us, _)| time_us);
+        let times = times.chain(columns.map(|(time_us, _)| time_us));
+        let times = times.chain(dropped.map(|(time_us, _)| time_us));
+        for time_us in times.chain(deleted.map(|(time_us, _)| time_us)) {
+            *time_us = time_us.saturating_add(shift_us);
+        }
+    }
+
     /// The whole table of a row of `tables`, if all its columns are here. ALTER TABLE …
     /// RENAME may write all columns of a key too, but deletes the old names at that.
-    fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
+    pub(super) fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
         let (time_us, row) = row;
         let renames = self
             .deleted_columns
@@ -134,18 +176,7 @@ impl SchemaChange {
 }
 
 impl Schema {
-    /// This schema after changes in the log. They may be old or already known:
-    /// the later one counts.
-    #[must_use]
-    pub fn with_changes<'c>(&self, changes: impl IntoIterator<Item = &'c SchemaChange>) -> Self {
-        let mut schema = self.clone();
-        for change in changes {
-            schema.apply(change);
-        }
-        schema
-    }
-
-    fn apply(&mut self, change: &SchemaChange) {
+    pub(super) fn apply(&mut self, change: &SchemaChange) {
         for (time_us, row) in &change.types {
             let expressions = row.field_types.iter().map(|text| expression(text).ok());
             let fields = row.field_names.iter().cloned().zip(expressions);
@@ -221,7 +252,7 @@ impl Schema {
         }
     }
 
-    fn only_table_of_name(&self, keyspace: &str, name: &str) -> Option<TableId> {
+    pub(super) fn only_table_of_name(&self, keyspace: &str, name: &str) -> Option<TableId> {
         let mut tables = self.tables.values();
         let mut named = tables
             .by_ref()

@@ -55,6 +55,18 @@ impl Table {
         super::column_history::observe(&mut self.columns, time_us);
     }
 
+    /// The time as of which it is known, and the last time that anything is known of.
+    pub(super) fn times_us(&self) -> (i64, i64) {
+        let keys = self.partition_key.iter().chain(&self.clustering);
+        let columns = keys.chain(&self.columns);
+        let seen = columns.map(|column| column.history.seen_us.max(column.history.gone_us));
+        let last_us = seen.max().unwrap_or(i64::MIN);
+        let Observed {
+            as_of_us, whole_us, ..
+        } = self.observed;
+        (as_of_us, last_us.max(as_of_us).max(whole_us))
+    }
+
     /// Both as one. Of two that were seen at one time `other` counts as the newer one.
     pub(super) fn join(&self, other: &Self) -> Self {
         let (older, newer) = if self.observed.as_of_us > other.observed.as_of_us {

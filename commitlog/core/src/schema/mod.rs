@@ -6,6 +6,7 @@
 //! than any schema change, and both give the same result in any order.
 
 mod announced;
+mod by_epoch;
 mod change;
 mod column_history;
 mod cql_text;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::cql_type::CqlType;
+use epochs::Epochs;
 use type_versions::TypeVersions;
 
 pub use crate::table_id::TableId;
@@ -155,6 +157,7 @@ pub struct Schema {
     /// What is known of tables whose key is not known.
     fragments: FxHashMap<TableId, Arc<Table>>,
     types: TypeVersions,
+    epochs: Epochs,
 }
 
 /// Equal when both read everything alike, whenever they were seen.
@@ -237,8 +240,9 @@ impl Schema {
     pub fn merged(&self, newer: &Self) -> Self {
         let mut schema = self.clone();
         for table in newer.tables.values().chain(newer.fragments.values()) {
-            schema.insert(table);
+            schema.insert(&self.in_order_of(table, &newer.epochs));
         }
+        schema.epochs.join(&newer.epochs);
         if !schema.types.is_same(&newer.types) {
             schema.types.join(&newer.types);
             schema.grow(None);
@@ -248,7 +252,10 @@ impl Schema {
 
     /// Whether both know the same, of types without a table too.
     pub fn is_same(&self, other: &Self) -> bool {
-        self == other && self.fragments == other.fragments && self.types.is_same(&other.types)
+        self == other
+            && self.fragments == other.fragments
+            && self.types.is_same(&other.types)
+            && self.epochs == other.epochs
     }
 
     /// This schema with at most `limit` tables that `alive` does not have: those that were told of
@@ -267,6 +274,7 @@ impl Schema {
             let surplus = dead.len().saturating_sub(limit);
             for (_, id) in dead.into_iter().take(surplus) {
                 tables.remove(&id);
+                schema.epochs.remove(id);
             }
         }
         schema

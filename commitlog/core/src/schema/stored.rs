@@ -1,6 +1,10 @@
 //! A schema with its history as JSON, for the next start of a reader.
 
+mod epochs;
+
 use serde::{Deserialize, Serialize};
+
+use epochs::StoredEpochs;
 
 use super::type_name::expression;
 use super::type_versions::TypeVersion;
@@ -15,6 +19,9 @@ const REVERSED: &str = "org.apache.cassandra.db.marshal.ReversedType(";
 struct StoredSchema {
     tables: Vec<StoredTable>,
     types: Vec<StoredType>,
+    /// Absent before 6.0; earlier releases of the agent pass over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epochs: Option<StoredEpochs>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +99,7 @@ impl Schema {
                 .map(|table| StoredTable::of(table))
                 .collect(),
             types,
+            epochs: StoredEpochs::of(&self.epochs),
         };
         // Texts and numbers are always JSON.
         serde_json::to_string(&stored).unwrap_or_default()
@@ -122,6 +130,9 @@ impl Schema {
         }
         for stored in &stored.tables {
             schema.insert(&stored.table()?.into());
+        }
+        if let Some(stored) = stored.epochs {
+            schema.epochs = stored.epochs()?;
         }
         Ok(schema)
     }

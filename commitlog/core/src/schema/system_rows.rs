@@ -7,8 +7,10 @@ use rustc_hash::FxHashMap;
 use super::column_history::{ColumnHistory, fold};
 use super::type_name::{UserTypeDeclaration, UserTypes, expression};
 use super::type_versions::TypeVersions;
-use super::{Column, Observed, Result, Schema, SchemaError, Table, TableId, TableKind};
-use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
+use super::{
+    Column, MetadataLogEntry, Observed, Result, Schema, SchemaError, Table, TableId, TableKind,
+};
+use rows::{ColumnRow, DroppedColumnRow, Kind, MetadataLogRow, Rows, TableRow, TypeRow};
 
 /// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
 ///
@@ -23,7 +25,9 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 ///   "dropped_columns": [{"keyspace_name": "ks", "table_name": "t", "column_name": "d",
 ///                        "type": "text", "kind": "regular", "dropped_time": 1700000000000}],
 ///   "types": [{"keyspace_name": "ks", "type_name": "u", "field_names": ["a"],
-///              "field_types": ["frozen<list<int>>"]}]
+///              "field_types": ["frozen<list<int>>"]}],
+///   "epoch": 12,
+///   "metadata_log": [{"epoch": 12, "kind": 4, "transformation": "0900000000"}]
 /// }
 /// ```
 ///
@@ -35,6 +39,9 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 /// is then regular. The columns of a view are rows of `columns` with its name as `table_name`. Rows
 /// of `columns` and `dropped_columns` whose table is not among the tables are left out: the lists
 /// are not read at one instant.
+///
+/// `epoch` (6.0) is the one of the last schema change that the rows have, and `metadata_log` the last
+/// entries without a gap: they tell since when a table is as it is.
 ///
 /// COMPACT STORAGE tables are there as they are stored, with their hidden columns.
 ///
@@ -78,7 +85,28 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema> {
         let dropped = dropped.remove(&key).unwrap_or_default();
         read.push(table(&row, columns, dropped, &types)?);
     }
-    Ok(Schema::new(read).with_types(versions).seen_at(0))
+    let schema = Schema::new(read).with_types(versions).seen_at(0);
+    Ok(match rows.epoch {
+        Some(epoch) => {
+            let entries: Vec<_> = rows
+                .metadata_log
+                .iter()
+                .map(MetadataLogRow::entry)
+                .collect();
+            schema.seen_at_epoch(epoch, |table| changed_at(table, epoch, &entries))
+        }
+        None => schema,
+    })
+}
+
+/// The last epoch up to `epoch` at which a table may have changed.
+fn changed_at(table: &Table, epoch: i64, entries: &[MetadataLogEntry]) -> i64 {
+    let before = || entries.iter().filter(|entry| entry.epoch <= epoch);
+    let changes = before().filter(|entry| entry.may_change(table));
+    let last = changes.map(|entry| entry.epoch).max();
+    // Without a change since the first entry, the table was the same before it.
+    let first = before().map(|entry| entry.epoch - 1).min();
+    last.or(first).unwrap_or(epoch)
 }
 
 type ByTable<T> = FxHashMap<(String, String), Vec<T>>;

@@ -2,6 +2,7 @@
 //! their mutations.
 
 mod builtin;
+mod new_columns;
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,6 +14,7 @@ use crate::row::{Cell, CellState, Row, Unfiltered};
 use crate::schema::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
 use crate::schema::{MetadataLogEntry, Schema, SchemaChange, Table, TableId, is_system, parse_cql};
 use builtin::SYSTEM_SCHEMA;
+use new_columns::read_with_new_columns;
 
 const METADATA_LOG: &str = "local_metadata_log";
 
@@ -63,43 +65,60 @@ impl SchemaChangeReader {
         (change.entry().is_some() || !is_known()).then_some(change)
     }
 
+    /// The change that stands for a mutation which [`Self::read`] cannot read.
+    pub fn unreadable(version: Version) -> SchemaChange {
+        SchemaChange::unreadable(version.has_table_epochs())
+    }
+
     /// The schema change in a mutation; `None` if it neither changes what a reader needs nor drops
     /// a table.
     ///
     /// # Errors
     /// The mutation cannot be decoded: it is of an unknown release.
     pub fn read(&mut self, payload: &[u8], version: Version) -> Result<Option<SchemaChange>> {
-        let mut change = SchemaChange::default();
-        let mut row = Row::default();
-        let mut mutation = self.decoder.mutation(payload, version)?;
-        while let Some(update) = mutation.next_update()? {
-            if change.keyspace.is_empty() {
-                change.keyspace = text(update.key);
-            }
-            let Some(table) = mutation.table().map(Arc::clone) else {
-                break;
-            };
-            if let (Some(deletion), "tables") = (update.deletion, table.name.as_str()) {
-                change.deleted_us = Some(deletion.timestamp_us);
-            }
-            while let Some(unfiltered) = mutation.next_unfiltered(&mut row)? {
-                if unfiltered != Unfiltered::Row {
-                    continue;
-                }
-                let row = SchemaRow {
-                    table: &table,
-                    row: &row,
-                };
-                if table.name == METADATA_LOG {
-                    // Its mutations have one row.
-                    return Ok(row.entry(update.key).map(SchemaChange::of_entry));
-                }
-                row.add_to(&mut change);
-            }
-        }
-        let has_news = !change.is_empty() || change.has_drops();
-        Ok((!is_system(&change.keyspace) && has_news).then_some(change))
+        read_change(&mut self.decoder, payload, version)
+            .or_else(|error| read_with_new_columns(self.decoder.schema(), payload, version, error))
     }
+}
+
+fn read_change(
+    decoder: &mut Decoder,
+    payload: &[u8],
+    version: Version,
+) -> Result<Option<SchemaChange>> {
+    let mut change = SchemaChange {
+        has_epochs: version.has_table_epochs(),
+        ..SchemaChange::default()
+    };
+    let mut row = Row::default();
+    let mut mutation = decoder.mutation(payload, version)?;
+    while let Some(update) = mutation.next_update()? {
+        if change.keyspace.is_empty() {
+            change.keyspace = text(update.key);
+        }
+        let Some(table) = mutation.table().map(Arc::clone) else {
+            break;
+        };
+        if let (Some(deletion), "tables") = (update.deletion, table.name.as_str()) {
+            change.deleted_us = Some(deletion.timestamp_us);
+        }
+        while let Some(unfiltered) = mutation.next_unfiltered(&mut row)? {
+            if unfiltered != Unfiltered::Row {
+                continue;
+            }
+            let row = SchemaRow {
+                table: &table,
+                row: &row,
+            };
+            if table.name == METADATA_LOG {
+                // Its mutations have one row.
+                return Ok(row.entry(update.key).map(SchemaChange::of_entry));
+            }
+            row.add_to(&mut change);
+        }
+    }
+    let has_news = !change.is_empty() || change.has_drops();
+    Ok((!is_system(&change.keyspace) && has_news).then_some(change))
 }
 
 /// A row of one of the tables.

@@ -46,6 +46,7 @@ impl AvroPlan {
         shown: &Arc<Table>,
         left_out: &[bool],
         topic: &str,
+        epoch: Option<i64>,
         format: &EventFormat,
     ) -> Self {
         let adjustment = format.names.for_avro();
@@ -78,6 +79,16 @@ impl AvroPlan {
                 language: SchemaLanguage::Avro,
             });
         }
+        let mut source_table = string(&[&table.keyspace, &table.name]);
+        if format.layout.has_epoch() {
+            // The branch of the union: null, or a number.
+            let (bytes, length) = varint(i64::from(epoch.is_some()));
+            source_table.extend_from_slice(bytes.get(..length).unwrap_or_default());
+            if let Some(epoch) = epoch {
+                let (bytes, length) = varint(epoch);
+                source_table.extend_from_slice(bytes.get(..length).unwrap_or_default());
+            }
+        }
         let names = table
             .columns
             .iter()
@@ -85,7 +96,7 @@ impl AvroPlan {
         Self {
             names: names.collect(),
             source_cluster: string(&[&format.cluster]),
-            source_table: string(&[&table.keyspace, &table.name]).into(),
+            source_table: source_table.into(),
             table_id: string(&[&table.id.to_string()]).into(),
             schemas,
             fields,

@@ -329,6 +329,15 @@ fn source(layout: Layout) -> Value {
     if layout == Layout::DebeziumV1 {
         return source_of_v1();
     }
+    let mut source = source_of_v3();
+    let fields = source.get_mut("fields").and_then(Value::as_array_mut);
+    if let Some(fields) = fields.filter(|_| layout.has_epoch()) {
+        fields.push(optional("epoch", json!("long")));
+    }
+    source
+}
+
+fn source_of_v3() -> Value {
     let snapshot = json!({
         "type": "string", "connect.version": 1, "connect.parameters": {"allowed": SNAPSHOTS},
         "connect.default": "false", "connect.name": "io.debezium.data.Enum",

@@ -86,7 +86,7 @@ impl TableSchemas<'_> {
             _ => {}
         }
         let name = match self.layout {
-            Layout::Current => "cell_value",
+            Layout::Current { .. } => "cell_value",
             Layout::DebeziumV1 => &column.name,
         };
         self.versioned(Schema::structure(fields).named(name))
@@ -96,7 +96,7 @@ impl TableSchemas<'_> {
     /// The releases 1.x did not give their own schemas versions.
     fn versioned(&self, schema: Schema) -> Schema {
         match self.layout {
-            Layout::Current => schema.versioned(1),
+            Layout::Current { .. } => schema.versioned(1),
             Layout::DebeziumV1 => schema,
         }
     }
@@ -230,7 +230,7 @@ fn source(layout: Layout) -> Schema {
     let snapshot = meaning(Shape::String, "io.debezium.data.Enum")
         .with_parameter("allowed", SNAPSHOTS)
         .with_default("false");
-    Schema::structure(vec![
+    let mut members = vec![
         ("version", text()),
         ("connector", text()),
         ("name", text()),
@@ -245,9 +245,11 @@ fn source(layout: Layout) -> Schema {
         ("pos", Schema::of(Shape::Int32)),
         ("keyspace", text()),
         ("table", text()),
-    ])
-    .named("source")
-    .versioned(1)
+    ];
+    if layout.has_epoch() {
+        members.push(("epoch", long().optional()));
+    }
+    Schema::structure(members).named("source").versioned(1)
 }
 
 fn range(name: &str) -> Schema {

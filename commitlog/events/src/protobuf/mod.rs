@@ -35,6 +35,8 @@ pub(crate) mod field {
         pub const POS: u32 = 12;
         pub const KEYSPACE: u32 = 13;
         pub const TABLE: u32 = 14;
+        /// With `event.source.epoch`.
+        pub const EPOCH: u32 = 17;
         /// In the layout of Debezium 1.x, a boolean.
         pub const IS_SNAPSHOT: u32 = 15;
         pub const TS_MICRO: u32 = 16;

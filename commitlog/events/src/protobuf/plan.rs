@@ -12,7 +12,7 @@ use super::number::{ProtobufField, numbers};
 use super::schema::{RANGES, SchemaWriter};
 use super::{MessageBuffer, WireType, field, tag};
 use crate::avro::{after_fields, columns_of};
-use crate::format::{EventFormat, Layout};
+use crate::format::EventFormat;
 use crate::table_names::adjust_table;
 
 /// Prepared bytes of a table.
@@ -40,6 +40,7 @@ impl ProtobufPlan {
         shown: &Arc<Table>,
         left_out: &[bool],
         topic: &str,
+        epoch: Option<i64>,
         format: &EventFormat,
     ) -> Self {
         let adjustment = format.names.for_avro();
@@ -110,16 +111,20 @@ impl ProtobufPlan {
             }
             buffer.bytes().to_vec()
         };
+        let mut source_table = MessageBuffer::default();
+        source_table.text(field::source::KEYSPACE, table.keyspace.as_bytes());
+        source_table.text(field::source::TABLE, table.name.as_bytes());
+        if let Some(epoch) = epoch.filter(|_| format.layout.has_epoch()) {
+            source_table.integer(field::source::EPOCH, epoch);
+        }
+        let source_table = source_table.bytes().to_vec();
         let names = table.columns.iter();
         Self {
             names: names
                 .map(|column| texts(&[(field::cell::COL, &column.name)]))
                 .collect(),
             source_cluster: texts(&[(field::source::CLUSTER, &format.cluster)]),
-            source_table: texts(&[
-                (field::source::KEYSPACE, &table.keyspace),
-                (field::source::TABLE, &table.name),
-            ]),
+            source_table,
             table_id: texts(&[(field::cells::ID, &table.id.to_string())]),
             schemas,
             fields,
@@ -148,7 +153,7 @@ pub(crate) fn source_start(format: &EventFormat) -> Vec<u8> {
     let mut buffer = MessageBuffer::default();
     buffer.text(field::source::VERSION, format.connector_version.as_bytes());
     buffer.text(field::source::CONNECTOR, b"cassandra");
-    if format.layout == Layout::Current {
+    if format.layout.is_current() {
         buffer.text(field::source::NAME, format.topic_prefix.as_bytes());
     }
     buffer.bytes().to_vec()

@@ -100,11 +100,15 @@ impl SchemaWriter {
         push_field(&mut after, "", &bound, START, field::after::RANGE_START);
         push_field(&mut after, "", &bound, END, field::after::RANGE_END);
         self.nested.push(("After".to_owned(), String::new(), after));
-        let source = match layout {
-            Layout::Current => SOURCE,
+        let mut source = match layout {
+            Layout::Current { .. } => SOURCE,
             Layout::DebeziumV1 => SOURCE_OF_V1,
-        };
-        self.fixed("Source", source);
+        }
+        .to_owned();
+        if layout.has_epoch() {
+            source.push_str("optional int64 epoch = 17;\n");
+        }
+        self.fixed("Source", &source);
         self.fixed("RangeBound", RANGE_BOUND);
         self.fixed("RangeValue", RANGE_VALUE);
         let mut body = ENVELOPE.to_owned();

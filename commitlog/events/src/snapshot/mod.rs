@@ -97,7 +97,7 @@ impl SnapshotEncoder {
         snapshot_us: i64,
     ) -> Self {
         Self {
-            plan: TablePlan::new(table, format),
+            plan: TablePlan::new(table, None, format),
             selection: Selection::new(table, element_times),
             format: Arc::clone(format),
             snapshot_us,

@@ -79,6 +79,7 @@ SKIPPED = {
     "counter": "counter.events=skip",
     "skipped_operation": "skipped.operations",
     "unknown_table": "the record is on record too, as unknown_schema",
+    "metadata_log_unreadable": "a statement, no event: the rows follow, and it has a WARNING",
     "schema_unreadable": "a change of schema, no event: it has a WARNING, and the node is asked",
 }
 

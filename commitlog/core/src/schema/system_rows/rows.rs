@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::schema::ColumnKind;
+use crate::schema::{ColumnKind, MetadataLogEntry};
 
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Rows {
@@ -16,6 +16,31 @@ pub(crate) struct Rows {
     pub dropped_columns: Vec<DroppedColumnRow>,
     #[serde(default)]
     pub types: Vec<TypeRow>,
+    #[serde(default)]
+    pub epoch: Option<i64>,
+    #[serde(default)]
+    pub metadata_log: Vec<MetadataLogRow>,
+}
+
+/// A row of `system.local_metadata_log`.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct MetadataLogRow {
+    pub epoch: i64,
+    pub kind: i32,
+    /// Hexadecimal.
+    pub transformation: String,
+}
+
+impl MetadataLogRow {
+    pub fn entry(&self) -> MetadataLogEntry {
+        let digits = self.transformation.as_bytes().chunks(2);
+        let bytes = digits.map(|pair| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        MetadataLogEntry::parse(self.epoch, self.kind, &bytes.unwrap_or_default())
+    }
 }
 
 /// A row of `tables` or `views`.

@@ -168,7 +168,7 @@ impl<'w> EventVisitor<'w> for ProtobufEncoder<'w> {
         buffer.raw(context.protobuf_starts.of(fields.op).text());
         buffer.open(field::SOURCE);
         buffer.raw(&context.protobuf_source);
-        if context.format.layout == Layout::Current {
+        if context.format.layout.is_current() {
             buffer.integer(source::TS_MS, fields.timestamp_us.div_euclid(1000));
             let is_snapshot: &[u8] = if fields.is_snapshot {
                 b"true"

@@ -1,0 +1,144 @@
+//! A definition of a table from the one before it and the rows of one change.
+
+use crate::cql_type::{CqlType, UserType, UserTypeField};
+use crate::schema::change::SchemaChange;
+use crate::schema::system_rows::rows::Kind;
+use crate::schema::system_rows::{column, drop_time_us, is_counter};
+use crate::schema::type_name::UserTypes;
+use crate::schema::{Column, ColumnHistory, Observed, Table};
+use std::sync::Arc;
+
+/// A table as one definition: without observations, and with one column for each name.
+pub(super) fn definition(table: &Table) -> Table {
+    let mut table = table.clone();
+    let columns = std::mem::take(&mut table.columns);
+    for column in &columns {
+        let is_shadowed = columns.iter().any(|other| {
+            let is_later =
+                other.dropped_at_us.is_none() || other.dropped_at_us > column.dropped_at_us;
+            other.is_namesake(column) && column.dropped_at_us.is_some() && is_later
+        });
+        if !is_shadowed {
+            table.columns.push(column.clone());
+        }
+    }
+    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
+    for column in keys.chain(&mut table.columns) {
+        column.history = ColumnHistory::default();
+    }
+    table.observed = Observed::default();
+    table.sort_columns();
+    table
+}
+
+/// A definition with the other columns that the table ever had: an update may have a column that
+/// its node did not know yet, or not any more. The `cdc` option is the present one.
+pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
+    let mut table = definition.clone();
+    for column in &known.columns {
+        if !definition.columns.iter().any(|own| own.is_namesake(column)) {
+            table.columns.push(Column {
+                dropped_at_us: column.dropped_at_us.or(Some(i64::MIN)),
+                ..column.clone()
+            });
+        }
+    }
+    table.cdc = known.cdc;
+    table.sort_columns();
+    table
+}
+
+/// The definition after the rows of a change; `None` if a row cannot be understood.
+pub(super) fn evolved(
+    before: &Table,
+    change: &SchemaChange,
+    name: &str,
+    types: &UserTypes,
+) -> Option<Table> {
+    let mut table = before.clone();
+    if let Some((_, row)) = change.tables.iter().rev().find(|(_, row)| row.name == name) {
+        table.cdc = row.cdc.unwrap_or(false);
+        table.counter = is_counter(row);
+    }
+    for (_, (_, deleted)) in (change.deleted_columns.iter()).filter(|(_, (of, _))| of == name) {
+        let is_deleted = |c: &Column| c.dropped_at_us.is_none() && c.name == *deleted;
+        table.columns.retain(|column| !is_deleted(column));
+    }
+    for (_, row) in change.dropped_of(name) {
+        let kind = row.kind.unwrap_or(Kind::Regular);
+        let dropped = column(
+            row.column_name.clone(),
+            &row.type_name,
+            kind,
+            types,
+            &change.keyspace,
+        );
+        let dropped = Column {
+            dropped_at_us: Some(drop_time_us(row)?),
+            ..dropped.ok()?
+        };
+        table.columns.retain(|column| !column.is_namesake(&dropped));
+        table.columns.push(dropped);
+    }
+    for (_, row) in change.columns_of(name) {
+        let column = column(
+            row.column_name.clone(),
+            &row.type_name,
+            row.kind,
+            types,
+            &change.keyspace,
+        );
+        let column = column.ok()?;
+        let key = match row.kind {
+            Kind::PartitionKey => &mut table.partition_key,
+            Kind::Clustering => &mut table.clustering,
+            Kind::Regular | Kind::Static => {
+                table.columns.retain(|other| !other.is_namesake(&column));
+                table.columns.push(column);
+                continue;
+            }
+        };
+        let known = key.get_mut(usize::try_from(row.position).ok()?)?;
+        known.name = column.name;
+        known.cql_type = column.cql_type;
+    }
+    table.sort_columns();
+    Some(table)
+}
+
+/// The definition with its user types as they are now; `None` if nothing changes.
+pub(super) fn retyped(before: &Table, types: &UserTypes) -> Option<Table> {
+    let mut table = before.clone();
+    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
+    for column in keys.chain(&mut table.columns) {
+        column.cql_type = present(&column.cql_type, types);
+    }
+    (table != *before).then_some(table)
+}
+
+fn present(cql_type: &CqlType, types: &UserTypes) -> CqlType {
+    let boxed = |inner: &CqlType| Box::new(present(inner, types));
+    match cql_type {
+        CqlType::List(element) => CqlType::List(boxed(element)),
+        CqlType::Set(element) => CqlType::Set(boxed(element)),
+        CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
+        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
+        CqlType::Tuple(fields) => {
+            CqlType::Tuple(fields.iter().map(|field| present(field, types)).collect())
+        }
+        CqlType::Udt(known) => match types.get(&known.keyspace, &known.name) {
+            Some(now) => CqlType::Udt(Arc::clone(now)),
+            None => CqlType::Udt(Arc::new(UserType {
+                keyspace: known.keyspace.clone(),
+                name: known.name.clone(),
+                fields: (known.fields.iter())
+                    .map(|field| UserTypeField {
+                        name: field.name.clone(),
+                        cql_type: present(&field.cql_type, types),
+                    })
+                    .collect(),
+            })),
+        },
+        _ => cql_type.clone(),
+    }
+}

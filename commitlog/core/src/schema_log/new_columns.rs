@@ -1,0 +1,79 @@
+//! Columns of `system_schema` that the built-in definition lacks, because a later release or a
+//! setting adds them.
+//!
+//! The bytes name a column but not its type. A value has a fixed or a written length, so a column
+//! is tried with each length: only the right one reads the mutation to its exact end.
+
+use std::sync::Arc;
+
+use super::read_change;
+use crate::cql_type::CqlType;
+use crate::descriptor::Version;
+use crate::error::{DecodeError, Result, UnknownColumn};
+use crate::mutation::Decoder;
+use crate::schema::{Column, ColumnHistory, ColumnKind, Schema, SchemaChange};
+
+/// One type for each length that a value can have.
+const TYPES: [CqlType; 5] = [
+    CqlType::Blob,
+    CqlType::Boolean,
+    CqlType::Int,
+    CqlType::BigInt,
+    CqlType::Uuid,
+];
+/// New columns of one mutation.
+const MOST_COLUMNS: u32 = 4;
+
+/// Reads a mutation that `schema` cannot read because of `error`.
+///
+/// # Errors
+/// `error` if new columns do not make it readable.
+pub(super) fn read_with_new_columns(
+    schema: &Schema,
+    payload: &[u8],
+    version: Version,
+    error: Box<DecodeError>,
+) -> Result<Option<SchemaChange>> {
+    try_types(schema, payload, version, error, MOST_COLUMNS)
+}
+
+fn try_types(
+    schema: &Schema,
+    payload: &[u8],
+    version: Version,
+    error: Box<DecodeError>,
+    columns_left: u32,
+) -> Result<Option<SchemaChange>> {
+    let (DecodeError::UnknownColumn(unknown), Some(left)) = (&*error, columns_left.checked_sub(1))
+    else {
+        return Err(error);
+    };
+    for cql_type in &TYPES {
+        let schema = Arc::new(with_column(schema, unknown, cql_type));
+        let read = read_change(&mut Decoder::new(Arc::clone(&schema)), payload, version)
+            .or_else(|error| try_types(&schema, payload, version, error, left));
+        if read.is_ok() {
+            return read;
+        }
+    }
+    Err(error)
+}
+
+fn with_column(schema: &Schema, unknown: &UnknownColumn, cql_type: &CqlType) -> Schema {
+    Schema::new(schema.tables().into_iter().map(|table| {
+        let mut table = (**table).clone();
+        if table.id == unknown.id {
+            table.columns.push(Column {
+                name: unknown.column.clone(),
+                kind: ColumnKind::Regular,
+                cql_type: cql_type.clone(),
+                multi_cell: false,
+                reversed: false,
+                dropped_at_us: None,
+                history: ColumnHistory::default(),
+            });
+            table.sort_columns();
+        }
+        table
+    }))
+}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 PARITY = (REPOSITORY / "docs" / "evidence" / "parity.md").read_text(encoding="utf-8")
-FEATURES = 115
+FEATURES = 116
 
 
 def test_every_feature_has_one_row_and_a_state() -> None:

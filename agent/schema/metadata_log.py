@@ -2,17 +2,19 @@
 as it is."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from agent.node.connection import NodeConnection
+from agent.node.host_ids import METADATA_LOG
 from sidecar.errors import AccessDeniedError
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
 
 # The partitioner of this table returns the newest entries first.
-_QUERY = "SELECT epoch, kind, transformation FROM system.local_metadata_log LIMIT 200"
+_QUERY = f"SELECT epoch, kind, transformation FROM {METADATA_LOG} LIMIT 200"
 _SCHEMA_CHANGE = 4
 
 
@@ -36,26 +38,31 @@ class MetadataLog:
 
         Raises `UnavailableError`.
         """
-        if self._is_denied:
-            return None
         try:
             rows = self._connection.rows(_QUERY)
         except AccessDeniedError as error:
+            if not self._is_denied:
+                logger.info(
+                    "the agent takes the epochs of schema changes from the commit log only, "
+                    f"because it may not read the metadata log; GRANT SELECT ON {METADATA_LOG} "
+                    "allows it",
+                    extra=fields(reason=str(error)),
+                )
             self._is_denied = True
-            logger.info(
-                "the agent takes the epochs of schema changes from the commit log only, because it "
-                "may not read the metadata log; GRANT SELECT ON system.local_metadata_log allows "
-                "it",
-                extra=fields(reason=str(error)),
-            )
             return None
+        self._is_denied = False
         if any(row["kind"] == _SCHEMA_CHANGE and row["epoch"] > epoch for row in rows):
             return None
         return [
             {
                 "epoch": row["epoch"],
                 "kind": row["kind"],
-                "transformation": (row["transformation"] or b"").hex(),
+                # Others have no statement, and some have a copy of all metadata.
+                "transformation": _transformation(row).hex(),
             }
             for row in rows
         ]
+
+
+def _transformation(row: Mapping[str, Any]) -> bytes:
+    return (row["transformation"] or b"") if row["kind"] == _SCHEMA_CHANGE else b""

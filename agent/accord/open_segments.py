@@ -48,9 +48,6 @@ class OpenSegments:
         """Whether the node has deleted an open segment, so that it gets no further entries."""
         return os.fstat(self._files[segment]).st_nlink == 0
 
-    def size_bytes(self, segment: JournalSegment) -> int:
-        return os.fstat(self._files[segment]).st_size
-
     def read(self, segment: JournalSegment, offset: int, length: int) -> bytes:
         """Raises OSError."""
         return os.pread(self._files[segment], length, offset)

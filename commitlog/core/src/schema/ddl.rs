@@ -19,7 +19,7 @@ use declaration::{TableDeclaration, ViewDeclaration};
 pub use table_statement::{TableStatement, parse_table_statement};
 
 /// Reads what `DESCRIBE KEYSPACE … WITH INTERNALS` and `DESCRIBE SCHEMA WITH INTERNALS` print, or
-/// the `schema.cql` of a snapshot (Cassandra 3.11 to 5.0).
+/// the `schema.cql` of a snapshot (Cassandra 3.11 to 6.0).
 ///
 /// Understood are CREATE TYPE, CREATE TABLE, CREATE MATERIALIZED VIEW, USE, and ALTER TABLE with
 /// ADD, DROP and WITH; also the tables that DESCRIBE puts into a comment because they were made

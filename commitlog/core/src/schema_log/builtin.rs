@@ -1,6 +1,6 @@
-//! The metadata log of 6.0 (`SystemKeyspace`), and the tables of `system_schema` as Cassandra 3.0 to 5.0 and its development versions have them, all
-//! columns of all releases together (`SchemaKeyspace`). The names on the wire select them; no
-//! column has changed its type.
+//! The metadata log of 6.0 (`SystemKeyspace`), and the tables of `system_schema` as Cassandra 3.0
+//! to 6.0 have them, all columns of all releases together (`SchemaKeyspace`). The names on the wire
+//! select them; no column has changed its type.
 
 /// `DESCRIBE KEYSPACE system_schema WITH INTERNALS`, as far as it matters.
 pub(super) const SYSTEM_SCHEMA: &str = r"

@@ -106,19 +106,17 @@ def unlogged_writes(
     `schema.file` has given any. `captures_transactions`: the agent reads Accord's journal."""
     if options is None:
         return UnloggedWrites(unknown="neither the node nor schema.file has been read yet.")
-    if options.error:
-        return UnloggedWrites(unknown=options.error, is_rejected=True)
     # A dropped table stays in the schema, because segments still have its changes.
     names = [name for name in published if name in options.tables]
     reasons = (each for name in names for each in _reasons(name, options))
     found = tuple(each for each in reasons if not (captures_transactions and each.is_captured))
     # A table of schema.file can be there without its keyspace.
     missing = set(map(_keyspace, names)) - set(options.keyspaces)
-    unknown = ""
-    if missing:
+    unknown = options.error
+    if missing and not unknown:
         shown = first_names(sorted(missing))
         unknown = f"schema.file has no CREATE KEYSPACE of {shown}, so durable_writes is not known."
-    return UnloggedWrites(found, unknown)
+    return UnloggedWrites(found, unknown, is_rejected=bool(options.error))
 
 
 def check_unlogged_writes(unlogged: UnloggedWrites) -> Iterator[Finding]:

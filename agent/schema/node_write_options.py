@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.running_settings import release_of
@@ -45,10 +46,13 @@ class NodeWriteOptions:
         self._options = WriteOptions()
 
     def current(self, facts: NodeFacts, version: str) -> WriteOptions:
-        """The options for a version of the schema that was read before this call."""
+        """The options for a version of the schema that was read before this call. With an error they
+        are those of the last answer."""
         now_s, wanted = self._clock(), (facts.release_version, version)
         if wanted != self._known or now_s - self._read_s >= _INTERVAL_S:
-            self._options = read_write_options(self._connection, facts)
-            self._known = None if self._options.error else wanted
+            read = read_write_options(self._connection, facts)
+            # The last answer stands, so that a busy node does not seem to have changed.
+            self._options = replace(self._options, error=read.error) if read.error else read
+            self._known = None if read.error else wanted
             self._read_s = now_s
         return self._options

@@ -29,11 +29,16 @@ impl TableId {
     pub fn parse_short(digits: &str) -> Option<Self> {
         let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let number = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+        Some(Self::from_epoch(number))
+    }
+
+    /// The id of a table that 6.0 created after this epoch.
+    pub(crate) fn from_epoch(epoch: u64) -> Self {
         let mut bytes = [0_u8; 16];
         let (start, end) = bytes.split_at_mut(8);
         start.copy_from_slice(&Self::FROM_EPOCH);
-        end.copy_from_slice(&number.to_be_bytes());
-        Some(Self(bytes))
+        end.copy_from_slice(&epoch.to_be_bytes());
+        Self(bytes)
     }
 
     /// Whether the id is derived from a name, as the ids of system tables are

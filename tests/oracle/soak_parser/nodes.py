@@ -37,8 +37,8 @@ _CHUNK_KIB = 4
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (from 5.0 on),
-    and behind a colon the framing, which is one of `FRAMINGS`."""
+    """`5.0.9-none:lz4`: a release, after a dash its storage mode in small letters (from 5.0 on),
+    and after a colon the framing, which is one of `FRAMINGS`."""
 
     label: str
     version: str = field(init=False)

@@ -4,9 +4,7 @@ use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
 use crate::table_id::TableId;
 
-/// High half of the ids of tables that Cassandra 6.0 made (`TableId.MAGIC`).
-const NUMBERED_TABLE: u64 = 0x1b25_5f4d_ef25_40a6;
-/// Marks the compact form of such an id.
+/// Marks the compact form of an id that Cassandra 6.0 made from an epoch.
 const COMPACT: u8 = 0x90;
 
 /// A big-endian number of at most eight bytes.
@@ -21,26 +19,17 @@ pub fn boolean(cursor: &mut Cursor<'_>) -> Result<bool> {
     Ok(cursor.u8()? != 0)
 }
 
-/// The id of the table that was created by this number of epochs.
-pub fn numbered_table(number: u64) -> TableId {
-    table_of(NUMBERED_TABLE, number)
-}
-
-fn table_of(msb: u64, lsb: u64) -> TableId {
-    TableId((u128::from(msb) << 64 | u128::from(lsb)).to_be_bytes())
-}
-
 /// `TableId.deserializeCompact`; `comparable`: with the sign bits flipped.
 pub fn table_id(cursor: &mut Cursor<'_>, comparable: bool) -> Result<TableId> {
     let sign = if comparable { 1 << 63 } else { 0 };
     let first = cursor.u8()?;
     if first & 0xf0 == COMPACT {
         let lsb = number(cursor, usize::from(first & 0xf))?;
-        return Ok(table_of(NUMBERED_TABLE, lsb ^ sign));
+        return Ok(TableId::from_epoch(lsb ^ sign));
     }
-    let msb = number(cursor, 8)?;
-    let lsb = number(cursor, 8)?;
-    Ok(table_of(msb ^ sign, lsb ^ sign))
+    let msb = u128::from(number(cursor, 8)? ^ sign);
+    let lsb = u128::from(number(cursor, 8)? ^ sign);
+    Ok(TableId((msb << 64 | lsb).to_be_bytes()))
 }
 
 /// `SerializePacked.serializedPackedSize`: bytes of `count` numbers up to `max`.
@@ -139,7 +128,7 @@ mod tests {
 
     #[test]
     fn compact_table_ids() {
-        let id = numbered_table(4);
+        let id = TableId::from_epoch(4);
         let plain = [0x91, 4];
         assert_eq!(table_id(&mut Cursor::new(&plain), false), Ok(id));
         let comparable = [0x98, 0x80, 0, 0, 0, 0, 0, 0, 4];

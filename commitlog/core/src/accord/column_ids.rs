@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::bytes::numbered_table;
 use crate::schema::{MetadataLogEntry, TableId, TableStatement, parse_table_statement};
 
 /// Ids and names of the columns of each table.
@@ -48,7 +47,7 @@ impl ColumnIds {
             }) => {
                 others.sort();
                 let columns = key.into_iter().chain(others);
-                let id = id.unwrap_or(numbered_table(epoch.wrapping_sub(1)));
+                let id = id.unwrap_or(TableId::from_epoch(epoch.wrapping_sub(1)));
                 self.tables.insert(id, (0..).zip(columns).collect());
                 self.latest.insert(table, id);
             }
@@ -100,7 +99,7 @@ mod tests {
             "alter table k.t add if not exists (v2 int, \"X\" frozen<list<int>>)",
         );
         ids.change(10, "k", "ALTER TABLE k.t RENAME c1 TO c2");
-        let id = numbered_table(4);
+        let id = TableId::from_epoch(4);
         let names: Vec<_> = (0..9).map(|n| ids.name(id, n).unwrap_or("-")).collect();
         assert_eq!(names, ["zk", "ak", "c2", "s1", "v1", "v2", "a0", "X", "-"]);
     }

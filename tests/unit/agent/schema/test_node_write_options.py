@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.check.unlogged import Reason, unlogged_writes
 from agent.node.connection import NodeAddress, NodeConnection, NodeFacts
 from agent.schema.node_write_options import NodeWriteOptions, read_write_options
 from sidecar.errors import UnavailableError
@@ -84,3 +85,16 @@ def test_an_error_is_kept_until_the_next_question() -> None:
     assert known.current(facts("6.0.0"), "1").error == "The request timed out."
     node.is_failing = False
     assert known.current(facts("6.0.0"), "1").error == ""
+
+
+def test_the_last_answer_stands_while_the_node_does_not_answer() -> None:
+    node = Node()
+    node.mode = "full"
+    known = NodeWriteOptions(node)
+    known.current(facts("6.0.0"), "1")
+    node.is_failing = True
+    options = known.current(facts("6.0.0"), "2")
+    assert options.error == "The request timed out."
+    unlogged = unlogged_writes(options, ["ks.t"])
+    assert [each.reason for each in unlogged.tables] == [Reason.TRANSACTIONAL_MODE]
+    assert unlogged.unknown == "The request timed out."

@@ -1,10 +1,12 @@
 """Directories for one agent: a schema file, synthetic segments, a configuration."""
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
 from tests.oracle.writer import insert, mutation, segment, update
+from tests.support.servers.cassandra import CassandraNode
 
 TABLE_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c19")
@@ -69,6 +71,14 @@ class AgentDir:
             "http.host": "127.0.0.1",
             "http.port": "0",
         }
+
+    def copy_segments(self, node: CassandraNode) -> None:
+        """Copies the completed segments of a real node."""
+        for each in node.cdc_segments():
+            if each.is_completed:
+                index = each.path.with_name(f"{each.path.stem}_cdc.idx")
+                for path in (each.path, index):
+                    shutil.copyfile(path, self.cdc_raw / path.name)
 
     def configuration(self, changes: Mapping[str, str | None] | None = None) -> Path:
         """Writes the properties file; None in `changes` leaves a property out."""

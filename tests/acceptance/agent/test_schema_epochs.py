@@ -2,7 +2,6 @@
 restart between: each event has the definition of its epoch, whatever the schema comes from."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,14 +41,6 @@ def run(node: CassandraNode, steps: tuple[epochs.Step, ...]) -> None:
         node.execute(step.write)
 
 
-def copy_segments(node: CassandraNode, agent_dir: AgentDir) -> None:
-    for segment in node.cdc_segments():
-        if segment.is_completed:
-            index = segment.path.with_name(f"{segment.path.stem}_cdc.idx")
-            for path in (segment.path, index):
-                shutil.copyfile(path, agent_dir.cdc_raw / path.name)
-
-
 def rows(agent_dir: AgentDir) -> list[dict[str, Any]]:
     found = []
     for line in agent_dir.events.read_bytes().splitlines():
@@ -75,27 +66,27 @@ def of_the_node(node: CassandraNode) -> dict[str, str | None]:
 
 def test_the_log_alone_is_enough(node: CassandraNode, agent_dir: AgentDir) -> None:
     """The schema file has another table only."""
-    copy_segments(node, agent_dir)
+    agent_dir.copy_segments(node)
     assert delivered(agent_dir, {}) == EXPECTED
 
 
 def test_the_schema_of_the_node_is_that_of_the_last_epoch(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
-    copy_segments(node, agent_dir)
+    agent_dir.copy_segments(node)
     assert delivered(agent_dir, of_the_node(node)) == EXPECTED
 
 
 def test_the_stored_schema_has_every_definition(node: CassandraNode, agent_dir: AgentDir) -> None:
     """The segments arrive again after a restart of the agent, as from the quarantine."""
-    copy_segments(node, agent_dir)
+    agent_dir.copy_segments(node)
     assert delivered(agent_dir, {}) == EXPECTED
     (agent_dir.offsets / "offsets.json").unlink(missing_ok=True)
     for path in agent_dir.offsets.glob("*"):
         if path.name != "schema_history.json.gz":
             path.unlink()
     agent_dir.events.unlink()
-    copy_segments(node, agent_dir)
+    agent_dir.copy_segments(node)
     assert delivered(agent_dir, {}) == EXPECTED
 
 

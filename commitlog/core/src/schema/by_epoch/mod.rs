@@ -118,12 +118,12 @@ impl Schema {
     /// everything that is known of it.
     pub fn table_at(&self, id: TableId, epoch: Option<i64>) -> Option<Arc<Table>> {
         let known = self.table(id);
-        let has_versions = known.is_some_and(|table| table.has_versions());
         let definition = epoch.and_then(|epoch| {
             let following = || {
                 // With several types of a column, the later definition may have the wrong one.
-                let definition = self.epochs.following(id, epoch);
-                definition.filter(|_| !has_versions)
+                let definition = self.epochs.following(id, epoch)?;
+                let has_versions = known.is_some_and(|table| table.has_versions());
+                (!has_versions).then_some(definition)
             };
             self.epochs.certain(id, epoch).or_else(following)
         });

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from cassandra import ConsistencyLevel
+from cassandra.cluster import NoHostAvailable
 from cassandra.query import SimpleStatement
 
 from tests.support.agent_directory import AgentDir
@@ -58,6 +59,18 @@ def run(cluster: CassandraCluster, steps: tuple[epochs.Step, ...]) -> None:
         nodes[number % len(nodes)].session().execute(write)
 
 
+def sees_all(node: CassandraNode) -> bool:
+    """Whether the node reaches every replica."""
+    read = SimpleStatement(
+        f"SELECT p FROM {epochs.KEYSPACE}.t LIMIT 1", consistency_level=ConsistencyLevel.ALL
+    )
+    try:
+        node.session().execute(read)
+    except NoHostAvailable:
+        return False
+    return True
+
+
 def row(event: dict[str, Any]) -> dict[str, Any]:
     return {name: cell["value"] for name, cell in event["value"]["after"].items() if cell}
 
@@ -102,6 +115,8 @@ def test_clocks_that_differ_by_minutes(cluster: CassandraCluster, tmp_path: Path
         nodes[0].execute(statement)
     run(cluster, epochs.FIRST_RUN)
     nodes[-1].restart()
+    for node in nodes:
+        wait_until(partial(sees_all, node), "the restarted node", deadline_s=DEADLINE_S)
     run(cluster, epochs.SECOND_RUN)
     for node in nodes:
         node.close_segment()

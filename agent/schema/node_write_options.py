@@ -46,8 +46,8 @@ class NodeWriteOptions:
         self._options = WriteOptions()
 
     def current(self, facts: NodeFacts, version: str) -> WriteOptions:
-        """The options for a version of the schema that was read before this call. With an error they
-        are those of the last answer."""
+        """The options for a version of the schema that was read before this call; after a failure
+        those of the last answer, with the error."""
         now_s, wanted = self._clock(), (facts.release_version, version)
         if wanted != self._known or now_s - self._read_s >= _INTERVAL_S:
             read = read_write_options(self._connection, facts)

@@ -53,8 +53,14 @@ impl Announcements {
         if self.unannounced.is_empty() {
             return Ok(());
         }
-        let unannounced = self.unannounced.get(&table);
-        if unannounced.is_some_and(|table| table.is_needed_by(mutation.listed_columns())) {
+        let (Some(announced), Some(unannounced), Some(table)) = (
+            &self.announced,
+            self.unannounced.get(&table),
+            mutation.table(),
+        ) else {
+            return Ok(());
+        };
+        if announced.is_lacking_for(unannounced, table, mutation.listed_columns()) {
             return Err(Box::new(RecordError::Unannounced));
         }
         Ok(())

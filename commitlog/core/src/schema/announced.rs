@@ -129,17 +129,32 @@ impl AnnouncedSchema {
         let Some(known) = self.schema.table(table.id) else {
             return Some(UnannouncedTable::Whole);
         };
-        let is_known = |index: usize| {
-            let column = table.columns.get(index)?;
-            let is_announced = column.dropped_at_us.is_some()
-                || known.live_others().any(|other| other.is_same(column));
-            Some(is_announced)
-        };
-        let columns: Vec<u32> = (0..table.columns.len())
-            .filter(|index| is_known(*index) == Some(false))
-            .map(|index| index as u32)
+        let columns: Vec<String> = table
+            .live_others()
+            .filter(|column| !known.live_others().any(|other| other.is_same(column)))
+            .map(|column| column.name.clone())
             .collect();
         (!columns.is_empty()).then_some(UnannouncedTable::Columns(columns))
+    }
+
+    /// Whether an update with these columns of `table` needs what was not announced. `table` is the
+    /// one that the update was decoded with, which may be older than the schema.
+    pub fn is_lacking_for(
+        &self,
+        unannounced: &UnannouncedTable,
+        table: &Table,
+        columns: impl Iterator<Item = u32>,
+    ) -> bool {
+        let UnannouncedTable::Columns(names) = unannounced else {
+            return true;
+        };
+        let known = self.schema.table(table.id);
+        let mut columns = columns.filter_map(|index| table.columns.get(index as usize));
+        columns.any(|column| {
+            let is_announced =
+                known.is_some_and(|known| known.live_others().any(|other| other.is_same(column)));
+            !is_announced && names.contains(&column.name)
+        })
     }
 
     fn drop_table(&mut self, id: TableId) {
@@ -184,16 +199,6 @@ impl AnnouncedSchema {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnannouncedTable {
     Whole,
-    /// Indexes in [`Table::columns`].
-    Columns(Vec<u32>),
-}
-
-impl UnannouncedTable {
-    /// Whether an update with these columns needs it.
-    pub fn is_needed_by(&self, mut columns: impl Iterator<Item = u32>) -> bool {
-        match self {
-            Self::Whole => true,
-            Self::Columns(unannounced) => columns.any(|column| unannounced.contains(&column)),
-        }
-    }
+    /// The names of live columns.
+    Columns(Vec<String>),
 }

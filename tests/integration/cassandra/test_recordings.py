@@ -23,7 +23,8 @@ def test_plan_equals_the_recording() -> None:
     found = {
         f"{folder.parent.name}/{folder.name}"
         for folder in FIXTURES.glob("[0-9]*/*")
-        if folder.is_dir()
+        # A journal of Accord is no recording of `make fixtures`.
+        if any(folder.rglob("CommitLog-*"))
     }
     assert found == planned
     assert sum(path.stat().st_size for path in FIXTURES.rglob("*")) <= _LIMIT_BYTES

@@ -4,15 +4,13 @@ It is stored before the offsets pass the changes that it includes, and after the
 acknowledged. So a restart repeats messages and loses none.
 """
 
-import gzip
 import logging
 from pathlib import Path
 
 import orjson
 
-from agent.schema.history import DAMAGE, read_packed
+from agent.schema.history import DAMAGE, read_packed, write_packed
 from commitlog import AnnouncedSchema, SchemaError
-from sidecar.files.fsync import write_synced
 from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
@@ -50,10 +48,8 @@ class AnnouncementStore:
             "node_id": self._node_id,
             "announced": orjson.Fragment(announced.to_stored()),
         }
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
-            write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
-            temporary.replace(self.path)
+            write_packed(self.path, document)
         except OSError as error:
             self._repeated.log(
                 "save",

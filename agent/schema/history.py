@@ -67,10 +67,8 @@ class SchemaHistory:
             "cluster_name": known.identity.cluster_name,
             "schema": orjson.Fragment(known.schema.to_stored()),
         }
-        temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
-            write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
-            temporary.replace(self.path)
+            write_packed(self.path, document)
         except OSError as error:
             self._repeated.log(
                 "save",
@@ -86,6 +84,13 @@ class SchemaHistory:
 def read_packed(path: Path) -> bytes:
     """The content of a packed file. Raises one of `DAMAGE`."""
     return _unpacked(read_regular(path, _MAX_PACKED_BYTES))
+
+
+def write_packed(path: Path, document: object) -> None:
+    """Replaces a packed file by a document for `orjson`. Raises OSError."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
+    temporary.replace(path)
 
 
 def _unpacked(packed: bytes) -> bytes:

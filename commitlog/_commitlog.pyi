@@ -265,6 +265,11 @@ class EventBatch:
         """One JSON object a line for each event: {"topic","key","value","headers"}."""
     def oversized(self, threshold_bytes: int) -> list[int]:
         """Indexes of the events whose key and value exceed `threshold_bytes`."""
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """All events for consumers of Arrow's C data interface (`pyarrow.record_batch`).
+
+        The columns are `id` (binary), `ts_us` (int64), `kind` (string) and `value` (binary; null
+        for a tombstone). Raise ValueError for 2 GiB of events."""
 
 @final
 class Scan:

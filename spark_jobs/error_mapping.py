@@ -11,7 +11,9 @@ from spark_jobs.errors import InputError, JobError, SetupError
 MESSAGE_PREFIX = "cdc: "
 """Marks messages that expressions of the jobs raise inside Spark."""
 
-_RAISED = re.compile(rf"\[USER_RAISED_EXCEPTION\] {MESSAGE_PREFIX}(?P<message>[^\n]*)")
+_RAISED = re.compile(
+    rf"(?:\[USER_RAISED_EXCEPTION\]|\bInputError:) {MESSAGE_PREFIX}(?P<message>[^\n]*)"
+)
 _CONFLICT = "DELTA_CONCURRENT_"
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use commitlog_arrow_ffi::{Capsules, export_batch};
 use commitlog_core::segment;
 use commitlog_events::batch::{self, EventEntry, Stop};
 use commitlog_events::event::Kind;
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::avro::Unregistered;
+use crate::event_columns::columns;
 use crate::messages::{self, Message, Messages};
 use crate::schema::SchemaChanges;
 
@@ -285,6 +287,19 @@ impl EventBatch {
     /// Indexes of the events whose key and value exceed `threshold_bytes`.
     fn oversized(&self, threshold_bytes: usize) -> Vec<usize> {
         messages::oversized(self, threshold_bytes)
+    }
+
+    /// All events as columns.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Capsules<'py>> {
+        // The interface lets the producer of the data choose.
+        let _ = requested_schema;
+        let events = py.detach(|| columns(&self.batch))?;
+        export_batch(py, &events)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -14,6 +14,7 @@ mod clock;
 mod counters;
 mod descriptor;
 mod error;
+mod event_columns;
 mod format;
 mod messages;
 mod mongo;

@@ -1,0 +1,37 @@
+//! The events of a batch as Arrow columns.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray};
+use commitlog_events::batch::EventBatch;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Columns `id`, `ts_us`, `kind` and `value`; a tombstone has no value.
+pub fn columns(batch: &EventBatch) -> PyResult<StructArray> {
+    if i32::try_from(batch.size_bytes()).is_err() {
+        let what = format!(
+            "{}: {} bytes of events in a batch; an Arrow column holds 2147483647. Read fewer bytes \
+             at once (`max_bytes`).",
+            batch.segment,
+            batch.size_bytes()
+        );
+        return Err(PyValueError::new_err(what));
+    }
+    let entries = || batch.entries.iter();
+    let ids: BinaryArray = entries().map(|entry| Some(entry.id)).collect();
+    let times_us: Int64Array = entries().map(|entry| Some(entry.timestamp_us)).collect();
+    let kinds: StringArray = entries().map(|entry| Some(entry.kind.name())).collect();
+    let values: BinaryArray = entries()
+        .map(|entry| (!entry.is_tombstone).then(|| batch.value(entry)))
+        .collect();
+    let columns: [(&str, ArrayRef, bool); 4] = [
+        ("id", Arc::new(ids), false),
+        ("ts_us", Arc::new(times_us), false),
+        ("kind", Arc::new(kinds), false),
+        ("value", Arc::new(values), true),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns)
+        .map(StructArray::from)
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -33,6 +33,7 @@ class SourceTable:
     keyspace: str
     name: str
     has_counters: bool
+    has_statics: bool
     columns: Mapping[str, bool]
     dropped: Mapping[str, int]
 
@@ -105,6 +106,7 @@ def _table(stored: Mapping[str, Any]) -> SourceTable:
         keyspace=stored["keyspace"],
         name=stored["name"],
         has_counters=stored["counter"],
+        has_statics=any(column["dropped_at_us"] is None for column in stored["static"]),
         columns={
             column["name"]: column["class"].startswith(_WITH_SEVERAL_CELLS)
             for column in columns

@@ -1,0 +1,66 @@
+"""The expiry index of a follower: the keys of rows by the second at which a value of them expires.
+
+A small Delta table, partitioned by table and hour, so that a read of due keys opens few files.
+Each follower has its own, in its folder. Entries that no longer apply are harmless: the merge finds
+no change.
+"""
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+_HOUR_S = 3600
+_SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
+
+
+class ExpiryIndex:
+    """The index at a path."""
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        """Open the index, or create it."""
+        self._session = session
+        self._path = path
+        columns = session.createDataFrame([], _SCHEMA).schema
+        builder = DeltaTable.createIfNotExists(session).location(path).addColumns(columns)
+        builder.partitionedBy("table", "hour").execute()
+
+    def add(self, table_id: str, changes: DataFrame) -> None:
+        """Add the keys of changes with a `next_expiry_s`."""
+        expires_s = F.col("next_expiry_s")
+        entries = changes.where(expires_s.isNotNull()).select(
+            F.lit(table_id).alias("table"),
+            _hour(expires_s).alias("hour"),
+            *("token", "ck"),
+            expires_s.alias("expires_s"),
+        )
+        # Few files: an hour has one.
+        by_hour = entries.repartition("hour")
+        by_hour.write.format("delta").mode("append").save(self._path)
+
+    def due(self, table_id: str, after_s: int, until_s: int) -> DataFrame:
+        """The keys `token` and `ck` of values that expire after one second until another."""
+        hours = F.col("hour").between(after_s // _HOUR_S, until_s // _HOUR_S)
+        expires_s = F.col("expires_s")
+        entries = self._entries(table_id).where(hours)
+        return entries.where((expires_s > after_s) & (expires_s <= until_s)).select("token", "ck")
+
+    def next_due_s(self, table_id: str, after_s: int) -> int | None:
+        """The second after `after_s` at which the next value expires; None if none does."""
+        later = self._entries(table_id).where(
+            (F.col("hour") >= after_s // _HOUR_S) & (F.col("expires_s") > after_s)
+        )
+        (row,) = later.agg(F.min("expires_s").alias("next")).collect()
+        return None if row["next"] is None else int(row["next"])
+
+    def forget(self, table_id: str, before_s: int) -> None:
+        """Delete the hours of a table that ended before this second."""
+        is_past = (F.col("table") == table_id) & (F.col("hour") < before_s // _HOUR_S)
+        DeltaTable.forPath(self._session, self._path).delete(is_past)
+
+    def _entries(self, table_id: str) -> DataFrame:
+        rows = self._session.read.format("delta").load(self._path)
+        return rows.where(F.col("table") == table_id)
+
+
+def _hour(second: Column) -> Column:
+    return F.floor(second / _HOUR_S).cast("bigint")

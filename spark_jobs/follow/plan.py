@@ -1,0 +1,53 @@
+"""What to read of a table to find its changes between two positions. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from spark_jobs.follow.position import Position
+from spark_jobs.reconcile.store import Commit
+
+MAX_TOUCHED_ROWS = 5_000_000
+"""Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
+table with one exchange costs less."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """The rows of a table to read.
+
+    `stored`: rows at the earlier position: none (`first` fill), those of touched keys, or all.
+    `has_new`: whether commits in between added events.
+    """
+
+    stored: Literal["none", "touched", "all"]
+    has_new: bool
+
+
+def plan_read(
+    table_id: str,
+    before: Position | None,
+    after: Position,
+    commits: Iterable[Commit],
+    *,
+    has_due: bool,
+) -> ReadPlan | None:
+    """The plan for a table; None if nothing of it can have changed.
+
+    `commits` are those after `before` up to `after`. `has_due` tells whether a value expires in
+    between.
+    """
+    if before is None:
+        return ReadPlan("none", has_new=True)
+    new_rows = 0
+    has_new = is_truncated = False
+    for commit in commits:
+        if before.store_version < commit.version <= after.store_version:
+            has_new |= commit.kind != "truncate" and table_id in commit.rows
+            is_truncated |= commit.kind == "truncate" and table_id in commit.rows
+            new_rows += commit.rows.get(table_id, 0)
+    if is_truncated or new_rows > MAX_TOUCHED_ROWS:
+        return ReadPlan("all", has_new)
+    if has_new or has_due:
+        return ReadPlan("touched", has_new)
+    return None

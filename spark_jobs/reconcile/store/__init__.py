@@ -1,0 +1,9 @@
+"""The version store: the events of all source tables, as one Delta table at a path.
+
+`VersionStore` opens the table and appends to it, `commits` describes what each commit added.
+"""
+
+from spark_jobs.reconcile.store.commits import Commit, Offsets
+from spark_jobs.reconcile.store.version_store import Batch, VersionStore
+
+__all__ = ["Batch", "Commit", "Offsets", "VersionStore"]

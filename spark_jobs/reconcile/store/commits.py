@@ -1,0 +1,90 @@
+"""Commits of the version store, as its Delta log describes them.
+
+Each commit of the store has `userMetadata`, a JSON object: `kind`, and for a micro-batch `offsets`,
+the Kafka offsets after it by topic and partition.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["append", "truncate", "compact", "purge", "other"]
+Offsets = Mapping[str, Mapping[int, int]]
+"""Offsets after a batch, by topic and partition."""
+_KINDS = ("append", "truncate", "compact", "purge")
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One version of the store."""
+
+    version: int
+    kind: Kind
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Number of added events by table id, of the tables that the commit changed."""
+    offsets: Offsets = field(default_factory=dict)
+
+
+def user_metadata(kind: Kind, offsets: Offsets | None = None) -> str:
+    """The `userMetadata` of a commit."""
+    content: dict[str, Any] = {"kind": kind}
+    if offsets:
+        content["offsets"] = offsets
+    return json.dumps(content, sort_keys=True)
+
+
+def offsets_of_batch(log_entry: str) -> Offsets:
+    """The end offsets in an entry of Spark's offset log: a version, metadata, then one source.
+
+    Empty for sources other than Kafka.
+    """
+    try:
+        source = json.loads(log_entry.splitlines()[2])
+        return {
+            topic: {int(partition): int(offset) for partition, offset in ends.items()}
+            for topic, ends in source.items()
+        }
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return {}
+
+
+def read_commit(version: int, log_file: str) -> Commit:
+    """A commit from its file in `_delta_log` (protocol of Delta Lake, section "Actions")."""
+    rows: Counter[str] = Counter()
+    metadata: dict[str, Any] = {}
+    for line in log_file.splitlines():
+        action = json.loads(line)
+        if "commitInfo" in action:
+            metadata = _metadata(action["commitInfo"].get("userMetadata"))
+        elif "add" in action and action["add"]["dataChange"]:
+            added = action["add"]
+            count = json.loads(added.get("stats") or "{}").get("numRecords", 0)
+            rows[added["partitionValues"]["table"]] += count
+    kind = metadata.get("kind")
+    offsets = {
+        topic: {int(partition): offset for partition, offset in ends.items()}
+        for topic, ends in metadata.get("offsets", {}).items()
+    }
+    return Commit(version, kind if kind in _KINDS else "other", dict(rows), offsets)
+
+
+def latest_offsets(commits: Iterable[Commit]) -> Offsets:
+    """The largest offset of each partition in these commits."""
+    found: dict[str, dict[int, int]] = {}
+    for commit in commits:
+        for topic, ends in commit.offsets.items():
+            of_topic = found.setdefault(topic, {})
+            for partition, offset in ends.items():
+                of_topic[partition] = max(offset, of_topic.get(partition, 0))
+    return found
+
+
+def _metadata(text: str | None) -> dict[str, Any]:
+    """The `userMetadata`; empty if another program wrote the commit."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

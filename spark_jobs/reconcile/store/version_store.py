@@ -1,0 +1,216 @@
+"""The Delta table of a version store.
+
+A micro-batch appends its events by bucket as JSON text and reads nothing, so its cost does not
+depend on the table. Compaction rewrites a bucket as its *base*: the merged state of each row. It
+is atomic, and may run late, twice or never. A read merges base and events
+(`commitlog.merge.Merger`), so order, batches and repetitions of events do not matter.
+
+| column | meaning |
+| --- | --- |
+| `table` | id of the source table |
+| `bucket` | bucket of the token; `TABLE_BUCKET` for truncations of the whole table |
+| `level` | `events`: uncompacted; `base`: compacted; `history`: superseded states |
+| `token` | token of the partition |
+| `ck` | byte-comparable clustering; null for static rows, partitions and ranges |
+| `event` | text with the member `cells` of an event, or with `truncated_us` |
+| `state` | merged state of a row, or of the rest of a partition |
+| `superseded_at_s` | second of the compaction that superseded a state in `history` |
+
+Each row has an `event` or a `state`. The names of columns and levels are part of the stored format.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.errors import JobError
+from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
+from spark_jobs.storage import Folder
+
+Bucket = tuple[str, int]
+"""Table id and number of a bucket."""
+EVENTS, BASE, HISTORY = "events", "base", "history"
+"""Values of `level`."""
+TABLE_BUCKET = -1
+PAYLOAD = ("token", "ck", "event", "state")
+SCHEMA = (
+    "table STRING, bucket INT, level STRING, token BIGINT, ck BINARY, event STRING, state BINARY,"
+    " superseded_at_s BIGINT"
+)
+_FORMAT, _BUCKETS = "cdc.format", "cdc.buckets"
+_THIS_FORMAT = "2"
+_PROPERTIES = {
+    # Statistics of other columns would not help to skip files.
+    "delta.dataSkippingStatsColumns": "token",
+    "delta.enableChangeDataFeed": "true",
+}
+_LOG = "_delta_log"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The id of a micro-batch, so that a repeated batch is skipped.
+
+    `app` is unique for each checkpoint. `offsets` are the Kafka offsets after the batch.
+    """
+
+    app: str
+    number: int
+    offsets: Offsets = field(default_factory=dict)
+
+
+class VersionStore:
+    """The events and merged states of all source tables, at a path."""
+
+    def __init__(
+        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
+    ) -> None:
+        """Open the store, or create it. Buckets with more files than the limit are due.
+
+        Raises `JobError` if the table has another format or another number of buckets.
+        """
+        self.session = session
+        self.path = path
+        self.buckets = buckets
+        self.max_uncompacted_files = max_uncompacted_files
+        fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
+        if not DeltaTable.isDeltaTable(session, path):
+            _create(session, path, fixed)
+        found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
+        actual = {row["key"]: row["value"] for row in found}
+        if actual.get(_FORMAT) != _THIS_FORMAT:
+            raise JobError(
+                f"The table {path} has the format of an older release or of another program. Read "
+                "the topics again with a new `output` and a new `checkpoint` "
+                "(docs/how-to/spark-reconcile.md, section Upgrade)."
+            )
+        if actual.get(_BUCKETS) != str(buckets):
+            raise JobError(
+                f"The table {path} was created with `buckets={actual.get(_BUCKETS)}`, not "
+                f"{buckets}. Use that value, or a new table."
+            )
+
+    def version(self) -> int:
+        """The latest version."""
+        (row,) = DeltaTable.forPath(self.session, self.path).history(1).collect()
+        return int(row["version"])
+
+    def commits_after(self, version: int) -> Iterator[Commit]:
+        """The commits after a version, in order, up to the first one without a log file."""
+        log = Folder(self.session, f"{self.path}/{_LOG}")
+        while log.exists(name := f"{version + 1:020}.json"):
+            version += 1
+            yield read_commit(version, log.read_text(name))
+
+    def append(self, events: DataFrame, batch: Batch | None = None) -> None:
+        """Store the result of `spark_jobs.source.cells.read_cells` durably.
+
+        A batch that the store already has is skipped.
+        """
+        bucket = bucket_of(F.col("token"), self.buckets)
+        # One task for each bucket, so one file.
+        rows = events.withColumn("bucket", bucket).repartition("table", "bucket")
+        self._append(rows.withColumn("level", F.lit(EVENTS)), "append", batch)
+
+    def truncate(self, table_id: str, ts_us: int) -> None:
+        """Delete all writes of a table up to a write time, also those that arrive later."""
+        row = (table_id, TABLE_BUCKET, EVENTS, 0, f'{{"truncated_us":{int(ts_us)}}}')
+        columns = "table STRING, bucket INT, level STRING, token BIGINT, event STRING"
+        self._append(self.session.createDataFrame([row], columns), "truncate", None)
+
+    def truncated_us(self, table_id: str, version: int | None = None) -> int | None:
+        """The write time up to which a table is truncated."""
+        markers = self._all(version).where(
+            (F.col("table") == table_id) & (F.col("bucket") == TABLE_BUCKET)
+        )
+        ts_us = F.get_json_object("event", "$.truncated_us").cast("bigint")
+        (row,) = markers.agg(F.max(ts_us).alias("ts")).collect()
+        return None if row["ts"] is None else int(row["ts"])
+
+    def rows(self, table_id: str, version: int | None = None) -> DataFrame:
+        """The stored events and states of a table, without superseded states."""
+        return self.levels(table_id, version).where(F.col("level") != HISTORY)
+
+    def levels(self, table_id: str, version: int | None = None) -> DataFrame:
+        """All stored rows of a table except truncations."""
+        of_table = F.col("table") == table_id
+        return self._all(version).where(of_table & (F.col("bucket") != TABLE_BUCKET))
+
+    def added(self, table_id: str, after: int, until: int) -> DataFrame:
+        """The events of a table in the commits after one version until another, from the change
+        feed. Compaction adds none."""
+        feed = (
+            self.session.read.format("delta")
+            .option("readChangeFeed", "true")
+            .option("startingVersion", after + 1)
+            .option("endingVersion", until)
+            .load(self.path)
+        )
+        of_table = (F.col("table") == table_id) & (F.col("bucket") != TABLE_BUCKET)
+        return feed.where(of_table & (F.col("level") == EVENTS)).select(*PAYLOAD)
+
+    def replace(self, rows: DataFrame, kind: Kind, buckets: Iterable[Bucket]) -> None:
+        """Replace buckets with rows that show the same, in one commit.
+
+        Readers of the change feed do not see the commit.
+        """
+        writer = rows.write.format("delta").mode("overwrite")
+        writer = writer.option("replaceWhere", _condition(buckets)).option("dataChange", "false")
+        writer.option("userMetadata", user_metadata(kind)).save(self.path)
+
+    def uncompacted_files(self) -> Counter[Bucket]:
+        """The number of uncompacted files in each bucket."""
+        is_uncompacted = (F.col("level") == EVENTS) & (F.col("bucket") != TABLE_BUCKET)
+        places = map(_bucket, self._all().where(is_uncompacted).inputFiles())
+        return Counter(place for place in places if place is not None)
+
+    def _all(self, version: int | None = None) -> DataFrame:
+        reader = self.session.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        return reader.load(self.path)
+
+    def _append(self, rows: DataFrame, kind: Kind, batch: Batch | None) -> None:
+        writer = rows.write.format("delta").mode("append")
+        if batch is not None:
+            writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
+        offsets = None if batch is None else batch.offsets
+        writer.option("userMetadata", user_metadata(kind, offsets)).save(self.path)
+
+
+def bucket_of(token: Column, buckets: int) -> Column:
+    """The bucket of a token."""
+    return F.pmod(token, F.lit(buckets)).cast("int")
+
+
+def _create(session: SparkSession, path: str, fixed: dict[str, str]) -> None:
+    columns = session.createDataFrame([], SCHEMA).schema
+    builder = DeltaTable.createIfNotExists(session).location(path)
+    builder = builder.addColumns(columns).partitionedBy("table", "bucket", "level")
+    for name, value in {**_PROPERTIES, **fixed}.items():
+        builder = builder.property(name, value)
+    builder.execute()
+
+
+def _bucket(file: str) -> Bucket | None:
+    """The bucket of a data file, from its partition folders."""
+    found = dict(part.split("=", 1) for part in file.split("/") if "=" in part)
+    if not {"table", "bucket"} <= found.keys():
+        return None
+    return unquote(found["table"]), int(found["bucket"])
+
+
+def _condition(buckets: Iterable[Bucket]) -> str:
+    """A condition in SQL for these buckets."""
+    of_tables: dict[str, list[str]] = {}
+    for table, bucket in buckets:
+        of_tables.setdefault(table, []).append(str(bucket))
+    return " OR ".join(
+        f"(`table` = '{table}' AND bucket IN ({', '.join(numbers)}))"
+        for table, numbers in of_tables.items()
+    )

@@ -1,0 +1,66 @@
+"""Commits from files of the Delta log."""
+
+import json
+from typing import Any
+
+import pytest
+
+from spark_jobs.reconcile.store.commits import (
+    Commit,
+    latest_offsets,
+    offsets_of_batch,
+    read_commit,
+    user_metadata,
+)
+
+
+def added(table: str, rows: int, *, is_change: bool = True) -> dict[str, Any]:
+    stats = json.dumps({"numRecords": rows})
+    values = {"table": table, "bucket": "0", "level": "events"}
+    return {"add": {"partitionValues": values, "dataChange": is_change, "stats": stats}}
+
+
+def log_file(*actions: dict[str, Any]) -> str:
+    return "".join(json.dumps(action) + "\n" for action in actions)
+
+
+def test_an_append_has_rows_and_offsets() -> None:
+    metadata = user_metadata("append", {"shop.a": {0: 7, 12: 9}})
+    text = log_file(
+        {"commitInfo": {"userMetadata": metadata}}, added("t", 2), added("u", 5), added("t", 1)
+    )
+    expected = Commit(4, "append", {"t": 3, "u": 5}, {"shop.a": {0: 7, 12: 9}})
+    assert read_commit(4, text) == expected
+
+
+def test_a_compaction_adds_no_rows() -> None:
+    text = log_file(
+        {"commitInfo": {"userMetadata": user_metadata("compact")}},
+        added("t", 2, is_change=False),
+        {"remove": {"dataChange": False, "path": "a"}},
+    )
+    assert read_commit(5, text) == Commit(5, "compact")
+
+
+@pytest.mark.parametrize("metadata", [None, "no JSON", "[]", '{"kind": "vacuum"}'])
+def test_a_commit_of_another_program_has_no_kind(metadata: str | None) -> None:
+    assert read_commit(6, log_file({"commitInfo": {"userMetadata": metadata}})).kind == "other"
+
+
+def test_an_entry_of_the_offset_log_has_end_offsets() -> None:
+    entry = 'v1\n{"batchWatermarkMs":0}\n{"shop.a":{"0":7,"12":9}}'
+    assert offsets_of_batch(entry) == {"shop.a": {0: 7, 12: 9}}
+
+
+@pytest.mark.parametrize("entry", ["v1", 'v1\n{}\n{"logOffset":0}', "v1\n{}\n0", "v1\n{}\n-"])
+def test_another_source_has_no_offsets(entry: str) -> None:
+    assert offsets_of_batch(entry) == {}
+
+
+def test_the_largest_offsets_count() -> None:
+    commits = [
+        Commit(1, "append", {}, {"a": {0: 5, 1: 2}}),
+        Commit(2, "compact"),
+        Commit(3, "append", {}, {"a": {0: 4}, "b": {0: 1}}),
+    ]
+    assert latest_offsets(commits) == {"a": {0: 5, 1: 2}, "b": {0: 1}}

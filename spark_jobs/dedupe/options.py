@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, model_validator
 
-from sidecar.properties.addresses import broker_list
-from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import CommaList, LowerCase, Milliseconds
-from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
+from spark_jobs.options.producer import ProducerOptions
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
 from spark_jobs.options.stream import StreamOptions
@@ -18,7 +17,6 @@ IdentityName = Literal["event", "cell"]
 SINKS = ("delta", "kafka")
 
 _SIX_HOURS_MS = 6 * 3600 * 1000
-_ALL_REPLICAS = ("all", "-1")
 
 
 def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -45,7 +43,7 @@ class DedupeOptions(Properties):
     )
 
 
-class SinkOptions(Properties):
+class SinkOptions(ProducerOptions):
     """Targets of events and of invalid records."""
 
     sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
@@ -69,11 +67,6 @@ class SinkOptions(Properties):
         default="source",
         doc="Target partition of an event. `source`: the number of its source partition, so each "
         "partition key stays in one partition. `key`: Kafka's choice by the message key.",
-    )
-    sink_kafka: PassThrough = pass_through(
-        "sink.kafka.",
-        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers` the job "
-        "writes to the cluster of `kafka.*`, with all its settings.",
     )
     invalid_records: Annotated[Literal["fail", "dead-letter"], LowerCase] = prop(
         "invalid.records",
@@ -111,28 +104,10 @@ class SinkOptions(Properties):
             raise ValueError(
                 f"`dead.letter.path` and `sink.delta.path` overlap. {SEPARATE_FOLDERS}"
             )
-        self._check_producer()
         return self
 
-    def _check_producer(self) -> None:
-        servers = self.sink_kafka.get("bootstrap.servers")
-        if servers is not None:
-            try:
-                broker_list(servers)
-            except ValueError as error:
-                raise ValueError(f"`sink.kafka.bootstrap.servers` {error}") from error
-            problem = next(kafka_problems("sink.kafka.", self.sink_kafka), None)
-            if problem is not None:
-                raise ValueError(problem)
-        acks = self.sink_kafka.get("acks")
-        if acks is not None and acks.strip() not in _ALL_REPLICAS:
-            raise ValueError(
-                f"`sink.kafka.acks` must be `all`, not `{acks}`, because events that only the "
-                "leader has are lost with it"
-            )
-
     def warnings(self) -> tuple[str, ...]:
-        warnings = super().warnings() + tuple(kafka_warnings("sink.kafka.", self.sink_kafka))
+        warnings = super().warnings()
         if "kafka" in self.sinks:
             return warnings
         unused = [
@@ -201,12 +176,6 @@ class DedupeJobOptions(
             return re.fullmatch(self.topics_pattern, topic) is not None
         except re.error:
             return False
-
-    def producer_settings(self) -> dict[str, str]:
-        """Options of Spark's Kafka sink."""
-        given = dict(self.sink_kafka)
-        settings = given if "bootstrap.servers" in given else {**self.kafka, **given}
-        return {f"kafka.{name}": value for name, value in settings.items()}
 
     def fixed(self) -> dict[str, str]:
         """Options of the state and the target: they must not change during a checkpoint."""

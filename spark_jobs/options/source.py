@@ -1,6 +1,7 @@
 """Options of the Kafka source: cluster, topics, offsets, limits."""
 
 import json
+from typing import ClassVar
 
 from pydantic import field_validator, model_validator
 
@@ -23,6 +24,9 @@ _FIXED = {
 
 class SourceOptions(Properties):
     """The Kafka source."""
+
+    topics_are_optional: ClassVar[bool] = False
+    """Whether the job also runs without a source."""
 
     kafka: PassThrough = pass_through(
         "kafka.",
@@ -58,6 +62,11 @@ class SourceOptions(Properties):
         default=True,
         doc="Whether the job fails if Kafka deleted records before the job read them.",
     )
+
+    @property
+    def has_source(self) -> bool:
+        """Whether topics are named."""
+        return bool(self.topics or self.topics_pattern)
 
     def reader_options(self) -> dict[str, str]:
         """Options of Spark's Kafka source, with headers enabled."""
@@ -105,6 +114,8 @@ class SourceOptions(Properties):
 
     @model_validator(mode="after")
     def _one_subscription(self) -> "SourceOptions":
+        if self.topics_are_optional and not self.has_source:
+            return self
         if bool(self.topics) == bool(self.topics_pattern):
             raise ValueError("`topics` or `topics.pattern` must be set, but not both")
         if not self.kafka.get("bootstrap.servers"):

@@ -1,0 +1,112 @@
+"""The batches of a table that are published or begun, in small files of the checkpoint.
+
+A batch is recorded before its first message is sent, with the end offsets of its topic. After a
+crash the same batch is read again, and messages after these offsets are not sent twice.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from spark_jobs.follow.position import Position
+
+_FILES = ("batches-0.json", "batches-1.json")
+"""Written in turn: a crash during a write leaves the other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BegunBatch:
+    """A batch whose messages may be sent in part."""
+
+    number: int
+    """Counts the batches of a table from 1."""
+    before: Position | None
+    """None: the first batch, with the rows that exist."""
+    after: Position
+    end_offsets: Mapping[int, int]
+    """Offsets of the topic before the first message, by partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    writes: int
+    number: int
+    position: Position | None
+    begun: BegunBatch | None
+
+
+_EMPTY = _Entry(0, 0, None, None)
+
+
+class Files(Protocol):
+    """Small files, such as those of `spark_jobs.storage.Folder`."""
+
+    def exists(self, name: str) -> bool: ...
+    def read_text(self, name: str) -> str: ...
+    def write_text(self, name: str, text: str) -> None: ...
+
+
+class BatchJournal:
+    """The journal of one table. For one process."""
+
+    def __init__(self, folder: Files) -> None:
+        """Raises ValueError if both files are damaged."""
+        self._folder = folder
+        found = [entry for entry in map(self._read, _FILES) if entry is not None]
+        self._last = max(found, key=lambda entry: entry.writes, default=_EMPTY)
+
+    @property
+    def position(self) -> Position | None:
+        """The position up to which every change is published; None before the first batch."""
+        return self._last.position
+
+    @property
+    def begun(self) -> BegunBatch | None:
+        """The batch that was begun and not finished."""
+        return self._last.begun
+
+    def begin(
+        self, before: Position | None, after: Position, end_offsets: Mapping[int, int]
+    ) -> BegunBatch:
+        """Record a new batch. Durable when it returns."""
+        last = self._last
+        assert last.begun is None, "the last batch is not finished"
+        batch = BegunBatch(last.number + 1, before, after, dict(end_offsets))
+        self._write(last.number, last.position, batch)
+        return batch
+
+    def finish(self, batch: BegunBatch) -> None:
+        """Record that every change of a batch is published."""
+        self._write(batch.number, batch.after, None)
+
+    def skip_to(self, position: Position) -> None:
+        """Record a position without a batch."""
+        self._write(self._last.number, position, None)
+
+    def _write(self, number: int, position: Position | None, begun: BegunBatch | None) -> None:
+        entry = _Entry(self._last.writes + 1, number, position, begun)
+        text = json.dumps(asdict(entry), indent=2) + "\n"
+        self._folder.write_text(_FILES[entry.writes % len(_FILES)], text)
+        self._last = entry
+
+    def _read(self, name: str) -> _Entry | None:
+        if not self._folder.exists(name):
+            return None
+        found = json.loads(self._folder.read_text(name))
+        return _Entry(
+            found["writes"], found["number"], _position(found["position"]), _begun(found["begun"])
+        )
+
+
+def _position(found: Mapping[str, int] | None) -> Position | None:
+    return None if found is None else Position(**found)
+
+
+def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
+    if found is None:
+        return None
+    after = _position(found["after"])
+    assert after is not None
+    offsets = {int(partition): offset for partition, offset in found["end_offsets"].items()}
+    return BegunBatch(found["number"], _position(found["before"]), after, offsets)

@@ -1,0 +1,64 @@
+"""Debezium's own transformation reads the messages of changes."""
+
+from functools import partial
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
+from spark_jobs.changes.json_converter import json_bytes
+from spark_jobs.changes.messages import in_order, messages
+from tests.support.spark.changes import (
+    NOW_US,
+    ORDERS,
+    POSITION,
+    Change,
+    changes_frame,
+    struct_of,
+)
+from tests.support.spark.extracted_changes import extracted
+
+pytestmark = pytest.mark.servers
+
+ROW = (
+    "id int, seq int, at timestamp, day date, blob binary, tags array<int>, "
+    "by_number map<int, string>, by_name map<string, int>, user_type struct<x: int>"
+)
+KEY = {"id": 7, "seq": 3}
+EMPTY = dict.fromkeys(["at", "day", "blob", "tags", "by_number", "by_name", "user_type"])
+FILLED = {
+    "blob": b"\0\xff",
+    "tags": [1, None],
+    "by_number": {5: "five"},
+    "by_name": {"a": 1},
+    "user_type": (9,),
+}
+FORM = {
+    "blob": "AP8=",
+    "tags": [1, None],
+    "by_number": [[5, "five"]],
+    "by_name": {"a": 1},
+    "user_type": {"x": 9},
+}
+
+
+def test_extract_new_record_state_reads_every_operation(spark: SparkSession) -> None:
+    empty, filled = KEY | EMPTY, KEY | EMPTY | FILLED
+    changes = changes_frame(
+        spark,
+        [Change(None, empty, 0), Change(empty, filled, 1), Change(filled, None, 2)],
+        ROW,
+    )
+    row = struct_of(changes, "after")
+    key_bytes = partial(json_bytes, schema=key_schema(row, ORDERS))
+    value_bytes = partial(json_bytes, schema=value_schema(row, ORDERS))
+    found = envelopes(changes, ORDERS, POSITION, is_snapshot=False, now_us=NOW_US)
+    sent = in_order(messages(found, key_bytes, value_bytes, has_tombstones=True)).collect()
+    pairs = [(bytes(each.key), each.value and bytes(each.value)) for each in sent]
+    added = {"__op": "c", "__source_table": "orders", "__source_ts_us": NOW_US}
+    assert extracted(pairs, "rewrite-with-tombstone", "op,source.table,source.ts_us") == [
+        empty | added | {"__deleted": "false"},
+        empty | FORM | added | {"__op": "u", "__deleted": "false"},
+        empty | FORM | added | {"__op": "d", "__deleted": "true"},
+        None,
+    ]

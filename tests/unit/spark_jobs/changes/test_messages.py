@@ -1,0 +1,129 @@
+"""Messages of changes, and those of an interrupted batch that are not sent yet."""
+
+import json
+from collections.abc import Iterable
+from functools import partial
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from commitlog import __version__
+from spark_jobs.changes.envelope import envelopes
+from spark_jobs.changes.json_converter import json_bytes
+from spark_jobs.changes.messages import in_order, messages
+from spark_jobs.changes.unsent import unsent
+from tests.support.spark.changes import NOW_US, ORDERS, POSITION, Change, changes_frame
+
+ROW, NEXT, OTHER = (
+    {"id": 7, "seq": 3, "note": "a"},
+    {"id": 7, "seq": 3, "note": None},
+    {"id": 7, "seq": None, "note": None},
+)
+LIFE = [
+    Change(None, ROW, 0, ts_us=NOW_US),
+    Change(ROW, NEXT, 1, ts_us=NOW_US + 1),
+    Change(NEXT, None, 2, cause="expiry", ts_us=NOW_US + 2),
+    Change(None, ROW, 3, ts_us=-(2**63)),
+]
+STATIC = Change(None, OTHER)
+UNCHANGED = Change(ROW, ROW, 9, op=None)
+
+
+AS_JSON = partial(json_bytes, schema=None)
+
+
+def messages_of(
+    spark: SparkSession,
+    changes: Iterable[Change],
+    *,
+    is_snapshot: bool = False,
+    has_tombstones: bool = True,
+) -> DataFrame:
+    found = envelopes(
+        changes_frame(spark, changes), ORDERS, POSITION, is_snapshot=is_snapshot, now_us=NOW_US
+    )
+    return messages(found, AS_JSON, AS_JSON, has_tombstones=has_tombstones)
+
+
+def test_a_row_has_its_messages_in_order(spark: SparkSession) -> None:
+    changes = [*reversed(LIFE), STATIC, UNCHANGED]
+    found = in_order(messages_of(spark, changes)).collect()
+    assert {bytes(each.key) for each in found} == {b'{"id":7,"seq":3}', b'{"id":7,"seq":null}'}
+    row = [each for each in found if each.key == b'{"id":7,"seq":3}']
+    values = [None if each.value is None else json.loads(each.value) for each in row]
+    assert [value and value["op"] for value in values] == ["c", "u", "d", None, "c"]
+    assert [value and (value["before"], value["after"]) for value in values] == [
+        (None, ROW),
+        (ROW, NEXT),
+        (NEXT, None),
+        None,
+        (None, ROW),
+    ]
+    headers = [{each.key: bytes(each.value) for each in message.headers} for message in row]
+    assert headers[3] == headers[2]
+    assert len({each["cdc.id"] for each in headers}) == len(LIFE)
+    assert {len(each["cdc.id"]) for each in headers} == {16}
+    assert headers[2] == {
+        "cdc.id": bytes(row[2].id),
+        "cdc.ts_us": str(NOW_US + 2).encode(),
+        "cdc.kind": b"row",
+        "cdc.cause": b"expiry",
+    }
+    assert values[2] == {
+        "before": NEXT,
+        "after": None,
+        "source": {
+            "version": __version__,
+            "connector": "cassandra",
+            "name": "c1",
+            "ts_ms": NOW_US // 1000,
+            "snapshot": "false",
+            "db": "shop",
+            "sequence": '["17", "1795277866", "2"]',
+            "ts_us": NOW_US + 2,
+            "ts_ns": (NOW_US + 2) * 1000,
+            "keyspace": "shop",
+            "table": "orders",
+        },
+        "transaction": None,
+        "op": "d",
+        "ts_ms": NOW_US // 1000,
+        "ts_us": NOW_US,
+        "ts_ns": NOW_US * 1000,
+    }
+    assert values[4] is not None
+    assert values[4]["source"]["ts_ns"] is None
+
+
+def test_existing_rows_are_read(spark: SparkSession) -> None:
+    (found,) = messages_of(spark, LIFE[:1], is_snapshot=True, has_tombstones=False).collect()
+    value = json.loads(found.value)
+    assert (value["op"], value["source"]["snapshot"]) == ("r", "true")
+
+
+SENT = {
+    "nothing": ([], [0, 1, 2, 3, 4]),
+    "the first messages": ([0, 1], [2, 3, 4]),
+    "a delete without its tombstone": ([0, 1, 2], [3, 4]),
+    "all": ([0, 1, 2, 3, 4], []),
+    "with a gap": ([0, 2, 3], [1, 2, 3, 4]),
+}
+
+
+@pytest.fixture(scope="module")
+def life(spark: SparkSession) -> DataFrame:
+    return in_order(messages_of(spark, LIFE)).localCheckpoint()
+
+
+@pytest.mark.parametrize("case", SENT)
+def test_a_resumed_batch_continues_where_its_messages_end(life: DataFrame, case: str) -> None:
+    sent, remaining = SENT[case]
+    every = life.collect()
+    known = life.sparkSession.createDataFrame(
+        [(every[number].id, every[number].is_tombstone) for number in sent],
+        "id binary, is_tombstone boolean",
+    )
+    found = in_order(unsent(life, known)).collect()
+    assert [(each.id, each.value) for each in found] == [
+        (every[number].id, every[number].value) for number in remaining
+    ]

@@ -73,7 +73,21 @@ fn import(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResu
     // that the capsule's end does not release it again.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: both are of one `__arrow_c_array__` call, so they have to agree.
-    unsafe { from_ffi(array, schema) }.map_err(|error| rejected(&error))
+    let data = unsafe { from_ffi(array, schema) }.map_err(|error| rejected(&error))?;
+    Ok(with_offsets_of_empty_arrays(data))
+}
+
+/// Replace the buffers of empty arrays. Spark 4.1 sends none for their offsets, and `from_ffi` then
+/// takes the bytes that follow for the first offset.
+fn with_offsets_of_empty_arrays(data: ArrayData) -> ArrayData {
+    if data.is_empty() {
+        return ArrayData::new_empty(data.data_type());
+    }
+    let children = data.child_data().iter().cloned();
+    let children = children.map(with_offsets_of_empty_arrays).collect();
+    let builder = data.into_builder().child_data(children);
+    // SAFETY: types and lengths are the same as before; the caller validates them.
+    unsafe { builder.build_unchecked() }
 }
 
 fn rejected(error: &ArrowError) -> PyErr {

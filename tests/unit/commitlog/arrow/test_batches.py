@@ -73,6 +73,18 @@ def test_a_slice_of_a_batch_is_read_as_one() -> None:
     assert typed.column("k").to_pylist() == [at if at % 3 else None for at in range(500, 577)]
 
 
+def test_an_empty_array_needs_no_offsets() -> None:
+    """Spark 4.1 sends empty arrays whose buffer of offsets has no bytes of their own."""
+    stray = pa.py_buffer(number(-189_153_672))
+    empty = pa.Array.from_buffers(pa.binary(), 0, [None, stray, pa.py_buffer(b"")])
+    zeros = pa.py_buffer(bytes(8))
+    lists = pa.ListArray.from_buffers(pa.list_(pa.binary()), 1, [None, zeros], children=[empty])
+    keys = pa.array([COMPOSITE], pa.binary())
+    decoder = Decoder(SCHEMA, "ks", "t", partition_key="key", clustering="cks")
+    (row,) = decoder.decode(pa.record_batch({"key": keys, "cks": lists})).to_pylist()
+    assert (row["a"], row["c"]) == (7, None)
+
+
 def test_a_decoder_travels() -> None:
     decoder = Decoder(SCHEMA, "ks", "t", show={"Z": "decimal(9,2)"}, partition_key="key")
     there = pickle.loads(pickle.dumps(decoder))

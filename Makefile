@@ -219,7 +219,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra gcs -o requirements/gcs.lock
 	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra s3 -o requirements/s3.lock
 	$(LOCK) -c requirements/runtime.lock pyproject.toml --extra mongo -o requirements/mongo.lock
-	$(LOCK) -c requirements/gcs.lock -c requirements/s3.lock -c requirements/mongo.lock pyproject.toml \
+	$(LOCK) -c requirements/constraints.txt -c requirements/gcs.lock -c requirements/s3.lock -c requirements/mongo.lock pyproject.toml \
 	    --extra gcs --extra s3 --extra mongo --extra spark -o requirements/spark.lock
 	$(LOCK) -c requirements/spark.lock pyproject.toml --extra gcs --extra s3 --extra mongo --extra spark \
 	    --extra tracing --group pyproject.toml:dev -o requirements/dev.lock

@@ -7,7 +7,7 @@ first one.
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -166,8 +166,8 @@ def _check(kind: RowKind, decoder: Decoder, batch: pa.RecordBatch) -> None:
             raise AssertionError(f"{kind.name}: {name} is {row[name]!r}")
 
 
-def _identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+def _identity(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return iter(batches)
 
 
 def _cpu_of(frame: DataFrame, spark: SparkUnderTest) -> float:

@@ -1,4 +1,4 @@
-"""Compatible versions of Spark, Delta Lake and Kafka's client, and the jars that they need.
+"""Compatible versions of Spark, Delta Lake, Iceberg and Kafka's client, and their jars.
 
 Only this module names the jars. `pyproject.toml` limits the Python packages to the same releases.
 `pyspark` contains all other jars, most of them newer than the poms of these jars require. So Maven
@@ -26,19 +26,31 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class DependencyVersions:
-    """Versions that work together."""
+    """Versions that work together. `iceberg` is None if Iceberg does not support this Spark."""
 
-    spark: str = "4.2.0"
+    spark: str = "4.1.3"
     scala: str = "2.13"
     delta: str = "4.4.0"
+    iceberg: str | None = "1.12.0"
     unity_catalog: str = "0.6.0"
     kafka_clients: str = "3.9.2"
     commons_pool: str = "2.13.1"
     # Only delegation tokens need it; its classes are the same in every release 4.x.
-    kafka_token_provider: str = "4.0.0"
+    kafka_token_provider: str = "4.1.1"
 
     def artifacts(self) -> tuple[Artifact, ...]:
         """The jars that `pyspark` does not contain."""
+        return (*self.required_artifacts(), *self.optional_artifacts())
+
+    def optional_artifacts(self) -> tuple[Artifact, ...]:
+        """The jars that only tables of Iceberg need."""
+        if self.iceberg is None:
+            return ()
+        name = f"iceberg-spark-runtime-{self._spark_minor()}_{self.scala}"
+        return (Artifact("org.apache.iceberg", name, self.iceberg),)
+
+    def required_artifacts(self) -> tuple[Artifact, ...]:
+        """The jars that every job needs."""
         return (
             Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{self.scala}", self.spark),
             Artifact(
@@ -63,7 +75,10 @@ class DependencyVersions:
     def _delta_name(self) -> str:
         if not self._delta_is_named_by_spark():
             return f"delta-spark_{self.scala}"
-        return f"delta-spark_{'.'.join(self.spark.split('.')[:2])}_{self.scala}"
+        return f"delta-spark_{self._spark_minor()}_{self.scala}"
+
+    def _spark_minor(self) -> str:
+        return ".".join(self.spark.split(".")[:2])
 
     def _delta_is_named_by_spark(self) -> bool:
         major, minor = self.delta.split(".")[:2]

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +26,8 @@ _PLUGIN_VERSION = "3.6.1"
 _RELEASES = {
     "spark": "Release of Spark; must match `pyspark`.",
     "delta": "Release of Delta Lake.",
+    "iceberg": "Release of Apache Iceberg. Use `none` for a release of Spark that it does not "
+    "support, such as 4.2.",
     "unity_catalog": "Release of Unity Catalog that Delta Lake requires.",
     "kafka_clients": "Release of Kafka's Java client.",
     "kafka_token_provider": "Release of the token provider. Use that of --spark if you use "
@@ -71,14 +74,18 @@ def fetch(
 
 
 def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path]:
-    """The jars of these versions in a folder. Raises `SetupError` that names missing jars."""
-    paths = [directory / each.file_name for each in versions.artifacts()]
+    """The jars of these versions in a folder. That of Iceberg may be absent.
+
+    Raises `SetupError` that names missing jars.
+    """
+    paths = [directory / each.file_name for each in versions.required_artifacts()]
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise SetupError(
             f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars {directory}`."
         )
-    return paths
+    optional = [directory / each.file_name for each in versions.optional_artifacts()]
+    return paths + [path for path in optional if path.is_file()]
 
 
 def _pom(versions: DependencyVersions, directory: Path) -> str:
@@ -99,9 +106,11 @@ def _pom(versions: DependencyVersions, directory: Path) -> str:
     )
 
 
-def _release(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _release(context: click.Context, parameter: click.Parameter, value: str) -> str | None:
+    if parameter.name == "iceberg" and value == "none":
+        return None
     if not _RELEASE.fullmatch(value):
-        raise click.BadParameter(f"`{value}` is not a release. Use a number such as 4.2.0.")
+        raise click.BadParameter(f"`{value}` is not a release. Use a number such as 4.1.3.")
     return value
 
 
@@ -117,7 +126,7 @@ def _release_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @_release_options
-def main(directory: Path, **releases: str) -> None:
+def main(directory: Path, **releases: Any) -> None:
     """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
     versions = DependencyVersions(**releases)
     try:

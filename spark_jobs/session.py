@@ -18,7 +18,6 @@ from spark_jobs.jars import jars_in
 from spark_jobs.options.session import SessionOptions
 
 SETTINGS: Mapping[str, str] = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # The default state store needs about 250 bytes of heap for each key.
     "spark.sql.streaming.stateStore.providerClass": (
@@ -43,9 +42,11 @@ LOCAL_SETTINGS: Mapping[str, str] = {
 }
 """Further settings on one machine."""
 
-_CLASSES = {
+_DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+_ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_REQUIRED = {
     "the Kafka source": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
-    "Delta Lake": "io.delta.sql.DeltaSparkSessionExtension",
+    "Delta Lake": _DELTA,
 }
 
 
@@ -59,8 +60,8 @@ def create_session(
     """Get the session of this process, or create it.
 
     `settings` are `spark.*` names. `master` applies if no setting names one; the default is
-    `local[*]`. Raises `SetupError` if `jars` is incomplete, or if the session has no Kafka source
-    or no Delta Lake.
+    `local[*]`. The session has the extension of Iceberg if its jar is there. Raises `SetupError`
+    if `jars` is incomplete, or if the session has no Kafka source or no Delta Lake.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -73,8 +74,17 @@ def create_session(
     local = (conf.get("spark.master") or "").startswith("local")
     for key, value in {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **wanted}.items():
         conf.setIfMissing(key, value)
+    # Starts the JVM, which alone knows the jars of spark-submit and of the distribution.
+    SparkContext._ensure_initialized(conf=conf)
+    extensions = (_DELTA, _ICEBERG) if _has_class(_ICEBERG) else (_DELTA,)
+    conf.setIfMissing("spark.sql.extensions", ",".join(extensions))
     session = SparkSession.builder.config(conf=conf).getOrCreate()
-    _require_classes(session)
+    for what, name in _REQUIRED.items():
+        if not _has_class(name):
+            raise SetupError(
+                f"Spark has no jar of {what}. Fetch the jars with `python -m spark_jobs.jars DIR` "
+                "and set `jars.dir=DIR`, or pass them to spark-submit with `--jars`."
+            )
     return session
 
 
@@ -84,6 +94,16 @@ def create_job_session(name: str, options: SessionOptions) -> SparkSession:
     Raises `SetupError` as `create_session` does.
     """
     return create_session(name, settings=options.spark_settings(), jars=options.jars_directory)
+
+
+def require_iceberg(session: SparkSession) -> None:
+    """Raise `SetupError` if the session cannot write tables of Iceberg."""
+    if _ICEBERG not in (session.conf.get("spark.sql.extensions") or ""):
+        raise SetupError(
+            f"Spark {session.version} has no jar of Iceberg, or `spark.sql.extensions` lacks "
+            f"{_ICEBERG}. Fetch the jars with `python -m spark_jobs.jars DIR`. Iceberg supports "
+            "Spark 4.0 and 4.1; with Spark 4.2 use tables of Delta."
+        )
 
 
 def isolated_session(session: SparkSession, partitions: int | None) -> SparkSession:
@@ -102,14 +122,7 @@ def _submitted_conf() -> SparkConf:
     return SparkConf()
 
 
-def _require_classes(session: SparkSession) -> None:
-    jvm = session.sparkContext._jvm
+def _has_class(name: str) -> bool:
+    jvm = SparkContext._jvm
     assert jvm is not None
-    for what, name in _CLASSES.items():
-        try:
-            jvm.org.apache.spark.util.Utils.classForName(name, False, False)
-        except Exception as error:
-            raise SetupError(
-                f"Spark has no jar of {what}. Fetch the jars with `python -m spark_jobs.jars DIR` "
-                "and set `jars.dir=DIR`, or pass them to spark-submit with `--jars`."
-            ) from error
+    return bool(jvm.org.apache.spark.util.Utils.classIsLoadable(name))

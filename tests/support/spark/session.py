@@ -32,7 +32,7 @@ def fetched_jars() -> Path:
     def fetch_all(target: Path) -> None:
         fetch(target, environment=environment)
 
-    return cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}", fetch_all)
+    return cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}-{TESTED.iceberg}", fetch_all)
 
 
 def quiet_java_options(folder: Path) -> str:
@@ -45,7 +45,7 @@ def quiet_java_options(folder: Path) -> str:
 def local_session(
     jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
 ) -> SparkSession:
-    """A session with `local[2]`, two shuffle partitions, Kafka and Delta."""
+    """A session with `local[2]`, two shuffle partitions, Kafka, Delta and Iceberg (in `lake`)."""
     os.environ["JAVA_HOME"] = str(java_home(17))
     return create_session(
         "tests",
@@ -56,5 +56,8 @@ def local_session(
             "spark.driver.extraJavaOptions": java_options,
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(warehouse),
+            "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+            "spark.sql.catalog.lake.type": "hadoop",
+            "spark.sql.catalog.lake.warehouse": str(warehouse / "lake"),
         },
     )

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from spark_jobs.dependency_versions import TESTED
 from spark_jobs.errors import SetupError
-from spark_jobs.jars import jars_in
+from spark_jobs.jars import jars_in, main
 
 
 def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
@@ -16,3 +17,18 @@ def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
         jars_in(tmp_path)
     assert TESTED.artifacts()[0].file_name in str(raised.value)
     assert f"python -m spark_jobs.jars {tmp_path}" in str(raised.value)
+
+
+def test_the_jar_of_iceberg_may_be_absent(tmp_path: Path) -> None:
+    for artifact in TESTED.required_artifacts():
+        (tmp_path / artifact.file_name).touch()
+    required = jars_in(tmp_path)
+    (iceberg,) = (tmp_path / artifact.file_name for artifact in TESTED.optional_artifacts())
+    assert iceberg not in required
+    iceberg.touch()
+    assert jars_in(tmp_path) == [*required, iceberg]
+
+
+def test_only_iceberg_can_be_left_out(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["--iceberg", "none", "--delta", "none", str(tmp_path)])
+    assert "Invalid value for '--delta': `none` is not a release." in result.output

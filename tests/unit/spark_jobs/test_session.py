@@ -1,10 +1,32 @@
 """The Spark session of the jobs."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.session import SETTINGS
+from spark_jobs.dependency_versions import TESTED
+from spark_jobs.session import SETTINGS, require_iceberg
+from tests.support.servers.cache import REPOSITORY
+from tests.support.servers.java import java_home
+
+WITHOUT_ICEBERG = """
+import sys
+from pathlib import Path
+from spark_jobs.errors import SetupError
+from spark_jobs.session import create_session, require_iceberg
+
+settings = {"spark.driver.memory": "512m", "spark.driver.extraJavaOptions": sys.argv[2]}
+spark = create_session("delta", jars=Path(sys.argv[1]), master="local[1]", settings=settings)
+spark.range(3).write.format("delta").save(sys.argv[3])
+assert spark.read.format("delta").load(sys.argv[3]).count() == 3
+try:
+    require_iceberg(spark)
+except SetupError as error:
+    print(error)
+"""
 
 
 def test_the_session_has_the_settings_of_every_job(spark: SparkSession) -> None:
@@ -16,3 +38,52 @@ def test_delta_tables_can_be_written_and_read(spark: SparkSession, tmp_path: Pat
     spark.range(3).write.format("delta").save(path)
     spark.range(3, 5).write.format("delta").mode("append").save(path)
     assert spark.read.format("delta").load(path).count() == 5
+
+
+def test_iceberg_and_delta_tables_can_be_merged_in_one_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    require_iceberg(spark)
+    delta = str(tmp_path / "table")
+    spark.range(3).write.format("delta").save(delta)
+    for target, properties in (
+        (f"delta.`{delta}`", ""),
+        ("lake.db.merged", "USING iceberg TBLPROPERTIES ('format-version' = '3')"),
+    ):
+        if properties:
+            spark.sql(f"CREATE TABLE {target} {properties} AS SELECT id FROM range(3)")
+        spark.sql(
+            f"MERGE INTO {target} t USING (SELECT id FROM range(2, 5)) s ON t.id = s.id "
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+        )
+        assert sorted(row.id for row in spark.sql(f"SELECT id FROM {target}").collect()) == [
+            *(0, 1, 3, 4)
+        ]
+    spark.sql("DROP TABLE lake.db.merged PURGE")
+
+
+def test_delta_works_without_the_jar_of_iceberg(
+    jars_directory: Path, java_options: str, tmp_path: Path
+) -> None:
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    for artifact in TESTED.required_artifacts():
+        (jars / artifact.file_name).symlink_to(jars_directory / artifact.file_name)
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        WITHOUT_ICEBERG,
+        jars,
+        java_options,
+        tmp_path / "table",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "JAVA_HOME": str(java_home(17)), "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"Spark {TESTED.spark} has no jar of Iceberg" in done.stdout

@@ -32,6 +32,8 @@ class DependencyVersions:
     scala: str = "2.13"
     delta: str = "4.4.0"
     iceberg: str | None = "1.12.0"
+    # All releases of one minor work with Spark; the mirror of the tests lacks the latest.
+    spark_avro: str = "4.1.1"
     unity_catalog: str = "0.6.0"
     kafka_clients: str = "3.9.2"
     commons_pool: str = "2.13.1"
@@ -43,11 +45,12 @@ class DependencyVersions:
         return (*self.required_artifacts(), *self.optional_artifacts())
 
     def optional_artifacts(self) -> tuple[Artifact, ...]:
-        """The jars that only tables of Iceberg need."""
+        """The jars that only messages in Avro and tables of Iceberg need."""
+        avro = Artifact("org.apache.spark", f"spark-avro_{self.scala}", self.spark_avro)
         if self.iceberg is None:
-            return ()
+            return (avro,)
         name = f"iceberg-spark-runtime-{self._spark_minor()}_{self.scala}"
-        return (Artifact("org.apache.iceberg", name, self.iceberg),)
+        return (avro, Artifact("org.apache.iceberg", name, self.iceberg))
 
     def required_artifacts(self) -> tuple[Artifact, ...]:
         """The jars that every job needs."""

@@ -20,7 +20,8 @@ _NO_TOPIC = re.compile(
     r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
 )
 _NO_TARGET = re.compile(
-    r"TimeoutException: (?:Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in metadata"
+    r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
+    r" metadata"
 )
 
 
@@ -43,11 +44,18 @@ def mapped_error(error: BaseException) -> BaseException:
             "Spark has no jar of the Kafka source. Fetch the jars with "
             "`python -m spark_jobs.jars DIR` and set `jars.dir=DIR`."
         )
+    if "AVRO_NOT_LOADED" in text:
+        return SetupError(
+            "Spark has no jar of Avro. Fetch the jars with `python -m spark_jobs.jars DIR` and set "
+            "`jars.dir=DIR`."
+        )
     target = _NO_TARGET.search(text)
     if target is not None:
+        if target["place"] == "Topic":
+            return JobError(f"The target topic {target['topic']} does not exist. Create the topic.")
         return JobError(
-            f"The target topic {target['topic']} does not exist, or has fewer partitions than the "
-            "source topic. Create it, or set `sink.partition.by=key`."
+            f"The target topic {target['topic']} has fewer partitions than the source topic. "
+            "Create it with as many partitions, or set `sink.partition.by=key`."
         )
     if _NO_TOPIC.search(text):
         return InputError(

@@ -28,6 +28,7 @@ _RELEASES = {
     "delta": "Release of Delta Lake.",
     "iceberg": "Release of Apache Iceberg. Use `none` for a release of Spark that it does not "
     "support, such as 4.2.",
+    "spark_avro": "Release of Spark's Avro; must have the minor of --spark.",
     "unity_catalog": "Release of Unity Catalog that Delta Lake requires.",
     "kafka_clients": "Release of Kafka's Java client.",
     "kafka_token_provider": "Release of the token provider. Use that of --spark if you use "
@@ -74,7 +75,7 @@ def fetch(
 
 
 def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path]:
-    """The jars of these versions in a folder. That of Iceberg may be absent.
+    """The jars of these versions in a folder. Those of Avro and Iceberg may be absent.
 
     Raises `SetupError` that names missing jars.
     """

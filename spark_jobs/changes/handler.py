@@ -51,6 +51,8 @@ class ChangesHandler:
         self._read_changes = read_changes
         self._has_snapshot = has_snapshot
         self._streams: dict[str, PublishedStream] = {}
+        self.batches = 0
+        """Number of batches that were published."""
 
     def position(self, table: SourceTable) -> Position | None:
         """The position up to which every change is published. Finishes an interrupted batch."""
@@ -58,7 +60,7 @@ class ChangesHandler:
         begun = stream.journal.begun
         if begun is not None:
             changes = self._read_changes(table, begun.before, begun.after)
-            _write(stream, changes, begun, is_resumed=True)
+            self._write(stream, changes, begun, is_resumed=True)
         return stream.journal.position
 
     def apply(
@@ -78,17 +80,17 @@ class ChangesHandler:
         for sink in stream.sinks:
             ends |= sink.end_offsets()
         batch = stream.journal.begin(before, after, ends)
-        _write(stream, changes, batch, is_resumed=False)
+        self._write(stream, changes, batch, is_resumed=False)
 
     def _stream(self, table: SourceTable) -> PublishedStream:
         if table.id not in self._streams:
             self._streams[table.id] = self._open_stream(table)
         return self._streams[table.id]
 
-
-def _write(
-    stream: PublishedStream, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool
-) -> None:
-    for sink in stream.sinks:
-        sink.write(changes, batch, is_resumed=is_resumed)
-    stream.journal.finish(batch)
+    def _write(
+        self, stream: PublishedStream, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool
+    ) -> None:
+        for sink in stream.sinks:
+            sink.write(changes, batch, is_resumed=is_resumed)
+        stream.journal.finish(batch)
+        self.batches += 1

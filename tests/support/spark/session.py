@@ -32,7 +32,8 @@ def fetched_jars() -> Path:
     def fetch_all(target: Path) -> None:
         fetch(target, environment=environment)
 
-    return cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}-{TESTED.iceberg}", fetch_all)
+    releases = (TESTED.spark, TESTED.delta, TESTED.iceberg, TESTED.spark_avro)
+    return cached_directory(f"spark-jars-{'-'.join(map(str, releases))}", fetch_all)
 
 
 def quiet_java_options(folder: Path) -> str:

@@ -18,6 +18,7 @@ RAISED = {
     ),
     "[DATATYPE_MISMATCH] in concat(cdc: The record , x)": (None, ""),
     "Failed to find data source: kafka. Deploy the application": (SetupError, "spark_jobs.jars"),
+    "[AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE] Cannot call": (SetupError, "no jar of Avro"),
     "UnknownTopicOrPartitionException: This server does not host this topic-partition": (
         InputError,
         "does not exist",

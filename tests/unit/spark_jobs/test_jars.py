@@ -19,14 +19,15 @@ def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     assert f"python -m spark_jobs.jars {tmp_path}" in str(raised.value)
 
 
-def test_the_jar_of_iceberg_may_be_absent(tmp_path: Path) -> None:
+def test_the_jars_of_avro_and_iceberg_may_be_absent(tmp_path: Path) -> None:
     for artifact in TESTED.required_artifacts():
         (tmp_path / artifact.file_name).touch()
     required = jars_in(tmp_path)
-    (iceberg,) = (tmp_path / artifact.file_name for artifact in TESTED.optional_artifacts())
-    assert iceberg not in required
-    iceberg.touch()
-    assert jars_in(tmp_path) == [*required, iceberg]
+    optional = [tmp_path / artifact.file_name for artifact in TESTED.optional_artifacts()]
+    assert not set(optional) & set(required)
+    for path in optional:
+        path.touch()
+    assert jars_in(tmp_path) == [*required, *optional]
 
 
 def test_only_iceberg_can_be_left_out(tmp_path: Path) -> None:

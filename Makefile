@@ -7,7 +7,7 @@ EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
 ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
-CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events python) mongo_agent/encoder
+CRATES := $(addprefix commitlog/,arrow-decode arrow-ffi core encoding events merge python) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples release

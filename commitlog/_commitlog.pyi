@@ -6,6 +6,7 @@ from typing import Final, Literal, final
 
 from commitlog._commitlog_accord import AccordRead, AccordReader, ColumnIds
 from commitlog._commitlog_avro import SchemaIds, Unregistered
+from commitlog._commitlog_merge import MergeSession, TableMerger
 from commitlog._commitlog_schema import (
     AnnouncedSchema,
     MetadataLogEntry,
@@ -28,6 +29,7 @@ __all__ = [
     "EventFormat",
     "Gap",
     "LostRecords",
+    "MergeSession",
     "MetadataLogEntry",
     "RowBatch",
     "RowDecoder",
@@ -38,6 +40,7 @@ __all__ = [
     "SegmentReader",
     "SnapshotEncoder",
     "Table",
+    "TableMerger",
     "Unregistered",
     "Verification",
     "__version__",

@@ -39,10 +39,12 @@ CRATES_MAY_KNOW = {
     "commitlog/events": {"commitlog-core", "event-encoding"},
     "commitlog/arrow-decode": {"commitlog-core", "commitlog-events"},
     "commitlog/arrow-ffi": {"pyo3"},
+    "commitlog/merge": {"commitlog-arrow-decode", "commitlog-core"},
     "commitlog/python": {
         "commitlog-arrow-ffi",
         "commitlog-core",
         "commitlog-events",
+        "commitlog-merge",
         "commitlog-arrow-decode",
         "event-encoding",
         "mongo-encoder",

@@ -2,6 +2,7 @@
 
 use commitlog_arrow_decode::DecodeError;
 use commitlog_core::error::SegmentError;
+use commitlog_merge::MergeError;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -38,5 +39,13 @@ pub fn from_decode_error(error: &DecodeError) -> PyErr {
     match error {
         DecodeError::Value { .. } => MalformedValueError::new_err(text),
         DecodeError::Batch { .. } | DecodeError::Choice { .. } => PyValueError::new_err(text),
+    }
+}
+
+pub fn from_merge_error(error: &MergeError) -> PyErr {
+    match error {
+        MergeError::Decode(error) => from_decode_error(error),
+        MergeError::CounterContext { .. } => MalformedValueError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
     }
 }

@@ -16,6 +16,7 @@ mod descriptor;
 mod error;
 mod event_columns;
 mod format;
+mod merger;
 mod messages;
 mod mongo;
 mod reader;
@@ -44,6 +45,8 @@ mod _commitlog {
     use crate::descriptor::{Descriptor, read_descriptor};
     #[pymodule_export]
     use crate::format::EventFormat;
+    #[pymodule_export]
+    use crate::merger::{MergeSession, TableMerger};
     #[pymodule_export]
     use crate::mongo::_mongo;
     #[pymodule_export]

@@ -38,22 +38,14 @@ impl RowDecoder {
         carry: Vec<String>,
     ) -> PyResult<Self> {
         let found = find(&schema.0, keyspace, table, table_id)?;
-        let renderings: Result<Vec<_>, _> = show
-            .iter()
-            .map(|(column, text)| match Rendering::parse(text) {
-                Ok(rendering) => Ok((column.clone(), rendering)),
-                Err(what) => Err(PyValueError::new_err(format!(
-                    "{keyspace}.{table}, column {column}: {what}"
-                ))),
-            })
-            .collect();
+        let renderings = renderings(keyspace, table, &show)?;
         let names = Names {
             partition_key,
             clustering,
             carried: carry,
         };
         Ok(Self {
-            table: Table::new(found, &renderings?, names)
+            table: Table::new(found, &renderings, names)
                 .map_err(|error| from_decode_error(&error))?,
             schema: Arc::new(schema::Schema::new([found.clone()])),
         })
@@ -78,7 +70,7 @@ impl RowDecoder {
 
 /// Typed rows.
 #[pyclass(frozen, module = "commitlog")]
-pub struct RowBatch(StructArray);
+pub struct RowBatch(pub StructArray);
 
 #[pymethods]
 impl RowBatch {
@@ -94,7 +86,23 @@ impl RowBatch {
     }
 }
 
-fn find<'s>(
+/// The choices of how columns are shown.
+pub fn renderings(
+    keyspace: &str,
+    table: &str,
+    show: &BTreeMap<String, String>,
+) -> PyResult<Vec<(String, Rendering)>> {
+    let parse = |(column, text): (&String, &String)| match Rendering::parse(text) {
+        Ok(rendering) => Ok((column.clone(), rendering)),
+        Err(what) => Err(PyValueError::new_err(format!(
+            "{keyspace}.{table}, column {column}: {what}"
+        ))),
+    };
+    show.iter().map(parse).collect()
+}
+
+/// The only table with this name and, if given, this id.
+pub fn find<'s>(
     schema: &'s schema::Schema,
     keyspace: &str,
     table: &str,

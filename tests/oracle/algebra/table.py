@@ -19,6 +19,7 @@ from tests.oracle.algebra.cell import (
     read_liveness,
 )
 from tests.oracle.algebra.counter import Counter, read_shards
+from tests.oracle.algebra.purging import is_purgeable
 
 _Ordered = TypeVar("_Ordered", int, Deletion)
 
@@ -91,6 +92,15 @@ class Table:
                 self._write(row, cells)
             case kind:
                 raise ValueError(f"an event of the unknown kind {kind!r}")
+
+    def purge(self, before_s: int) -> None:
+        """Drop deletions and expired values from before a second, and all that deletions cover."""
+        for partition in self._partitions.values():
+            for ck, row in partition.rows.items():
+                _purge(row, self._deleted_to_us(partition, ck), before_s)
+            _purge(partition.static, self._deleted_to_us(partition), before_s)
+            partition.deletion = _unpurged(partition.deletion, before_s)
+            partition.ranges = {each for each in partition.ranges if _unpurged(each[2], before_s)}
 
     def rows(self, now_s: int) -> dict[RowKey, Row]:
         """The rows of `SELECT *` at this second, in its order, each with static values."""
@@ -182,6 +192,42 @@ class Table:
             if number is not None:
                 values[column] = number.to_bytes(8, "big", signed=True)
         return values | {column: tuple(sorted(paths.items())) for column, paths in elements.items()}
+
+
+def _purge(row: _StoredRow, deleted_to_us: int | None, before_s: int) -> None:
+    """Drop what no longer affects a read of a row without counters."""
+
+    def is_old(version: Cell | Liveness) -> bool:
+        has_ended = isinstance(version, Cell) and version.state is State.TOMBSTONE
+        return (has_ended or version.ttl_s != 0) and _is_old(version.ldt_s, before_s)
+
+    row.cells = {
+        place: cell
+        for place, cell in row.cells.items()
+        if not _covers(deleted_to_us, cell.ts_us)
+        and not (
+            place[0] in row.complex_deletions and row.complex_deletions[place[0]].covers(cell.ts_us)
+        )
+        and not is_old(cell)
+    }
+    if row.liveness is not None and (
+        _covers(deleted_to_us, row.liveness.ts_us) or is_old(row.liveness)
+    ):
+        row.liveness = None
+    row.deletion = _unpurged(row.deletion, before_s)
+    row.complex_deletions = {
+        column: deletion
+        for column, deletion in row.complex_deletions.items()
+        if _unpurged(deletion, before_s)
+    }
+
+
+def _unpurged(deletion: Deletion | None, before_s: int) -> Deletion | None:
+    return None if deletion is None or _is_old(deletion.ldt_s, before_s) else deletion
+
+
+def _is_old(ldt_s: int, before_s: int) -> bool:
+    return is_purgeable(ldt_s, now_s=before_s, gc_grace_s=0, lag_s=0)
 
 
 def _later(left: _Ordered | None, right: _Ordered) -> _Ordered:

@@ -1,0 +1,177 @@
+//! What a row shows at a second.
+
+use crate::arena::Span;
+use crate::columns::Columns;
+use crate::partition::{ComplexDeletion, Store};
+use crate::row::MergedRow;
+use crate::version::{Cell, Rank, covers};
+
+/// The value of a shown cell.
+#[derive(Debug, Clone, Copy)]
+pub enum ShownValue {
+    Bytes(Span),
+    /// The sum of a counter, as CQL has it.
+    Counter([u8; 8]),
+}
+
+/// A live cell of a shown column.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownCell {
+    pub column: u32,
+    pub path: Option<Span>,
+    pub value: ShownValue,
+    pub ts_us: i64,
+    /// The second at which it expires.
+    pub expiry_s: Option<i64>,
+    pub ttl_s: i32,
+}
+
+/// The live values of a row, or of the static row, in the order of columns and elements.
+#[derive(Debug, Clone, Default)]
+pub struct Content {
+    pub cells: Vec<ShownCell>,
+    /// Whether a live INSERT alone makes the row visible.
+    pub is_inserted: bool,
+    /// Expiry of the row marker.
+    pub marker_expiry_s: Option<i64>,
+}
+
+impl ShownCell {
+    #[inline]
+    pub fn value<'a>(&'a self, store: &'a Store) -> &'a [u8] {
+        match &self.value {
+            ShownValue::Bytes(span) => store.arena.get(*span),
+            ShownValue::Counter(bytes) => bytes,
+        }
+    }
+}
+
+impl Content {
+    pub const fn empty() -> Self {
+        Self {
+            cells: Vec::new(),
+            is_inserted: false,
+            marker_expiry_s: None,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.cells.clear();
+        self.is_inserted = false;
+        self.marker_expiry_s = None;
+    }
+
+    pub fn is_visible(&self) -> bool {
+        self.is_inserted || !self.cells.is_empty()
+    }
+
+    /// Replaces the content by that of a row. Everything up to `deleted_to_us` is deleted.
+    pub fn evaluate(
+        &mut self,
+        row: &MergedRow,
+        deleted_to_us: Option<i64>,
+        now_s: i64,
+        store: &Store,
+        columns: &Columns,
+    ) {
+        self.clear();
+        if let Some(liveness) = row.liveness
+            && liveness.is_live(now_s)
+            && !covers(deleted_to_us, liveness.ts_us)
+        {
+            self.is_inserted = true;
+            self.marker_expiry_s = (liveness.ttl_s != 0).then_some(liveness.ldt_s);
+        }
+        let mut complex = row.complex.as_slice();
+        let is_shown = |cell: &Cell, complex: &mut &[ComplexDeletion]| {
+            if covers(deleted_to_us, cell.ts_us) || !columns.shows(cell.column, cell.ts_us) {
+                return false;
+            }
+            while let Some((first, rest)) = complex.split_first()
+                && first.column < cell.column
+            {
+                *complex = rest;
+            }
+            let of_column = complex.first().filter(|first| first.column == cell.column);
+            !covers(of_column.map(|first| first.deletion.ts_us), cell.ts_us)
+        };
+        let cells = row.cells.iter().filter_map(|at| store.cells.get(*at));
+        if columns.has_counters {
+            self.sum(cells, store, |cell| is_shown(cell, &mut complex));
+            return;
+        }
+        for cell in cells {
+            if cell.is_live(now_s) && is_shown(cell, &mut complex) {
+                self.cells.push(ShownCell {
+                    column: cell.column,
+                    path: cell.path,
+                    value: ShownValue::Bytes(cell.value),
+                    ts_us: cell.ts_us,
+                    expiry_s: (cell.rank == Rank::Expiring).then_some(cell.ldt_s),
+                    ttl_s: cell.ttl_s,
+                });
+            }
+        }
+    }
+
+    /// Counters: the sum of the live shards of a column that was not deleted itself.
+    fn sum<'c>(
+        &mut self,
+        cells: impl Iterator<Item = &'c Cell>,
+        store: &Store,
+        mut is_shown: impl FnMut(&Cell) -> bool,
+    ) {
+        let mut deleted = None;
+        for cell in cells {
+            if cell.rank != Rank::Shard {
+                // No later write undoes the deletion. It precedes the shards of its column.
+                deleted = Some(cell.column);
+            } else if deleted != Some(cell.column) && is_shown(cell) {
+                let count = store.arena.get(cell.value).first_chunk().copied();
+                let count = i64::from_be_bytes(count.unwrap_or_default());
+                match self.cells.last_mut() {
+                    Some(ShownCell {
+                        column,
+                        value: ShownValue::Counter(sum),
+                        ts_us,
+                        ..
+                    }) if *column == cell.column => {
+                        *sum = i64::from_be_bytes(*sum).wrapping_add(count).to_be_bytes();
+                        *ts_us = (*ts_us).max(cell.ts_us);
+                    }
+                    _ => self.cells.push(ShownCell {
+                        column: cell.column,
+                        path: None,
+                        value: ShownValue::Counter(count.to_be_bytes()),
+                        ts_us: cell.ts_us,
+                        expiry_s: None,
+                        ttl_s: 0,
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Whether both show the same values. Write times do not matter.
+    pub fn shows_same(&self, other: &Self, store: &Store) -> bool {
+        let bytes = |span: Option<Span>| span.map(|span| store.arena.get(span));
+        self.is_visible() == other.is_visible()
+            && self.cells.len() == other.cells.len()
+            && self.cells.iter().zip(&other.cells).all(|(a, b)| {
+                a.column == b.column
+                    && a.value(store) == b.value(store)
+                    && bytes(a.path) == bytes(b.path)
+            })
+    }
+
+    /// Expiries of the shown cells and of the row marker.
+    pub fn expiries_s(&self) -> impl Iterator<Item = i64> {
+        let of_cells = self.cells.iter().filter_map(|cell| cell.expiry_s);
+        of_cells.chain(self.marker_expiry_s)
+    }
+
+    /// The next second at which something of the row expires.
+    pub fn next_expiry_s(&self) -> Option<i64> {
+        self.expiries_s().min()
+    }
+}

@@ -1,0 +1,39 @@
+//! The merge of events: row states, visible rows and changes of a table.
+//!
+//! A [`Merger`] reads Arrow batches of events and row states, sorted so that equal tokens are
+//! adjacent, and evaluates one partition at a time. It stores every write and deletion and applies
+//! deletions when it evaluates rows, because an older write may arrive after the deletion that
+//! covers it. Merging is a maximum in a total order ([`version`]), so order, batches and replica
+//! copies of the events do not matter.
+
+mod arena;
+mod changes;
+mod columns;
+mod compaction;
+mod content;
+mod counter;
+mod error;
+mod evaluation;
+mod event;
+mod ingest;
+mod input;
+mod leb128;
+mod merger;
+mod output;
+mod partition;
+mod purge;
+mod ranges;
+mod row;
+mod row_id;
+mod session;
+pub mod state;
+pub mod version;
+mod visible;
+mod window;
+
+pub use changes::Instants;
+pub use error::{MergeError, Result};
+pub use merger::{Merger, View};
+pub use purge::Purge;
+pub use session::Session;
+pub use window::Window;

@@ -1,0 +1,259 @@
+//! Changes of rows, with the typed row before and after.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Int64Builder, StringBuilder,
+};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
+use arrow_buffer::NullBufferBuilder;
+use arrow_schema::{DataType, Field, Fields};
+
+use super::TypedRows;
+use super::typed::row_id_field;
+use crate::arena::Span;
+use crate::content::Content;
+use crate::error::Result;
+use crate::partition::Store;
+use crate::row_id::row_id;
+
+/// A visible row.
+#[derive(Clone, Copy)]
+pub struct Shown<'c> {
+    pub row: &'c Content,
+    pub statics: &'c Content,
+    /// The clustering values, as [`crate::state`] encodes them.
+    pub ckv: Option<Span>,
+}
+
+impl Shown<'_> {
+    fn shows_same(&self, other: &Self, store: &Store) -> bool {
+        let bytes = |ckv: Option<Span>| ckv.map(|ckv| store.arena.get(ckv));
+        self.row.shows_same(other.row, store)
+            && self.statics.shows_same(other.statics, store)
+            && bytes(self.ckv) == bytes(other.ckv)
+    }
+}
+
+/// Whether a row changed; `None` is a row that is not visible.
+pub fn is_change(before: Option<Shown<'_>>, after: Option<Shown<'_>>, store: &Store) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => !before.shows_same(&after, store),
+        (before, after) => before.is_some() != after.is_some(),
+    }
+}
+
+/// Why a row changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    Write,
+    Expiry,
+}
+
+/// One change of a row.
+#[derive(Clone, Copy)]
+pub struct Change<'c> {
+    pub before: Option<Shown<'c>>,
+    pub after: Option<Shown<'c>>,
+    pub cause: Cause,
+    pub ts_us: i64,
+}
+
+/// The row that changes follow, and what it is in.
+#[derive(Clone, Copy)]
+pub struct ChangedRow<'c> {
+    pub token: i64,
+    pub pk: &'c [u8],
+    pub ck: Option<&'c [u8]>,
+    pub existed: bool,
+    pub store: &'c Store,
+}
+
+/// The output in the making.
+pub struct ChangeRows {
+    ids: FixedSizeBinaryBuilder,
+    tokens: Int64Builder,
+    clusterings: BinaryBuilder,
+    sequence: Vec<i32>,
+    are_last: Vec<bool>,
+    existed: BooleanBuilder,
+    operations: StringBuilder,
+    causes: StringBuilder,
+    times: Int64Builder,
+    next_expiries: Vec<Option<i64>>,
+    before: Side,
+    after: Side,
+    /// Changes of the current row.
+    count: i32,
+    full: VecDeque<StructArray>,
+}
+
+/// The rows before, or after the changes.
+struct Side {
+    rows: TypedRows,
+    nulls: NullBufferBuilder,
+}
+
+impl ChangeRows {
+    pub fn new(before: TypedRows, after: TypedRows) -> Self {
+        let side = |rows| Side {
+            rows,
+            nulls: NullBufferBuilder::new(0),
+        };
+        Self {
+            ids: FixedSizeBinaryBuilder::new(16),
+            tokens: Int64Builder::new(),
+            clusterings: BinaryBuilder::new(),
+            sequence: Vec::new(),
+            are_last: Vec::new(),
+            existed: BooleanBuilder::new(),
+            operations: StringBuilder::new(),
+            causes: StringBuilder::new(),
+            times: Int64Builder::new(),
+            next_expiries: Vec::new(),
+            before: side(before),
+            after: side(after),
+            count: 0,
+            full: VecDeque::new(),
+        }
+    }
+
+    pub fn fields(&self) -> Fields {
+        let row = |name, side: &Side| Field::new(name, DataType::Struct(side.rows.fields()), true);
+        Fields::from(vec![
+            row_id_field(),
+            Field::new("token", DataType::Int64, false),
+            Field::new("ck", DataType::Binary, true),
+            Field::new("seq", DataType::Int32, false),
+            Field::new("is_last", DataType::Boolean, false),
+            Field::new("existed", DataType::Boolean, false),
+            Field::new("op", DataType::Utf8, true),
+            Field::new("cause", DataType::Utf8, true),
+            Field::new("ts_us", DataType::Int64, true),
+            row("before", &self.before),
+            row("after", &self.after),
+            Field::new("next_expiry_s", DataType::Int64, true),
+        ])
+    }
+
+    /// Adds a change of the current row.
+    pub fn push(&mut self, row: ChangedRow<'_>, change: Change<'_>) -> Result<()> {
+        let operation = match (change.before, change.after) {
+            (None, _) => "c",
+            (_, None) => "d",
+            _ => "u",
+        };
+        let cause = match change.cause {
+            Cause::Write => "write",
+            Cause::Expiry => "expiry",
+        };
+        self.start_row(row)?;
+        self.operations.append_value(operation);
+        self.causes.append_value(cause);
+        self.times.append_value(change.ts_us);
+        self.before.append(row, change.before)?;
+        self.after.append(row, change.after)
+    }
+
+    /// Ends the current row. `is_news`: the expiry is reported even without a change.
+    pub fn end_row(
+        &mut self,
+        row: ChangedRow<'_>,
+        next_expiry_s: Option<i64>,
+        is_news: bool,
+    ) -> Result<()> {
+        if self.count == 0 && is_news {
+            self.start_row(row)?;
+            self.operations.append_null();
+            self.causes.append_null();
+            self.times.append_null();
+            self.before.append(row, None)?;
+            self.after.append(row, None)?;
+        }
+        if self.count > 0 {
+            if let Some(is_last) = self.are_last.last_mut() {
+                *is_last = true;
+            }
+            if let Some(last) = self.next_expiries.last_mut() {
+                *last = next_expiry_s;
+            }
+        }
+        self.count = 0;
+        Ok(())
+    }
+
+    /// A full batch, or with `is_last` the rest.
+    pub fn take(&mut self, is_last: bool) -> Result<Option<StructArray>> {
+        if is_last || self.is_full() {
+            self.flush()?;
+        }
+        Ok(self.full.pop_front())
+    }
+
+    fn is_full(&self) -> bool {
+        self.before.rows.is_full() || self.after.rows.is_full()
+    }
+
+    fn start_row(&mut self, row: ChangedRow<'_>) -> Result<()> {
+        if self.is_full() {
+            self.flush()?;
+        }
+        self.ids.append_value(row_id(row.pk, row.ck))?;
+        self.tokens.append_value(row.token);
+        self.clusterings.append_option(row.ck);
+        self.sequence.push(self.count);
+        self.count = self.count.saturating_add(1);
+        self.are_last.push(false);
+        self.existed.append_value(row.existed);
+        self.next_expiries.push(None);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.sequence.is_empty() {
+            return Ok(());
+        }
+        let fields = self.fields();
+        let sequence = std::mem::take(&mut self.sequence);
+        let are_last = std::mem::take(&mut self.are_last);
+        let next_expiries = std::mem::take(&mut self.next_expiries);
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(self.ids.finish()),
+            Arc::new(self.tokens.finish()),
+            Arc::new(self.clusterings.finish()),
+            Arc::new(Int32Array::from(sequence)),
+            Arc::new(BooleanArray::from(are_last)),
+            Arc::new(self.existed.finish()),
+            Arc::new(self.operations.finish()),
+            Arc::new(self.causes.finish()),
+            Arc::new(self.times.finish()),
+            self.before.finish()?,
+            self.after.finish()?,
+            Arc::new(Int64Array::from(next_expiries)),
+        ];
+        self.full
+            .push_back(StructArray::try_new(fields, arrays, None)?);
+        Ok(())
+    }
+}
+
+impl Side {
+    fn append(&mut self, row: ChangedRow<'_>, shown: Option<Shown<'_>>) -> Result<()> {
+        self.nulls.append(shown.is_some());
+        match shown {
+            Some(shown) => {
+                let ckv = shown.ckv.map(|ckv| row.store.arena.get(ckv));
+                let contents = (shown.row, shown.statics);
+                self.rows.append(row.pk, ckv, contents, row.store)
+            }
+            None => self.rows.append_null(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef> {
+        let (fields, arrays, _) = self.rows.take()?.into_parts();
+        let array = StructArray::try_new(fields, arrays, self.nulls.finish())?;
+        Ok(Arc::new(array))
+    }
+}

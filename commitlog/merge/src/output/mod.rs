@@ -1,0 +1,49 @@
+//! Arrow batches in the making.
+
+mod changes;
+mod elements;
+mod raw;
+mod typed;
+
+pub use changes::{Cause, Change, ChangeRows, ChangedRow, Shown, is_change};
+pub use raw::RawRows;
+pub use typed::{ROW_ID, TypedRows, TypedTable, row_id_field};
+
+use crate::error::{MergeError, Result};
+
+/// Rows of a batch, at most.
+const MAX_ROWS: usize = 4096;
+/// Bytes of a batch after which no row is added.
+const MAX_BYTES: usize = 8 << 20;
+/// Bytes of the values of one row, at most: the offsets of a batch have 32 bits.
+const MAX_ROW_BYTES: usize = 1 << 30;
+
+/// The room in a batch.
+#[derive(Debug, Default)]
+pub struct Room {
+    pub rows: usize,
+    bytes: usize,
+}
+
+impl Room {
+    pub fn is_full(&self) -> bool {
+        self.rows >= MAX_ROWS || self.bytes >= MAX_BYTES
+    }
+
+    /// Notes a row with so many bytes.
+    pub fn add_row(&mut self, bytes: usize) -> Result<()> {
+        if bytes > MAX_ROW_BYTES {
+            return Err(MergeError::Batch(format!(
+                "A row has {bytes} bytes; an Arrow batch has at most {MAX_ROW_BYTES} for each row. \
+                 Leave its table out, or shorten the row."
+            )));
+        }
+        self.rows = self.rows.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+        Ok(())
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

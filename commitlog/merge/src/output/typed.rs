@@ -1,0 +1,213 @@
+//! Rows with the columns of `SELECT *`.
+
+use std::sync::Arc;
+
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{ArrayRef, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+use commitlog_arrow_decode::{Names, Rendering, Table};
+use commitlog_core::schema;
+
+use super::Room;
+use super::elements::{Clusterings, Elements};
+use crate::columns::{Columns, ShownColumn};
+use crate::content::{Content, ShownCell};
+use crate::error::Result;
+use crate::partition::Store;
+
+/// The column that identifies a row.
+pub const ROW_ID: &str = "cdc_row_id";
+
+pub fn row_id_field() -> Field {
+    Field::new(ROW_ID, DataType::FixedSizeBinary(16), false)
+}
+
+/// Decodes raw rows of one table.
+#[derive(Debug)]
+pub struct TypedTable {
+    table: Table,
+    key_name: String,
+    clustering_name: String,
+}
+
+impl TypedTable {
+    /// `renderings` are choices by column.
+    ///
+    /// # Errors
+    /// [`crate::MergeError::Decode`] for a choice that the table does not allow.
+    pub fn new(table: &schema::Table, renderings: &[(String, Rendering)]) -> Result<Self> {
+        let unused = |name: &str| {
+            let mut name = name.to_owned();
+            while table.columns.iter().any(|column| column.name == name) {
+                name.insert(0, '_');
+            }
+            name
+        };
+        let (key_name, clustering_name) = (unused("pk"), unused("ckv"));
+        let names = Names {
+            partition_key: Some(key_name.clone()),
+            clustering: Some(clustering_name.clone()),
+            carried: Vec::new(),
+        };
+        Ok(Self {
+            table: Table::new(table, renderings, names)?,
+            key_name,
+            clustering_name,
+        })
+    }
+
+    /// The columns of `SELECT *`.
+    pub fn fields(&self) -> Fields {
+        self.table.fields()
+    }
+}
+
+/// Raw rows that become typed columns.
+#[derive(Debug)]
+pub struct TypedRows {
+    decoder: Arc<TypedTable>,
+    room: Room,
+    keys: BinaryBuilder,
+    clusterings: Clusterings,
+    columns: Vec<(ShownColumn, Values)>,
+}
+
+#[derive(Debug)]
+enum Values {
+    One(BinaryBuilder),
+    Several(Elements),
+}
+
+impl TypedRows {
+    pub fn new(decoder: Arc<TypedTable>, columns: &Columns) -> Self {
+        let values = |column: &ShownColumn| {
+            if column.multi_cell {
+                Values::Several(Elements::default())
+            } else {
+                Values::One(BinaryBuilder::new())
+            }
+        };
+        let columns = columns.shown().iter();
+        Self {
+            decoder,
+            room: Room::default(),
+            keys: BinaryBuilder::new(),
+            clusterings: Clusterings::default(),
+            columns: columns.map(|c| (c.clone(), values(c))).collect(),
+        }
+    }
+
+    pub fn fields(&self) -> Fields {
+        self.decoder.fields()
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.room.is_full()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.room.rows == 0
+    }
+
+    pub fn append(
+        &mut self,
+        pk: &[u8],
+        ckv: Option<&[u8]>,
+        (row, statics): (&Content, &Content),
+        store: &Store,
+    ) -> Result<()> {
+        let mut bytes = pk.len();
+        let mut of_row = row.cells.as_slice();
+        let mut of_statics = statics.cells.as_slice();
+        for (column, values) in &mut self.columns {
+            let mut cells = take_column(&mut of_row, column.id);
+            let static_cells = take_column(&mut of_statics, column.id);
+            if cells.is_empty() {
+                cells = static_cells;
+            }
+            bytes = bytes.saturating_add(values.append(cells, store));
+        }
+        self.room.add_row(bytes)?;
+        self.keys.append_value(pk);
+        self.clusterings.append(ckv);
+        Ok(())
+    }
+
+    /// Appends a row of nulls.
+    pub fn append_null(&mut self) -> Result<()> {
+        for (_, values) in &mut self.columns {
+            match values {
+                Values::One(values) => values.append_null(),
+                Values::Several(elements) => elements.end(false),
+            }
+        }
+        self.room.add_row(0)?;
+        self.keys.append_null();
+        self.clusterings.append(None);
+        Ok(())
+    }
+
+    /// The typed rows so far.
+    pub fn take(&mut self) -> Result<StructArray> {
+        let rows = self.room.rows;
+        self.room.clear();
+        let mut fields = vec![
+            Field::new(&self.decoder.key_name, DataType::Binary, true),
+            Field::new(
+                &self.decoder.clustering_name,
+                Clusterings::data_type(),
+                true,
+            ),
+        ];
+        let mut arrays: Vec<ArrayRef> =
+            vec![Arc::new(self.keys.finish()), self.clusterings.finish()?];
+        for (column, values) in &mut self.columns {
+            let array: ArrayRef = match values {
+                Values::One(values) => Arc::new(values.finish()),
+                Values::Several(elements) => elements.finish()?,
+            };
+            fields.push(Field::new(&column.name, array.data_type().clone(), true));
+            arrays.push(array);
+        }
+        let raw = StructArray::try_new_with_length(Fields::from(fields), arrays, None, rows)?;
+        Ok(self.decoder.table.decode(&raw)?)
+    }
+}
+
+impl Values {
+    /// Appends the cells of one row and column; the bytes of their values.
+    fn append(&mut self, cells: &[ShownCell], store: &Store) -> usize {
+        let mut bytes = 0_usize;
+        match self {
+            Self::One(values) => match cells.first() {
+                Some(cell) => {
+                    let value = cell.value(store);
+                    values.append_value(value);
+                    bytes = value.len();
+                }
+                None => values.append_null(),
+            },
+            Self::Several(elements) => {
+                for cell in cells {
+                    let path = cell.path.map(|path| store.arena.get(path));
+                    let value = cell.value(store);
+                    elements.push(path, value);
+                    let length = path.map_or(0, <[u8]>::len).saturating_add(value.len());
+                    bytes = bytes.saturating_add(length);
+                }
+                elements.end(!cells.is_empty());
+            }
+        }
+        bytes
+    }
+}
+
+/// Takes the cells of a column off the front of cells that are in the order of columns.
+fn take_column<'c>(cells: &mut &'c [ShownCell], column: u32) -> &'c [ShownCell] {
+    let first = cells.iter().take_while(|cell| cell.column < column).count();
+    let rest = cells.get(first..).unwrap_or_default();
+    let count = rest.iter().take_while(|cell| cell.column == column).count();
+    let (of_column, rest) = rest.split_at_checked(count).unwrap_or_default();
+    *cells = rest;
+    of_column
+}

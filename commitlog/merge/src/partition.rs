@@ -1,0 +1,140 @@
+//! The writes of the partitions of one token, in the order in which they arrive.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::arena::{Arena, Span};
+use crate::version::{Cell, Deletion, Liveness};
+use crate::window::Window;
+
+/// What all writes of a group share.
+#[derive(Debug, Default)]
+pub struct Store {
+    pub arena: Arena,
+    pub cells: Vec<Cell>,
+    pub complex: Vec<ComplexDeletion>,
+}
+
+/// The deletion of a whole collection or user type in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ComplexDeletion {
+    pub column: u32,
+    pub deletion: Deletion,
+}
+
+/// What one event or row state writes to a row, or to the static row.
+#[derive(Debug, Clone, Default)]
+pub struct RowWrite {
+    pub ck: Span,
+    /// The list of clustering values, as [`crate::state`] encodes it.
+    pub ckv: Option<Span>,
+    pub liveness: Option<Liveness>,
+    pub deletion: Option<Deletion>,
+    /// In [`Store::cells`].
+    pub cells: Range<usize>,
+    /// In [`Store::complex`].
+    pub complex: Range<usize>,
+    /// The largest write time of a new event; `None` for what was known before.
+    pub new_us: Option<i64>,
+}
+
+/// Deletes the rows whose `ck` is from `low` up to, but not including, `high`.
+#[derive(Debug, Clone, Copy)]
+pub struct RangeDeletion {
+    pub low: Span,
+    pub high: Span,
+    pub deletion: Deletion,
+    pub new_us: Option<i64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Partition {
+    pub pk: Vec<u8>,
+    /// Deletions of the partition, with the time of the new event.
+    pub deletions: Vec<(Deletion, Option<i64>)>,
+    pub ranges: Vec<RangeDeletion>,
+    pub statics: Vec<RowWrite>,
+    pub rows: Vec<RowWrite>,
+}
+
+/// The partitions of one token. Tokens may collide.
+#[derive(Debug, Default)]
+pub struct Group {
+    pub token: i64,
+    pub store: Store,
+    pub partitions: Vec<Partition>,
+    places: HashMap<Vec<u8>, usize>,
+    last: usize,
+    /// Room for decoding.
+    pub scratch: Vec<u8>,
+}
+
+impl Group {
+    /// The place of the partition of a key in `partitions`.
+    pub fn place_of(&mut self, pk: &[u8]) -> usize {
+        if self.partitions.get(self.last).is_some_and(|p| p.pk == pk) {
+            return self.last;
+        }
+        let count = self.partitions.len();
+        self.last = *self.places.entry(pk.to_vec()).or_insert(count);
+        if self.last == count {
+            self.partitions.push(Partition {
+                pk: pk.to_vec(),
+                ..Partition::default()
+            });
+        }
+        self.last
+    }
+
+    /// Sorts partitions by key, rows by clustering and ranges by their start.
+    pub fn sort(&mut self) {
+        self.places.clear();
+        self.partitions.sort_unstable_by(|a, b| a.pk.cmp(&b.pk));
+        let arena = &self.store.arena;
+        for partition in &mut self.partitions {
+            let rows = &mut partition.rows;
+            rows.sort_by(|a, b| arena.get(a.ck).cmp(arena.get(b.ck)));
+            let bounds = |range: &RangeDeletion| (arena.get(range.low), arena.get(range.high));
+            let ranges = &mut partition.ranges;
+            ranges.sort_by(|a, b| {
+                let precedence = b.deletion.cmp(&a.deletion);
+                bounds(a).cmp(&bounds(b)).then(precedence)
+            });
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.store.arena.clear();
+        self.store.cells.clear();
+        self.store.complex.clear();
+        self.partitions.clear();
+        self.places.clear();
+        self.last = 0;
+    }
+}
+
+impl RowWrite {
+    /// Without a liveness and a deletion that do not count.
+    #[must_use]
+    pub fn within(self, window: &Window) -> Self {
+        let admits = |written_us| window.admits(written_us);
+        Self {
+            liveness: self.liveness.filter(|liveness| admits(liveness.ts_us)),
+            deletion: self.deletion.filter(|d| admits(d.written_us())),
+            ..self
+        }
+    }
+}
+
+impl Partition {
+    /// The end of the writes to the row of the write at `start`.
+    pub fn row_end(&self, start: usize, arena: &Arena) -> usize {
+        let Some(first) = self.rows.get(start) else {
+            return start;
+        };
+        let rest = self.rows.get(start..).unwrap_or_default();
+        let ck = arena.get(first.ck);
+        let count = rest.iter().take_while(|row| arena.get(row.ck) == ck);
+        start.saturating_add(count.count())
+    }
+}

@@ -1,0 +1,204 @@
+"""Visible rows of random events equal those of the merge in plain Python."""
+
+import pickle
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.merge import Merger
+from tests.oracle.algebra import Table
+from tests.oracle.merge.event_strategies import (
+    TIMES_US,
+    EventValue,
+    event_values,
+    one_cell_events,
+)
+from tests.support.merge_batches import (
+    SCHEMA,
+    input_batches,
+    items,
+    raw_rows,
+    typed_rows,
+    until,
+    without,
+)
+
+MERGER = Merger(SCHEMA, "ks", "t")
+EVENTS = st.lists(event_values(), max_size=14)
+NOWS_S = range(9, 15)
+
+
+def merged(events: Any) -> Table:
+    table = Table()
+    for event in events:
+        table.apply(event)
+    return table
+
+
+@given(EVENTS, st.sampled_from([1, 3, 1000]))
+def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) -> None:
+    table = merged(events)
+    for now_s in NOWS_S:
+        found = raw_rows(MERGER.rows(input_batches(items(events), size), now_s=now_s))
+        expected = table.rows(now_s)
+        assert list(found) == list(expected)
+        assert found == expected
+
+
+@given(one_cell_events())
+def test_ties_are_those_of_the_plain_merge(events: list[EventValue]) -> None:
+    table = merged(events)
+    for now_s in NOWS_S:
+        found = raw_rows(MERGER.rows(input_batches(items(events)), now_s=now_s))
+        assert found == table.rows(now_s)
+
+
+@given(st.data(), EVENTS)
+def test_order_and_repetitions_do_not_matter(data: st.DataObject, events: list[EventValue]) -> None:
+    again = data.draw(st.permutations([*events, *events[::2]]))
+    for now_s in NOWS_S:
+        found = raw_rows(MERGER.rows(input_batches(items(again)), now_s=now_s))
+        assert found == merged(events).rows(now_s)
+
+
+@given(EVENTS)
+def test_partitions_of_one_token_do_not_mix(events: list[EventValue]) -> None:
+    events = [{"cells": event["cells"] | {"token": 5}} for event in events]
+    found = raw_rows(MERGER.rows(input_batches(items(events)), now_s=11))
+    assert found == merged(events).rows(11)
+
+
+@given(EVENTS)
+def test_typed_rows_have_the_columns_of_select(events: list[EventValue]) -> None:
+    for now_s in NOWS_S:
+        batches = list(MERGER.typed(input_batches(items(events)), now_s=now_s))
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        ids = [row.pop("cdc_row_id") for row in rows]
+        assert len(set(ids)) == len(ids)
+        assert rows == typed_rows(merged(events), now_s)
+        assert all(batch.schema == MERGER.typed_schema for batch in batches)
+
+
+@given(EVENTS, TIMES_US)
+def test_truncation(events: list[EventValue], truncated_us: int) -> None:
+    table = merged(events)
+    table.truncate(truncated_us)
+    found = MERGER.rows(input_batches(items(events)), now_s=11, truncated_us=truncated_us)
+    assert raw_rows(found) == table.rows(11)
+
+
+@given(EVENTS, TIMES_US)
+def test_until(events: list[EventValue], until_us: int) -> None:
+    found = MERGER.rows(input_batches(items(events)), now_s=11, until_us=until_us)
+    assert raw_rows(found) == merged(until(events, until_us)).rows(11)
+
+
+@given(EVENTS, TIMES_US, TIMES_US)
+def test_without(events: list[EventValue], from_us: int, to_us: int) -> None:
+    window = (from_us, to_us)
+    found = MERGER.rows(input_batches(items(events)), now_s=11, without_us=window)
+    assert raw_rows(found) == merged(without(events, *window)).rows(11)
+
+
+@given(EVENTS, st.dictionaries(st.sampled_from("abms"), st.integers(0, 3)))
+def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> None:
+    """A column that returned shows cells after its drop; one that is gone shows none."""
+    text = """CREATE TABLE ks.t (k int, c blob, a blob, b blob, m map<blob, blob>,
+        me map<blob, blob>, s blob static, ms map<blob, blob> static, PRIMARY KEY (k, c)
+        ) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c01;"""
+    types = {"a": "blob", "b": "blob", "m": "map<blob, blob>", "s": "blob static"}
+    for column, ts_us in dropped.items():
+        text += f"ALTER TABLE ks.t DROP {column} USING TIMESTAMP {ts_us};"
+        text += f"ALTER TABLE ks.t ADD {column} {types[column]};"
+    merger = Merger(type(SCHEMA).from_cql(text), "ks", "t")
+    table = merged(events)
+    for column, ts_us in dropped.items():
+        # `dropped_columns` has milliseconds.
+        table.drop(column, ts_us)
+    found = raw_rows(merger.rows(input_batches(items(events)), now_s=11))
+    assert found == table.rows(11)
+
+
+def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
+    cells = {"kind": "row", "pk": "AAAAAQ==", "token": 1, "ck": "", "ckv": [""]}
+    cell = {"col": "x", "ts": 1, "val": "AA=="}
+    batches = list(input_batches(items([{"cells": cells | {"cell": [cell]}}])))
+    assert raw_rows(MERGER.rows(batches, now_s=0)) == {}
+    live = {"cells": cells | {"cell": [cell], "live": {"ts": 1}}}
+    found = raw_rows(MERGER.rows(input_batches(items([live])), now_s=0))
+    assert found == {(b"\0\0\0\1", b""): {}}
+
+
+def test_a_merger_travels() -> None:
+    merger = pickle.loads(pickle.dumps(Merger(SCHEMA, "ks", "t", show={"a": "raw"})))
+    assert merger.typed_schema == MERGER.typed_schema
+    assert list(merger.rows([], now_s=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [
+        ("", "is not an event of the supported format"),
+        ("{", "is not an event of the supported format"),
+        ("[]", "is not an event of the supported format"),
+        ("{}", "has no `cells`. Set `event.cells=true`"),
+        ('{"after": null, "cells": null}', "has no `cells`"),
+        ("\0\0\0\0\1x", "is Avro, but the merge reads JSON. Set `value.converter=json`"),
+        ('{"cells": {"kind": "row", "pk": "AA==", "ck": "?"}}', "`ck` is not base64"),
+        ('{"cells": {"kind": "row", "pk": "AA=="}}', "`ck` is missing"),
+        ('{"cells": {"kind": "odd", "pk": "AA=="}}', "unknown variant `odd`"),
+        ('{"cells": {"kind": "partition", "pk": "AA==", "del": {"ts": 1.5}}}', "expected i64"),
+    ],
+)
+def test_values_that_are_no_events(value: str, cause: str) -> None:
+    batch = pa.record_batch({"token": pa.array([1]), "event": pa.array([value])})
+    with pytest.raises(ValueError, match=cause) as error:
+        list(MERGER.rows([batch], now_s=0))
+    assert str(error.value).startswith(f"The value {value[:100]}")
+
+
+def test_an_envelope_of_connect_is_read() -> None:
+    cells = {"kind": "row", "pk": "AAAAAQ==", "ck": "", "ckv": [""], "live": {"ts": 1}}
+    for value in (
+        {"schema": {"cells": [1]}, "payload": {"after": {"cells": 1}, "cells": cells}},
+        {"after": {"a": [None, "\\u0041"]}, "cells": cells, "op": "i"},
+    ):
+        content = [(1, value, False)]
+        assert len(raw_rows(MERGER.rows(input_batches(content), now_s=0))) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "cause"),
+    [
+        ({"event": pa.array(["{}"])}, "token of the batch: expected int64"),
+        ({"token": pa.array([1])}, "event of the batch: expected string"),
+        ({"token": pa.array([1]), "event": pa.array([1])}, "expected string"),
+        ({"token": pa.array([1]), "event": pa.array([None], pa.string())}, "an event or a state"),
+    ],
+)
+def test_other_batches_are_rejected(columns: dict[str, Any], cause: str) -> None:
+    with pytest.raises(ValueError, match=cause):
+        list(MERGER.rows([pa.record_batch(columns)], now_s=0))
+
+
+def test_large_strings_are_read() -> None:
+    value = '{"cells": {"kind": "row", "pk": "AAAAAQ==", "ck": "", "ckv": [""], "live": {"ts": 1}}}'
+    batch = pa.record_batch({"token": pa.array([1]), "event": pa.array([value], pa.large_string())})
+    assert len(raw_rows(MERGER.rows([batch], now_s=0))) == 1
+
+
+def test_a_large_partition_is_read_in_batches() -> None:
+    count = 20_000
+    events = [
+        f'{{"cells": {{"kind": "row", "pk": "AAAAAQ==", "ck": "{number:08d}", "ckv": ["AA=="],'
+        ' "live": {"ts": 1}, "cell": [{"col": "a", "ts": 1, "val": "AAAA"}]}}'
+        for number in range(count)
+    ]
+    batch = pa.record_batch(
+        {"token": pa.array([1] * count), "event": pa.array(events[::-1], pa.string())}
+    )
+    batches = list(MERGER.typed([batch.slice(0, 7_000), batch.slice(7_000)], now_s=0))
+    assert [len(found) for found in batches] == [4096, 4096, 4096, 4096, 3616]

@@ -156,6 +156,15 @@ class AgentMetrics:
             "cdc_schema_changes_total",
             "Messages made for the schema-change topic; repeats count again.",
         )
+        self.watermark = gauge(
+            "cdc_watermark_timestamp_seconds",
+            "Unix time in seconds up to which Kafka has every write that the node logged, except "
+            "for recorded gaps; NaN until the agent knows it.",
+        )
+        self.watermark.set(math.nan)
+        self.watermarks = counter(
+            "cdc_watermarks_total", "Messages made for the watermark topic; repeats count again."
+        )
         self.inotify_active = gauge(
             "cdc_inotify_active",
             "1 while inotify reports changes in cdc_raw, 0 while the agent polls.",

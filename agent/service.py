@@ -41,6 +41,11 @@ from agent.status.view import HISTORY, AgentStatus
 from agent.transfer.base import Transfer
 from agent.transfer.own_class import load_class
 from agent.transfer.registry import create_transfer
+from agent.watermark.message import WatermarkSender
+from agent.watermark.node_probe import NodeProber
+from agent.watermark.node_watch import NodeWatch
+from agent.watermark.parts import WatermarkParts
+from agent.watermark.store import CoverageStore
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.claim_check.create import create_claim_check
@@ -175,7 +180,8 @@ class AgentService:
             self._metrics,
             config.properties.transfer_settings,
         )
-        pipeline, accord = self._pipeline(identity, event_format, transfer, snapshot)
+        watch = self._node_watch(event_format)
+        pipeline, accord = self._pipeline(identity, event_format, transfer, snapshot, watch)
         self._status.attach(pipeline, snapshot)
         logger.info(
             "delivering",
@@ -192,6 +198,8 @@ class AgentService:
                 snapshot.start()
             if accord is not None:
                 accord.start()
+            if watch is not None:
+                watch.start()
             pipeline.run(stop)
         finally:
             self._registrar.close()
@@ -199,6 +207,8 @@ class AgentService:
                 snapshot.close()
             if accord is not None:
                 accord.close()
+            if watch is not None:
+                watch.close()
             remaining_s = stop.remaining_s if stop.requested else 0.0
             transfer.close(remaining_s)
             if self._tracing is not None:
@@ -268,12 +278,46 @@ class AgentService:
         store = AnnouncementStore(properties.offset_directory, identity.node_id)
         return SchemaAnnouncer(event_format, properties.schema_topic, store, metrics=self._metrics)
 
+    def _node_watch(self, event_format: EventFormat) -> NodeWatch | None:
+        """The thread that probes the node for watermarks; None without a topic for them."""
+        config, properties = self._config, self._config.properties
+        if properties.watermark_topic is None:
+            return None
+        prober = NodeProber(
+            PageConnection(node_connection(config).address, event_format.admits),
+            config.node_settings,
+            properties.watermark_sync_lag_ms,
+        )
+        return NodeWatch(prober, self._status.wake_pipeline)
+
+    def _watermark(self, identity: NodeIdentity, watch: NodeWatch) -> WatermarkParts:
+        properties = self._config.properties
+        assert properties.watermark_topic is not None
+        return WatermarkParts(
+            sender=WatermarkSender(
+                topic=properties.watermark_topic,
+                topic_prefix=properties.topic_prefix,
+                interval_ms=properties.watermark_interval_ms,
+                node_id=identity.node_id,
+                cluster=identity.cluster_name,
+                data_center=identity.datacenter,
+                rack=identity.rack,
+                agent_version=__version__,
+            ),
+            probes=watch,
+            store=CoverageStore(
+                properties.offset_directory, properties.topic_prefix, identity.node_id
+            ),
+            now_ms=lambda: time.time_ns() // 1_000_000,
+        )
+
     def _pipeline(
         self,
         identity: NodeIdentity,
         event_format: EventFormat,
         transfer: Transfer,
         snapshot: Snapshot | None,
+        watch: NodeWatch | None,
     ) -> tuple[Pipeline, AccordCapture | None]:
         config, properties = self._config, self._config.properties
         prefix = properties.topic_prefix
@@ -322,6 +366,7 @@ class AgentService:
             snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
             registrar=self._registrar,
             announcer=self._announcer(identity, event_format),
+            watermark=None if watch is None else self._watermark(identity, watch),
             clock=time.monotonic,
         )
         return pipeline, accord

@@ -85,11 +85,12 @@ class AgentProbe:
 
     @property
     def topics(self) -> list[str]:
-        """Topics of the published tables, as far as the tables are known, and of their changes."""
+        """Topics of the published tables, as far as the tables are known, and the other topics."""
         publication, properties = self.publication, self.config.properties
         tables = () if publication is None else publication.published
         names = [topic_name(f"{properties.topic_prefix}.{table}") for table in tables]
-        return names if properties.schema_topic is None else [*names, properties.schema_topic]
+        further = (properties.schema_topic, properties.watermark_topic)
+        return [*names, *(name for name in further if name is not None)]
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:

@@ -24,6 +24,11 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             "`accord.journal.enabled` needs the node, which has the ids of columns, and "
             "`schema.file` excludes it. Remove one of them."
         )
+    if properties.watermark_topic is not None and properties.schema_file is not None:
+        yield (
+            "`watermark.topic` needs the node, which has the ranges that it replicates, and "
+            "`schema.file` excludes it. Remove one of them."
+        )
     if properties.schema_changes_topic is not None and not properties.include_schema_changes:
         yield (
             f"`schema.changes.topic={properties.schema_changes_topic}` needs "

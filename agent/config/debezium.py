@@ -62,7 +62,8 @@ class DebeziumProperties(Properties):
         "Ignored without one.",
     )
     heartbeat: PassThrough = pass_through(
-        "heartbeat.", doc="Accepted and ignored: the agent sends no heartbeats."
+        "heartbeat.",
+        doc="Accepted and ignored: the agent sends no heartbeats; see `watermark.topic`.",
     )
     signal: PassThrough = pass_through("signal.", doc="Accepted and ignored: use `agent snapshot`.")
     notification: PassThrough = pass_through(
@@ -101,8 +102,8 @@ INERT: Mapping[str, str] = {
         "the agent reads all segments; skipping older ones would lose changes."
     ),
     "errors.max.retries": "the agent waits for an unavailable component without limit.",
-    "topic.heartbeat.prefix": "the agent sends no heartbeats.",
-    "topic.heartbeat.name": "the agent sends no heartbeats.",
+    "topic.heartbeat.prefix": "the agent sends no heartbeats; see `watermark.topic`.",
+    "topic.heartbeat.name": "the agent sends no heartbeats; see `watermark.topic`.",
     "topic.transaction": "the commit log has no transactions.",
     "provide.transaction.metadata": "the commit log has no transactions.",
 }

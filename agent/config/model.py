@@ -14,6 +14,7 @@ from agent.config.properties import (
 )
 from agent.config.snapshot import SnapshotProperties
 from agent.config.transfer import TransferProperties
+from agent.config.watermark import WatermarkProperties
 from sidecar.config import kafka_connect
 from sidecar.config.claim_check import ClaimCheckProperties
 from sidecar.config.settings import SidecarProperties
@@ -32,6 +33,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Remote stores", StoreProperties),
     ("Oversized events", ClaimCheckProperties),
     ("Snapshots of existing rows", SnapshotProperties),
+    ("Watermarks", WatermarkProperties),
     ("Unsupported features of Debezium's connector", DebeziumProperties),
 )
 """Headings of the configuration reference, with their properties."""
@@ -40,6 +42,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 # pydantic orders fields from the last base to the first: this is the order of GROUPS.
 class AgentProperties(
     DebeziumProperties,
+    WatermarkProperties,
     SnapshotProperties,
     ClaimCheckProperties,
     TransferProperties,

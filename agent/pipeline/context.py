@@ -46,6 +46,9 @@ class PipelineContext:
     """None without the capture of transactions."""
     announcer: SchemaAnnouncer | None = None
     """Makes the messages of the schema-change topic; None without one."""
+    watermark_error: str = ""
+    """Why the node was not probed for the last watermark; empty after a success, and without
+    watermarks."""
     requeueing: frozenset[SegmentName] | None = None
     """Segments between the quarantine and `cdc_raw`, whose files a scan ignores; None until the
     quarantine was read once."""

@@ -26,6 +26,7 @@ from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer.base import Transfer
+from agent.watermark.parts import WatermarkParts
 from commitlog import SchemaIds, Unregistered
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetStore
@@ -57,14 +58,15 @@ class Pipeline(LoopPipeline[View]):
         snapshot_store: OffsetStore | None = None,
         registrar: Registrar[Unregistered] | None = None,
         announcer: SchemaAnnouncer | None = None,
+        watermark: WatermarkParts | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`accord` makes the reader of transactions, which records lost changes by its argument.
         `ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
         does; `registrar` gets ids for schemas, where events are Avro; `announcer` makes
-        messages of schema changes; `executor` has one worker (its own thread without); `clock`
-        gives seconds."""
+        messages of schema changes, `watermark` those of watermarks; `executor` has one worker
+        (its own thread without); `clock` gives seconds."""
         wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         directory = settings.cdc_raw_directory
@@ -121,6 +123,7 @@ class Pipeline(LoopPipeline[View]):
             lambda error, is_stopping: publisher.publish(
                 views.build(snapshot_save_error=error, is_stopping=is_stopping)
             ),
+            watermark,
         )
         self.context = context
         """The parts that the steps share. For the pipeline's thread."""

@@ -17,6 +17,7 @@ from agent.quarantine.reason import LostRange
 from agent.quarantine.scanner import QuarantineScanner, QuarantineUsage
 from agent.snapshot.partition import SnapshotPartition
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
+from agent.watermark.message import WatermarkSource
 from sidecar.dead_letters.errors import RecordingErrors, full, not_writable
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
-EventSource = SegmentName | SnapshotPartition | SchemaStart
+EventSource = SegmentName | SnapshotPartition | SchemaStart | WatermarkSource
 """The origin of events."""
 
 
@@ -74,6 +75,11 @@ class SegmentDisposer:
     def backlog(self) -> Backlog | None:
         """Segments between `cdc_raw` and the remote store; None without one."""
         return self._transfer.backlog
+
+    @property
+    def last_usage(self) -> QuarantineUsage:
+        """The result of the last `usage()`."""
+        return self._usage
 
     def usage(self) -> QuarantineUsage:
         """What the quarantine holds; the last known usage while it cannot be read."""

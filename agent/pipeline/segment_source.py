@@ -14,7 +14,9 @@ from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.steps.requeue import RequeueStep
 from agent.pipeline.steps.scan import ScanStep
 from agent.pipeline.steps.snapshot import SnapshotStep
+from agent.pipeline.steps.watermark import WatermarkStep
 from agent.segments.plan import segments_from_offsets
+from agent.watermark.parts import WatermarkParts
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.offsets.flusher import OffsetStore
 
@@ -30,9 +32,10 @@ class SegmentSource:
         snapshot_store: OffsetStore,
         executor: Executor,
         publish: Callable[[str, bool], None],
+        watermark: WatermarkParts | None = None,
     ) -> None:
         """`executor` ends with this; `publish` gets the error of saving the snapshot's progress,
-        and whether the loop is stopping."""
+        and whether the loop is stopping; without `watermark` none is sent."""
         self._context = context
         self._executor = executor
         self._publish = publish
@@ -45,6 +48,7 @@ class SegmentSource:
         self._acknowledge = AcknowledgeStep(context)
         self._dispose = DisposeStep(context)
         self._snapshot = SnapshotStep(context, snapshot_store)
+        self._watermark = None if watermark is None else WatermarkStep(context, watermark)
 
     @property
     def is_reading(self) -> bool:
@@ -74,6 +78,8 @@ class SegmentSource:
         worked |= self._blocked.tick()
         worked |= self._read.start()
         worked |= self._snapshot.tick()
+        if self._watermark is not None:
+            worked |= self._watermark.tick()
         return worked
 
     def note_progress(self) -> bool:
@@ -102,6 +108,8 @@ class SegmentSource:
         self._snapshot.rollback()
         if context.announcer is not None:
             context.announcer.rewind()
+        if self._watermark is not None:
+            self._watermark.rewind()
         context.blocked_read.end()
         context.segments = segments_from_offsets(context.offsets.ledger)
         context.scanner.request()
@@ -115,6 +123,7 @@ class SegmentSource:
             context.offsets.due_in_s,
             self._snapshot.save_in_s,
             context.blocked_read.due_in_s(now_s),
+            None if self._watermark is None else self._watermark.due_in_s,
         )
         due += (each for each in others if each is not None)
         if self._read.is_waiting or context.delivery.rejected:

@@ -56,6 +56,8 @@ class View:
     retry_error: str = ""
     """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
+    watermark_error: str = ""
+    """Why the node was not probed for the last watermark."""
     accord: AccordView | None = None
     """None without the capture of transactions."""
     backlog: Backlog | None = None

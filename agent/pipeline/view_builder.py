@@ -58,6 +58,7 @@ class ViewBuilder:
             removal_error=disposer.removal_error,
             retry_error=disposer.retry_error,
             quarantine=self._quarantine,
+            watermark_error=context.watermark_error,
             accord=None if context.accord is None else context.accord.view,
             backlog=disposer.backlog,
         )

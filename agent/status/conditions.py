@@ -166,6 +166,7 @@ def _source(facts: Facts) -> Iterator[Condition]:
             "commitlog_directory.",
         )
     yield from _accord(facts.accord)
+    yield from _watermark(facts)
     yield from _room(facts)
 
 
@@ -199,6 +200,19 @@ def _accord(accord: AccordView | None) -> Iterator[Condition]:
             f"The node has not applied {accord.waiting} transactions; the oldest began "
             f"{duration_text(accord.oldest_s)} ago.",
             "Check the replicas: a transaction that a node cannot decide waits for the others.",
+        )
+
+
+def _watermark(facts: Facts) -> Iterator[Condition]:
+    """A node that does not answer is reported once, by its schema."""
+    if facts.watermark_error and not facts.schema.error:
+        yield Condition(
+            "watermark_unknown",
+            State.DEGRADED,
+            "schema",
+            f"Watermarks do not advance: {facts.watermark_error}",
+            "Let the agent's role read system_views.settings, or set cassandra.config. Without "
+            "watermark.topic there are no watermarks.",
         )
 
 

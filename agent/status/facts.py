@@ -41,6 +41,8 @@ class Facts(ServiceFacts):
     retry_error: str = ""
     """Why a quarantined segment cannot be requeued."""
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
+    watermark_error: str = ""
+    """Why the node was not probed for the last watermark; empty without watermarks."""
     accord: AccordView | None = None
     """None without the capture of transactions."""
     backlog: Backlog | None = None

@@ -126,6 +126,7 @@ class AgentStatus(StatusReporter[View]):
             removal_error=view.removal_error,
             retry_error=view.retry_error,
             quarantine=view.quarantine,
+            watermark_error=view.watermark_error,
             accord=view.accord,
             backlog=view.backlog,
             snapshot=snapshot_facts(self.snapshot, view.snapshot_save_error),

@@ -19,6 +19,7 @@ from agent.transfer.base import Transfer
 from commitlog import EventFormat, Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry.registrar import Registrar
+from tests.support.fake_watermarks import FakeWatermarkNode
 from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
 
@@ -46,9 +47,11 @@ class PipelineHarness:
         snapshot: Snapshot | None = None,
         waits_when_denied: bool = True,
         schema_topic: tuple[EventFormat, str] | None = None,
+        watermark_interval_ms: int | None = None,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
-        one than that works at once; `schema_topic`: format and topic of schema changes."""
+        one than that works at once; `schema_topic`: format and topic of schema changes;
+        `watermark_interval_ms`: None sends no watermarks."""
         self.schema_topic = schema_topic
         self.announcements = AnnouncementStore(directory, NODE_ID)
         self.make_worker = make_worker
@@ -69,6 +72,8 @@ class PipelineHarness:
             waits_when_denied=waits_when_denied,
         )
         self.clock = FakeClock()
+        self.node = FakeWatermarkNode(self.clock)
+        self.watermark_interval_ms = watermark_interval_ms
         self.open_reader = open_reader or self.raw.open
         self.schema = FakeSchema(schema or self.raw.schema("ks.t"))
         self.store = FakeStore()
@@ -98,6 +103,9 @@ class PipelineHarness:
             snapshot_store=self.snapshot_store,
             registrar=self.registrar,
             announcer=self._announcer(),
+            watermark=self.node.parts(self.watermark_interval_ms)
+            if self.watermark_interval_ms is not None
+            else None,
             executor=executor or self.make_worker(),
             clock=clock or self.clock,
         )

@@ -112,6 +112,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("debezium", "metrics", "node"),
         ("accord", "schema", "transfer"),
         ("snapshot",),
+        ("watermark",),
         ("check", "pipeline"),
         ("status",),
         ("service",),

@@ -1,5 +1,6 @@
 """Notes acknowledged positions and keeps events that the sink rejects."""
 
+import logging
 from functools import partial
 
 from agent.pipeline.context import PipelineContext
@@ -7,7 +8,11 @@ from agent.pipeline.schema_changes import SchemaStart
 from agent.pipeline.segment_disposer import EventSource
 from agent.segments.state import after_acknowledgement
 from agent.snapshot.partition import SnapshotPartition
+from agent.watermark.message import WatermarkSource
 from sidecar.delivery.delivery import RejectedEvent
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 
 class AcknowledgeStep:
@@ -26,7 +31,7 @@ class AcknowledgeStep:
                 if context.snapshot is not None:
                     context.snapshot.acknowledge(source, position)
                 continue
-            if isinstance(source, SchemaStart):
+            if isinstance(source, SchemaStart | WatermarkSource):
                 continue
             segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:
@@ -41,6 +46,10 @@ class AcknowledgeStep:
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:
         """Keeps a dead letter; False when the quarantine cannot be written for now."""
         context = self._context
+        if isinstance(rejected.source, WatermarkSource):
+            # The next watermark says more than this one.
+            logger.warning("the sink rejected a watermark", extra=fields(reason=rejected.reason))
+            return True
         if not context.can_record:
             return False
         if context.disposer.keep_dead_letter(rejected):

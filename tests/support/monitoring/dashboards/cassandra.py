@@ -260,6 +260,18 @@ def cassandra() -> dict[str, Any]:
                 Query(of("cdc_accord_oldest_waiting_seconds"), "age"),
                 about="Age of the oldest transaction that the node has not applied.",
             ),
+            graph(
+                "Age of the watermark",
+                "s",
+                Query(f"time() - {of('cdc_watermark_timestamp_seconds')}", "age"),
+                about="Kafka has every write that the node logged before this time.",
+            ),
+            graph(
+                "Watermarks",
+                "short",
+                Query(f"increase({of('cdc_watermarks_total')}[1h])", "messages"),
+                about="Messages for the watermark topic in the last hour.",
+            ),
         ),
     )
     kept = quarantine(

@@ -1,0 +1,105 @@
+"""The messages of the watermark topic (docs/reference/watermarks.md). Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import orjson
+
+from agent.watermark.coverage import Coverage
+from agent.watermark.node_probe import NodeProbe
+from sidecar.events import Message
+from sidecar.events.message_batch import MessageBatch
+
+FORMAT_VERSION = 1
+_KIND = b"watermark"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A cause that prevents the watermark from advancing."""
+
+    code: str
+    """As of a condition (docs/reference/conditions.md)."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkSource:
+    """The source of the messages, which come from no segment."""
+
+    log = "watermark"
+
+    def __str__(self) -> str:
+        return "watermark"
+
+
+class WatermarkBatch(MessageBatch):
+    """One message. It has no position."""
+
+    last_write_ts_us = None
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def __len__(self) -> int:
+        return 1
+
+    @property
+    def size_bytes(self) -> int:
+        _, key, value, _, _ = self._message
+        return len(key) + len(value or b"")
+
+    def position_after(self, events: int, /) -> int:
+        return events
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        return [self._message][first:stop]
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkSender:
+    """What is equal in all messages of an agent."""
+
+    topic: str
+    topic_prefix: str
+    interval_ms: int
+    node_id: str
+    cluster: str
+    data_center: str | None
+    rack: str | None
+    agent_version: str
+
+    def batch(
+        self,
+        now_ms: int,
+        coverage: Coverage | None,
+        probe: NodeProbe | None,
+        obstacles: Sequence[Obstacle],
+    ) -> WatermarkBatch:
+        """`coverage` and `probe` are None before the node's first answer."""
+        key = orjson.dumps({"node_id": self.node_id})
+        document: dict[str, Any] = {
+            "version": FORMAT_VERSION,
+            "ts_ms": now_ms,
+            "node_id": self.node_id,
+            "host_id": None if probe is None else probe.host_id,
+            "cluster": self.cluster,
+            "data_center": self.data_center,
+            "rack": self.rack,
+            "topic_prefix": self.topic_prefix,
+            "agent_version": self.agent_version,
+            "interval_ms": self.interval_ms,
+            "complete_since_ms": None if coverage is None else coverage.since_ms,
+            "complete_until_ms": None if coverage is None else coverage.until_ms,
+            "gaps": [] if coverage is None else coverage.gaps,
+            "sync_lag_ms": None if probe is None else probe.sync_lag_ms,
+            "obstacles": obstacles,
+            "hints": None if probe is None else probe.hints,
+            "tables": {} if coverage is None else coverage.holdings.tables,
+            "replication": [] if coverage is None else coverage.holdings.replication,
+        }
+        headers = [("cdc.kind", _KIND), ("cdc.source", self.node_id.encode())]
+        partition_hash = crc32(key) & 0x7FFFFFFF
+        return WatermarkBatch((self.topic, key, orjson.dumps(document), headers, partition_hash))

@@ -1,0 +1,131 @@
+"""What a watermark asks the node, on each release."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from agent.config.node_settings import NodeSettings, settings_of_node
+from agent.node.connection import NodeAddress, NodeFacts
+from agent.snapshot.connection import PageConnection
+from agent.snapshot.plan import NodeTable
+from agent.snapshot.ring import Ring, RingNode, TokenRange
+from agent.watermark.node_probe import NodeProber, PendingHints
+from sidecar.errors import AccessDeniedError, ConfigError
+
+HOUR = datetime(2026, 1, 2, 3, 4, 5, 678000)  # noqa: DTZ001
+HINTS = PendingHints("b", 2, 1767323045678, 1767323045678)
+
+
+class Node(PageConnection):
+    """Answers from memory."""
+
+    def __init__(self, release: str = "5.0.9", settings: Mapping[str, str] | None = None) -> None:
+        super().__init__(NodeAddress(("localhost",)), lambda keyspace, table: True)
+        self.release = release
+        self.settings = settings
+        self.generation = 1
+        self.may_read_hints = True
+        self.queries: list[str] = []
+
+    def rows(self, query: str) -> list[Mapping[str, Any]]:
+        self.queries.append(query)
+        if "gossip_generation" in query:
+            return [{"gossip_generation": self.generation}]
+        if "settings" in query:
+            if self.settings is None:
+                raise AccessDeniedError("no rights on system_views.settings")
+            return [{"name": name, "value": value} for name, value in self.settings.items()]
+        assert "pending_hints" in query
+        if not self.may_read_hints:
+            raise AccessDeniedError("no rights on system_views.pending_hints")
+        return [{"host_id": "b", "files": 2, "oldest": HOUR, "newest": HOUR}]
+
+    def facts(self) -> NodeFacts:
+        return NodeFacts("a", "c", self.release)
+
+    def ring(self) -> Ring:
+        release = tuple(map(int, self.release.split(".")))
+        return Ring("a", (RingNode("a", "dc1", (0,)), RingNode("b", "dc1", (10,))), release)
+
+    def tables(self) -> list[NodeTable]:
+        return [
+            NodeTable("1", "ks", "t", True, False),
+            NodeTable("2", "other", "u", True, False),
+            NodeTable("3", "ks", "private", False, False),
+        ]
+
+    def replication(self, keyspace: str) -> Mapping[str, str]:
+        return {"class": "SimpleStrategy", "replication_factor": "1"}
+
+
+def settings(**values: str) -> NodeSettings:
+    return settings_of_node("test", values)
+
+
+PERIODIC = {"commitlog_sync": "periodic", "commitlog_sync_period": "10s"}
+
+
+def test_published_tables_with_the_ranges_of_their_keyspaces() -> None:
+    probe = NodeProber(Node(settings=PERIODIC), None, None, now_ms=lambda: 5).probe()
+    assert (probe.asked_at_ms, probe.generation, probe.host_id) == (5, 1, "a")
+    assert probe.tables == ("ks.t", "other.u")
+    (replication,) = probe.replication
+    assert replication.keyspaces == ("ks", "other")
+    assert TokenRange(10, (1 << 63) - 1) in replication.ranges
+    assert probe.hints == (HINTS,)
+
+
+@pytest.mark.parametrize(
+    ("values", "configured_ms", "lag_ms", "loses_end"),
+    [
+        (PERIODIC, None, 15_000, True),
+        ({"commitlog_sync": "periodic", "commitlog_sync_period": "100ms"}, None, 1000, True),
+        ({"commitlog_sync": "periodic"}, None, 15_000, True),
+        ({"commitlog_sync": "batch"}, None, 0, False),
+        ({"commitlog_sync": "group", "commitlog_sync_group_window": "1s"}, None, 0, False),
+        (PERIODIC, 60_000, 60_000, True),
+    ],
+)
+def test_the_sync_lag_follows_the_nodes_settings(
+    values: Mapping[str, str], configured_ms: int | None, lag_ms: int, loses_end: bool
+) -> None:
+    probe = NodeProber(Node(settings=values), None, configured_ms).probe()
+    assert (probe.sync_lag_ms, probe.loses_end) == (lag_ms, loses_end)
+
+
+def test_the_configured_settings_serve_a_role_without_rights() -> None:
+    node = Node(settings=None)
+    assert NodeProber(node, settings(commitlog_sync="batch"), None).probe().sync_lag_ms == 0
+    with pytest.raises(AccessDeniedError):
+        NodeProber(node, None, None).probe()
+
+
+def test_settings_are_read_again_after_a_start_of_the_node() -> None:
+    node = Node(settings=PERIODIC)
+    prober = NodeProber(node, None, None)
+    prober.probe()
+    node.settings = {"commitlog_sync": "batch"}
+    assert prober.probe().sync_lag_ms == 15_000
+    node.generation = 2
+    assert prober.probe().sync_lag_ms == 0
+
+
+def test_hints_are_unknown_without_rights_and_not_asked_for_again() -> None:
+    node = Node(settings=PERIODIC)
+    node.may_read_hints = False
+    prober = NodeProber(node, None, None)
+    assert [prober.probe().hints, prober.probe().hints] == [None, None]
+    assert sum("pending_hints" in query for query in node.queries) == 1
+
+
+def test_releases_before_4_1_have_no_table_of_hints() -> None:
+    node = Node("4.0.19", settings=PERIODIC)
+    assert NodeProber(node, None, None).probe().hints is None
+    assert not any("pending_hints" in query for query in node.queries)
+
+
+def test_releases_before_4_0_have_no_watermark() -> None:
+    with pytest.raises(ConfigError, match=r"Cassandra 3\.11\.19 moves a segment"):
+        NodeProber(Node("3.11.19"), None, None).probe()

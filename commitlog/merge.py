@@ -105,7 +105,7 @@ class Merger:
     ) -> Iterator[pa.RecordBatch]:
         """The visible rows at a second with the columns of `typed_schema`; options as in `rows`.
 
-        `cdc_row_id` is a hash of the partition key and the clustering."""
+        `cdc_row_id` is a hash of the partition key and the clustering, in 16 bytes."""
         session = self._merger.typed(
             now_s=now_s, truncated_us=truncated_us, until_us=until_us, without_us=without_us
         )

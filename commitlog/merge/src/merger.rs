@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::builder::BinaryBuilder;
 use commitlog_arrow_decode::Rendering;
 use commitlog_core::schema;
 
@@ -62,7 +62,7 @@ impl Merger {
 
     /// Visible rows with the columns of `SELECT *`.
     pub fn typed(&self, view: View) -> Session {
-        let output = Output::Typed(FixedSizeBinaryBuilder::new(16), Box::new(self.typed_rows()));
+        let output = Output::Typed(BinaryBuilder::new(), Box::new(self.typed_rows()));
         self.visible(view, output)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{FieldRef, Fields};
 
@@ -17,7 +17,7 @@ use crate::row_id::row_id;
 /// The form of the rows.
 pub enum Output {
     Raw(Box<RawRows>),
-    Typed(FixedSizeBinaryBuilder, Box<TypedRows>),
+    Typed(BinaryBuilder, Box<TypedRows>),
 }
 
 /// Evaluates the visible rows.
@@ -64,7 +64,7 @@ impl VisibleRows {
                 view.columns,
             ),
             Output::Typed(ids, rows) => {
-                ids.append_value(row_id(pk, ck))?;
+                ids.append_value(row_id(pk, ck));
                 rows.append(pk, ckv, contents, view.store)
             }
         }

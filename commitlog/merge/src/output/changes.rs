@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, Int64Builder, StringBuilder,
-};
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, Fields};
@@ -72,7 +70,7 @@ pub struct ChangedRow<'c> {
 
 /// The output in the making.
 pub struct ChangeRows {
-    ids: FixedSizeBinaryBuilder,
+    ids: BinaryBuilder,
     tokens: Int64Builder,
     clusterings: BinaryBuilder,
     sequence: Vec<i32>,
@@ -102,7 +100,7 @@ impl ChangeRows {
             nulls: NullBufferBuilder::new(0),
         };
         Self {
-            ids: FixedSizeBinaryBuilder::new(16),
+            ids: BinaryBuilder::new(),
             tokens: Int64Builder::new(),
             clusterings: BinaryBuilder::new(),
             sequence: Vec::new(),
@@ -199,7 +197,7 @@ impl ChangeRows {
         if self.is_full() {
             self.flush()?;
         }
-        self.ids.append_value(row_id(row.pk, row.ck))?;
+        self.ids.append_value(row_id(row.pk, row.ck));
         self.tokens.append_value(row.token);
         self.clusterings.append_option(row.ck);
         self.sequence.push(self.count);

@@ -18,8 +18,9 @@ use crate::partition::Store;
 /// The column that identifies a row.
 pub const ROW_ID: &str = "cdc_row_id";
 
+/// Spark reads no binary of a fixed size.
 pub fn row_id_field() -> Field {
-    Field::new(ROW_ID, DataType::FixedSizeBinary(16), false)
+    Field::new(ROW_ID, DataType::Binary, false)
 }
 
 /// Decodes raw rows of one table.

@@ -1,0 +1,149 @@
+"""Columns of typed tables as SQL, and the changes that bring existing columns up to date. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from spark_jobs.errors import JobError
+
+ROW_ID = "cdc_row_id"
+"""The column that identifies a row: a hash of its primary key."""
+
+Columns = Mapping[str, DataType]
+"""Types by column name, in order."""
+Path = tuple[str, ...]
+"""The names down to a field. `element`, `key` and `value` lead into arrays and maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A column, or a field of a struct."""
+
+    path: Path
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Widen:
+    path: Path
+    before: DataType
+    type: DataType
+
+
+ColumnChange = Add | Drop | Rename | Widen
+
+
+class ColumnChangeError(JobError):
+    """The format cannot change the column of an existing table."""
+
+    exit_code = 2
+
+
+def quoted(*names: str) -> str:
+    """A name in SQL, of one or several parts."""
+    return ".".join("`{}`".format(name.replace("`", "``")) for name in names)
+
+
+def sql_type(kind: DataType) -> str:
+    """A type in SQL. Field names are quoted, unlike in `DataType.simpleString`."""
+    if isinstance(kind, ArrayType):
+        return f"ARRAY<{sql_type(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        fields = ", ".join(f"{quoted(each.name)}: {sql_type(each.dataType)}" for each in kind)
+        return f"STRUCT<{fields}>"
+    return kind.simpleString().upper()
+
+
+def sql_columns(columns: Columns) -> str:
+    """The columns of a CREATE TABLE."""
+    return ", ".join(f"{quoted(name)} {sql_type(kind)}" for name, kind in columns.items())
+
+
+def mapped(kind: DataType, scalar: Callable[[DataType], DataType]) -> DataType:
+    """A type with its scalar types replaced, at any depth. All values may be null."""
+    if isinstance(kind, ArrayType):
+        return ArrayType(mapped(kind.elementType, scalar))
+    if isinstance(kind, MapType):
+        return MapType(mapped(kind.keyType, scalar), mapped(kind.valueType, scalar))
+    if isinstance(kind, StructType):
+        return StructType(
+            [StructField(each.name, mapped(each.dataType, scalar)) for each in kind.fields]
+        )
+    return scalar(kind)
+
+
+def nullable(columns: StructType) -> dict[str, DataType]:
+    """The types of columns, without the constraints that values are not null."""
+    return {each.name: mapped(each.dataType, lambda scalar: scalar) for each in columns.fields}
+
+
+def column_changes(
+    existing: Columns, wanted: Columns, keys: int, replaced: frozenset[str] = frozenset()
+) -> list[ColumnChange]:
+    """The changes that make `existing` columns the `wanted` ones.
+
+    The first `keys` columns are the primary key. Cassandra renames only those, and neither adds nor
+    drops them. `replaced` names columns that were dropped and added again.
+    """
+    old_keys, new_keys = list(existing)[:keys], list(wanted)[:keys]
+    changes: list[ColumnChange] = []
+    for old, new in zip(old_keys, new_keys, strict=True):
+        changes += _type_changes((old,), existing[old], wanted[new])
+        if old != new:
+            changes.append(Rename((old,), new))
+    old_rest = {name: existing[name] for name in list(existing)[keys:]}
+    new_rest = {name: wanted[name] for name in list(wanted)[keys:]}
+    # Drops come first: a key may get the name of a dropped column.
+    drops = [Drop((name,)) for name in old_rest if name not in new_rest or name in replaced]
+    for name, kind in new_rest.items():
+        if name not in old_rest or name in replaced:
+            changes.append(Add((name,), kind))
+        else:
+            changes += _type_changes((name,), old_rest[name], kind)
+    return [*drops, *changes]
+
+
+def _type_changes(path: Path, old: DataType, new: DataType) -> Iterator[ColumnChange]:
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        # A user type never loses a field, and a new field comes last.
+        for before, after in zip(old.fields, new.fields, strict=False):
+            yield from _type_changes((*path, before.name), before.dataType, after.dataType)
+            if before.name != after.name:
+                yield Rename((*path, before.name), after.name)
+        for field in new.fields[len(old.fields) :]:
+            yield Add((*path, field.name), field.dataType)
+    elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        yield from _type_changes((*path, "element"), old.elementType, new.elementType)
+    elif isinstance(old, MapType) and isinstance(new, MapType):
+        yield from _type_changes((*path, "key"), old.keyType, new.keyType)
+        yield from _type_changes((*path, "value"), old.valueType, new.valueType)
+    elif old != new:
+        yield Widen(path, old, new)
+
+
+def alter_statement(table: str, change: ColumnChange) -> str:
+    """The ALTER TABLE of a change, for both formats. `table` is its name in SQL."""
+    place = quoted(*change.path)
+    match change:
+        case Add(_, kind):
+            return f"ALTER TABLE {table} ADD COLUMNS ({place} {sql_type(kind)})"
+        case Drop():
+            return f"ALTER TABLE {table} DROP COLUMN {place}"
+        case Rename(_, name):
+            return f"ALTER TABLE {table} RENAME COLUMN {place} TO {quoted(name)}"
+        case Widen(_, _, kind):
+            return f"ALTER TABLE {table} ALTER COLUMN {place} TYPE {sql_type(kind)}"

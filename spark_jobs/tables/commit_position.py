@@ -1,0 +1,116 @@
+"""The position in the source that each commit of a typed table names, as JSON in the commit.
+
+The history of the table is the checkpoint of the job. One batch of changes has one commit, or two:
+`merge` (updates and deletes), then `insert` (new rows).
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs.tables.columns import Columns
+
+
+class Part(StrEnum):
+    """The share of a commit in its batch."""
+
+    WHOLE = "whole"
+    MERGE = "merge"
+    """The updates and deletes; the new rows follow in another commit."""
+    INSERT = "insert"
+    REFRESH = "refresh"
+    """The values of new columns, in rows that the table already has."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPosition:
+    """The position of one commit.
+
+    `app` names the store and `table_id` the source table. The table shows the store at
+    `store_version`, evaluated at `second`. `columns` are the fingerprints of the source columns
+    that the rows were computed with. `offsets` are the end offsets of Kafka by topic and partition.
+    """
+
+    app: str
+    table_id: str
+    store_version: int
+    second: int
+    columns: Mapping[str, str] = field(default_factory=dict)
+    offsets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    part: Part = Part.WHOLE
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    def is_of_batch(self, other: "CommitPosition | None") -> bool:
+        """Whether both commits belong to the same batch."""
+        return other is not None and (self.app, self.table_id, self.store_version, self.second) == (
+            other.app,
+            other.table_id,
+            other.store_version,
+            other.second,
+        )
+
+    def as_part(self, part: Part) -> "CommitPosition":
+        return replace(self, part=part)
+
+    @property
+    def number(self) -> int:
+        """A number of 64 bits that grows from commit to commit of batches."""
+        second_bits, part_bits = 33, 1
+        moment = (self.store_version << second_bits) | self.second
+        return (moment << part_bits) | (self.part != Part.MERGE)
+
+
+def read_position(text: str | None) -> CommitPosition | None:
+    """The position in the metadata of a commit; None for a commit of another program."""
+    try:
+        members: Any = json.loads(text or "")
+        return CommitPosition(**{**members, "part": Part(members["part"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a table is. `merged` is the position of a batch whose new rows are missing."""
+
+    complete: CommitPosition | None = None
+    merged: CommitPosition | None = None
+
+    @property
+    def latest(self) -> CommitPosition | None:
+        return self.merged or self.complete
+
+
+def progress(newest_first: Iterable[CommitPosition | None]) -> Progress:
+    """The progress from the positions of the commits. None is a commit of another program."""
+    merged = None
+    for position in newest_first:
+        if position is None:
+            continue
+        if position.part != Part.MERGE:
+            return Progress(position, merged)
+        merged = merged or position
+    return Progress(None, merged)
+
+
+def fingerprints(columns: Columns, dropped: Mapping[str, int]) -> dict[str, str]:
+    """A fingerprint for each column: of its type, and the time of its last drop in the source."""
+    return {
+        name: f"{zlib.crc32(kind.simpleString().encode()):08x}"
+        + (f"@{dropped[name]}" if name in dropped else "")
+        for name, kind in columns.items()
+    }
+
+
+def replaced_columns(known: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
+    """The columns that were dropped and added again after the `known` fingerprints."""
+    return frozenset(
+        name
+        for name in known.keys() & now.keys()
+        if known[name].partition("@")[2] != now[name].partition("@")[2]
+    )

@@ -1,0 +1,1 @@
+"""The formats of typed tables, one module each."""

@@ -1,0 +1,224 @@
+"""Typed tables of Delta Lake, at a path.
+
+Updates and deletes mark rows in deletion vectors. Columns are mapped by name, because without it
+Delta cannot drop or rename a column. A batch with updates and new rows has two commits, so between
+them a reader sees its updates without its new rows.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.readwriter import DataFrameReader
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+)
+
+from spark_jobs.storage import Folder
+from spark_jobs.tables.columns import (
+    ROW_ID,
+    ColumnChange,
+    ColumnChangeError,
+    Widen,
+    alter_statement,
+    nullable,
+    quoted,
+    sql_columns,
+)
+from spark_jobs.tables.commit_position import CommitPosition, Part, read_position
+from spark_jobs.tables.format.protocol import (
+    APP_PROPERTY,
+    TABLE_PROPERTY,
+    Commit,
+    TableDefinition,
+    newest_position,
+)
+from spark_jobs.tables.format.session_conf import session_conf
+from spark_jobs.tables.net_changes import NetChanges, insert_statement, merge_statement
+
+_CONFLICT = "DELTA_CONCURRENT_"
+_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_TXN = "spark.databricks.delta.write.txn"
+_SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
+_PROPERTIES = {
+    "delta.columnMapping.mode": "name",
+    "delta.enableDeletionVectors": "true",
+}
+_INTEGERS: list[DataType] = [ByteType(), ShortType(), IntegerType(), LongType()]
+_HOUR_S = 3600
+
+
+class DeltaTypedTable:
+    """The table at a folder or URI."""
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        self._session = session
+        self._path = path
+        self._view = "cdc_net_changes"
+
+    @property
+    def sql_name(self) -> str:
+        return f"delta.{quoted(self._path)}"
+
+    def exists(self) -> bool:
+        return Folder(self._session, self._path).exists("_delta_log")
+
+    def create(self, definition: TableDefinition) -> None:
+        properties = {
+            **_PROPERTIES,
+            APP_PROPERTY: definition.app,
+            TABLE_PROPERTY: definition.table_id,
+            **definition.properties,
+        }
+        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+        layout = ""
+        if definition.partition_by:
+            layout = f"PARTITIONED BY ({definition.partition_by})"
+        elif definition.cluster_by:
+            layout = f"CLUSTER BY ({definition.cluster_by})"
+        self._session.sql(
+            f"CREATE TABLE {self.sql_name} ({ROW_ID} BINARY, {sql_columns(definition.columns)}) "
+            f"USING delta {layout} TBLPROPERTIES ({listed})"
+        )
+
+    def owner(self) -> tuple[str, str] | None:
+        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
+        properties = {row["key"]: row["value"] for row in rows}
+        if APP_PROPERTY not in properties:
+            return None
+        return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
+
+    def columns(self) -> dict[str, DataType]:
+        columns = nullable(self._reader().load(self._path).schema)
+        columns.pop(ROW_ID, None)
+        return columns
+
+    def stored_type(self, kind: DataType) -> DataType:
+        return kind
+
+    def evolve(self, changes: Sequence[ColumnChange]) -> None:
+        widened = [change for change in changes if isinstance(change, Widen)]
+        for change in widened:
+            if not _is_wider(change.before, change.type):
+                raise ColumnChangeError(
+                    f"{self.sql_name}: Delta cannot change the column {'.'.join(change.path)} from "
+                    f"{change.before.simpleString()} to {change.type.simpleString()}. Start with a "
+                    "new target."
+                )
+        if widened:
+            self._session.sql(
+                f"ALTER TABLE {self.sql_name} "
+                "SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
+            )
+        for each in changes:
+            self._session.sql(alter_statement(self.sql_name, each))
+
+    def commit(
+        self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
+    ) -> None:
+        session = changes.frame.sparkSession
+        changes.frame.createOrReplaceTempView(self._view)
+        if changes.matched and not is_merged:
+            part = Part.MERGE if changes.inserts else position.part
+            statement = merge_statement(self.sql_name, changes, self._view)
+            with session_conf(session, _transaction(position.as_part(part))):
+                session.sql(statement)
+        if changes.inserts or is_merged:
+            part = Part.INSERT if changes.matched else Part.WHOLE
+            statement = insert_statement(self.sql_name, changes, self._view)
+            with session_conf(session, _transaction(position.as_part(part))):
+                session.sql(statement)
+
+    def record(self, position: CommitPosition) -> None:
+        settings = {_METADATA: position.to_json(), _SKIP_EMPTY: "false"}
+        with session_conf(self._session, settings):
+            name = self.sql_name
+            self._session.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE false")
+
+    def is_conflict(self, error: Exception) -> bool:
+        return _CONFLICT in str(error)
+
+    def commits(self) -> list[Commit]:
+        history = self._session.sql(f"DESCRIBE HISTORY {self.sql_name}")
+        rows = history.select("version", "timestamp", "operation", "userMetadata").collect()
+        found = [
+            Commit(row["version"], row["timestamp"], row["operation"], _position(row))
+            for row in rows
+        ]
+        return sorted(found, key=lambda commit: -commit.version)
+
+    def read(self, version: int | None = None) -> DataFrame:
+        if version is None:
+            version = _complete_version(self.commits())
+        return self._reader().option("versionAsOf", version).load(self._path)
+
+    def compact(self) -> Mapping[str, int]:
+        with session_conf(self._session, self._restated()):
+            metrics = self._session.sql(f"OPTIMIZE {self.sql_name}").collect()[0]["metrics"]
+        return {
+            "files_removed": metrics["numFilesRemoved"],
+            "files_added": metrics["numFilesAdded"],
+        }
+
+    def expire(self, retain_s: int) -> Mapping[str, int]:
+        settings = {
+            **self._restated(),
+            # The option of the command replaces the check, which only allows a week and more.
+            "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        }
+        hours = retain_s / _HOUR_S
+        with session_conf(self._session, settings):
+            vacuum = f"VACUUM {self.sql_name} RETAIN {hours:.4f} HOURS"
+            files = self._session.sql(f"{vacuum} DRY RUN").count()
+            self._session.sql(vacuum)
+        return {"files_removed": files}
+
+    def _restated(self) -> dict[str, str]:
+        """The setting with which a commit of maintenance names the latest position again.
+
+        Delta removes old entries of its history, so the newest commits must name it.
+        """
+        position = newest_position(self.commits())
+        return {} if position is None else {_METADATA: position.to_json()}
+
+    def _reader(self) -> DataFrameReader:
+        return self._session.read.format("delta")
+
+
+def _position(row: Row) -> CommitPosition | None:
+    return read_position(row["userMetadata"])
+
+
+def _transaction(position: CommitPosition) -> dict[str, str]:
+    """The settings of a commit. Delta skips a commit with a number that it already has."""
+    if position.part == Part.REFRESH:
+        # Repeats the number of the last batch, and may be repeated itself.
+        return {_METADATA: position.to_json()}
+    return {
+        _METADATA: position.to_json(),
+        f"{_TXN}AppId": f"{position.app}/{position.table_id}",
+        f"{_TXN}Version": str(position.number),
+    }
+
+
+def _complete_version(newest_first: Sequence[Commit]) -> int:
+    """The newest version without a half-committed batch."""
+    version = newest_first[0].version
+    for commit in newest_first:
+        if commit.position is None:
+            continue
+        if commit.position.part != Part.MERGE:
+            break
+        version = commit.version - 1
+    return version
+
+
+def _is_wider(old: DataType, new: DataType) -> bool:
+    if old in _INTEGERS and new in _INTEGERS:
+        return _INTEGERS.index(old) < _INTEGERS.index(new)
+    return isinstance(old, FloatType) and isinstance(new, DoubleType)

@@ -1,0 +1,253 @@
+"""Typed tables of Iceberg, in a catalog.
+
+Updates and deletes are merged on read: deletion vectors in format version 3, files of positions in
+version 2. A batch with updates and new rows is written to a branch, to which `main` then moves, so
+a reader sees all of it or nothing. `main` moves only if no other commit came first.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+)
+
+from spark_jobs.tables.columns import (
+    ROW_ID,
+    Add,
+    ColumnChange,
+    ColumnChangeError,
+    Rename,
+    Widen,
+    alter_statement,
+    mapped,
+    nullable,
+    quoted,
+    sql_columns,
+)
+from spark_jobs.tables.commit_position import CommitPosition, read_position
+from spark_jobs.tables.format.protocol import (
+    APP_PROPERTY,
+    TABLE_PROPERTY,
+    Commit,
+    TableDefinition,
+    newest_position,
+)
+from spark_jobs.tables.format.session_conf import session_conf
+from spark_jobs.tables.net_changes import NetChanges, insert_statement, merge_statement
+
+_POSITION = "cdc.position"
+_BRANCH = "cdc_batch_"
+_SNAPSHOT_PROPERTY = f"spark.sql.iceberg.snapshot-property.{_POSITION}"
+_CONFLICTS = ("Cannot fast-forward", "CommitFailedException", "ValidationException", "is not an ")
+_MERGE_ON_READ = {f"write.{name}.mode": "merge-on-read" for name in ("merge", "update", "delete")}
+_WITHOUT_SHUFFLE = {
+    "write.distribution-mode": "none",
+    "write.merge.distribution-mode": "none",
+}
+_LEAST_ORPHAN_AGE_S = 86_400
+"""Iceberg refuses to look for younger orphan files, which may belong to a running commit."""
+
+
+class IcebergTypedTable:
+    """The table with a name: catalog, namespaces, table."""
+
+    def __init__(self, session: SparkSession, name: Sequence[str]) -> None:
+        self._session = session
+        self._name = tuple(name)
+        self._view = "cdc_net_changes"
+
+    @property
+    def sql_name(self) -> str:
+        return quoted(*self._name)
+
+    def exists(self) -> bool:
+        return bool(self._session.catalog.tableExists(self.sql_name))
+
+    def create(self, definition: TableDefinition) -> None:
+        for depth in range(2, len(self._name)):
+            namespace = quoted(*self._name[:depth])
+            self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+        properties = {
+            **_MERGE_ON_READ,
+            # With a partition, each task would write a file into each partition.
+            **({} if definition.partition_by else _WITHOUT_SHUFFLE),
+            APP_PROPERTY: definition.app,
+            TABLE_PROPERTY: definition.table_id,
+            **definition.properties,
+        }
+        listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+        layout = f"PARTITIONED BY ({definition.partition_by})" if definition.partition_by else ""
+        self._session.sql(
+            f"CREATE TABLE {self.sql_name} ({ROW_ID} BINARY, {sql_columns(definition.columns)}) "
+            f"USING iceberg {layout} TBLPROPERTIES ({listed})"
+        )
+        if definition.cluster_by:
+            self._session.sql(
+                f"ALTER TABLE {self.sql_name} WRITE LOCALLY ORDERED BY {definition.cluster_by}"
+            )
+
+    def owner(self) -> tuple[str, str] | None:
+        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
+        properties = {row["key"]: row["value"] for row in rows}
+        if APP_PROPERTY not in properties:
+            return None
+        return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
+
+    def columns(self) -> dict[str, DataType]:
+        columns = nullable(self._session.table(self.sql_name).schema)
+        columns.pop(ROW_ID, None)
+        return columns
+
+    def stored_type(self, kind: DataType) -> DataType:
+        return mapped(kind, _stored_scalar)
+
+    def evolve(self, changes: Sequence[ColumnChange]) -> None:
+        for change in changes:
+            if isinstance(change, Widen) and not _is_wider(change.before, change.type):
+                raise ColumnChangeError(
+                    f"{self.sql_name}: Iceberg cannot change the column {'.'.join(change.path)} "
+                    f"from {change.before.simpleString()} to {change.type.simpleString()}. Start "
+                    "with a new target."
+                )
+            if isinstance(change, Add | Rename) and "key" in change.path[1:]:
+                raise ColumnChangeError(
+                    f"{self.sql_name}: the key of the map {change.path[0]} has a new field, and "
+                    "Iceberg cannot change keys of maps. Start with a new target."
+                )
+        for change in changes:
+            self._session.sql(alter_statement(self.sql_name, change))
+
+    def commit(
+        self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
+    ) -> None:
+        session = changes.frame.sparkSession
+        changes.frame.createOrReplaceTempView(self._view)
+        with session_conf(session, {_SNAPSHOT_PROPERTY: position.to_json()}):
+            if changes.matched and changes.inserts:
+                self._commit_on_branch(session, changes)
+            elif changes.matched:
+                session.sql(merge_statement(self.sql_name, changes, self._view))
+            else:
+                session.sql(insert_statement(self.sql_name, changes, self._view))
+
+    def _commit_on_branch(self, session: SparkSession, changes: NetChanges) -> None:
+        branch = f"{_BRANCH}{uuid.uuid4().hex}"
+        self._drop_branches(session)
+        session.sql(f"ALTER TABLE {self.sql_name} CREATE BRANCH {quoted(branch)}")
+        target = quoted(*self._name, f"branch_{branch}")
+        session.sql(merge_statement(target, changes, self._view))
+        session.sql(insert_statement(target, changes, self._view))
+        self._call("fast_forward", f"branch => 'main', to => '{branch}'", session)
+        session.sql(f"ALTER TABLE {self.sql_name} DROP BRANCH {quoted(branch)}")
+
+    def _drop_branches(self, session: SparkSession) -> None:
+        """Drop the branches of jobs that were killed."""
+        refs = session.sql(f"SELECT name FROM {self._metadata('refs')}").collect()
+        for (name,) in refs:
+            if name.startswith(_BRANCH):
+                session.sql(f"ALTER TABLE {self.sql_name} DROP BRANCH {quoted(name)}")
+
+    def record(self, position: CommitPosition) -> None:
+        with session_conf(self._session, {_SNAPSHOT_PROPERTY: position.to_json()}):
+            name = self.sql_name
+            self._session.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE false")
+
+    def is_conflict(self, error: Exception) -> bool:
+        return any(text in str(error) for text in _CONFLICTS)
+
+    def commits(self) -> list[Commit]:
+        # The catalog caches tables, and another process may have committed.
+        self._session.sql(f"REFRESH TABLE {self.sql_name}")
+        refs = self._session.sql(f"SELECT name, snapshot_id FROM {self._metadata('refs')}")
+        heads = {row["name"]: row["snapshot_id"] for row in refs.collect()}
+        newest = heads.get("main")
+        rows = self._session.sql(
+            "SELECT snapshot_id, parent_id, committed_at, operation, "
+            f"summary['{_POSITION}'] AS position FROM {self._metadata('snapshots')}"
+        ).collect()
+        by_id = {row["snapshot_id"]: row for row in rows}
+        found = []
+        while newest in by_id:
+            row = by_id[newest]
+            position = read_position(row["position"])
+            found.append(
+                Commit(row["snapshot_id"], row["committed_at"], row["operation"], position)
+            )
+            newest = row["parent_id"]
+        return found
+
+    def read(self, version: int | None = None) -> DataFrame:
+        self._session.sql(f"REFRESH TABLE {self.sql_name}")
+        reader = self._session.read
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        return reader.table(self.sql_name)
+
+    def compact(self) -> Mapping[str, int]:
+        options = "options => map('delete-ratio-threshold', '0.1')"
+        files = self._call("rewrite_data_files", options)
+        deletes = self._call("rewrite_position_delete_files", "options => map()")
+        self._restate()
+        return {
+            "files_removed": files["rewritten_data_files_count"],
+            "files_added": files["added_data_files_count"],
+            "delete_files_removed": files["removed_delete_files_count"]
+            + deletes["rewritten_delete_files_count"],
+        }
+
+    def expire(self, retain_s: int) -> Mapping[str, int]:
+        self._restate()
+        expired = self._call(
+            "expire_snapshots", f"older_than => {_before(retain_s)}, retain_last => 1"
+        )
+        files = sum(count for name, count in expired.items() if name.startswith("deleted_"))
+        orphan_age = _before(max(retain_s, _LEAST_ORPHAN_AGE_S))
+        orphans = self._session.sql(
+            self._procedure("remove_orphan_files", f"older_than => {orphan_age}")
+        ).count()
+        return {"files_removed": files, "orphan_files_removed": orphans}
+
+    def _restate(self) -> None:
+        """Name the latest position in the current snapshot, which never expires."""
+        commits = self.commits()
+        position = newest_position(commits)
+        if position is not None and commits[0].position is None:
+            self.record(position)
+
+    def _call(
+        self, procedure: str, arguments: str, session: SparkSession | None = None
+    ) -> dict[str, int]:
+        rows = (session or self._session).sql(self._procedure(procedure, arguments)).collect()
+        return rows[0].asDict()
+
+    def _procedure(self, procedure: str, arguments: str) -> str:
+        catalog, table = quoted(self._name[0]), quoted(*self._name[1:])
+        return f"CALL {catalog}.system.{procedure}(table => '{table}', {arguments})"
+
+    def _metadata(self, table: str) -> str:
+        return f"{self.sql_name}.{table}"
+
+
+def _before(seconds: int) -> str:
+    moment = datetime.now(UTC) - timedelta(seconds=seconds)
+    return f"TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f} UTC'"
+
+
+def _stored_scalar(kind: DataType) -> DataType:
+    """Iceberg has no integers of 8 and 16 bits."""
+    return IntegerType() if isinstance(kind, ByteType | ShortType) else kind
+
+
+def _is_wider(old: DataType, new: DataType) -> bool:
+    return (isinstance(old, IntegerType) and isinstance(new, LongType)) or (
+        isinstance(old, FloatType) and isinstance(new, DoubleType)
+    )

@@ -1,0 +1,101 @@
+"""The interface of the formats."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType
+
+from spark_jobs.errors import JobError
+from spark_jobs.tables.columns import ColumnChange, Columns
+from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.net_changes import NetChanges
+
+APP_PROPERTY, TABLE_PROPERTY = "cdc.app", "cdc.table.id"
+"""Properties of a table: the store and the source table that fill it."""
+
+
+class TargetError(JobError):
+    """The table belongs to another program, store or source table."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A table to create. `app` names the store that fills it."""
+
+    app: str
+    table_id: str
+    columns: Columns
+    """Without `cdc_row_id`."""
+    partition_by: str = ""
+    """Columns or transforms, as in PARTITIONED BY."""
+    cluster_by: str = ""
+    """Columns, as in CLUSTER BY."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that can be read. `version` is the version of Delta or the snapshot of Iceberg."""
+
+    version: int
+    committed_at: datetime
+    operation: str
+    position: CommitPosition | None
+    """None for a commit of another program."""
+
+
+def newest_position(newest_first: Sequence[Commit]) -> CommitPosition | None:
+    """The position that the newest commit of this job names."""
+    return next((each.position for each in newest_first if each.position is not None), None)
+
+
+class TypedTable(Protocol):
+    """One typed table: `cdc_row_id` and the columns of the source table."""
+
+    @property
+    def sql_name(self) -> str:
+        """The name of the table in SQL."""
+
+    def exists(self) -> bool: ...
+
+    def create(self, definition: TableDefinition) -> None: ...
+
+    def owner(self) -> tuple[str, str] | None:
+        """The `app` and `table_id` that the table was created with; None for another program."""
+
+    def columns(self) -> dict[str, DataType]:
+        """The columns without `cdc_row_id`."""
+
+    def stored_type(self, kind: DataType) -> DataType:
+        """The type with which the format stores a type of the source."""
+
+    def evolve(self, changes: Sequence[ColumnChange]) -> None:
+        """Change the columns. Raises `ColumnChangeError` and then changes nothing."""
+
+    def commit(
+        self, changes: NetChanges, position: CommitPosition, *, is_merged: bool = False
+    ) -> None:
+        """Commit a batch that is not empty; with `is_merged`, only its new rows."""
+
+    def record(self, position: CommitPosition) -> None:
+        """Commit a position without a change of rows."""
+
+    def is_conflict(self, error: Exception) -> bool:
+        """Whether another commit came first, so that nothing was committed."""
+
+    def commits(self) -> list[Commit]:
+        """The commits in the history of the table, newest first."""
+
+    def read(self, version: int | None = None) -> DataFrame:
+        """The rows of a version; by default those of the latest complete batch."""
+
+    def compact(self) -> Mapping[str, int]:
+        """Rewrite small files and files with deleted rows. Returns what changed."""
+
+    def expire(self, retain_s: int) -> Mapping[str, int]:
+        """Remove files that only versions older than `retain_s` seconds need."""

@@ -1,0 +1,73 @@
+"""A batch of net changes in the form that both formats write."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.tables.columns import ROW_ID, Columns, quoted
+
+OP, ROW = "op", "row"
+_BROADCAST_ROWS = 1_000_000
+"""More changed rows than this are joined by sorting, because executors hold a broadcast whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetChanges:
+    """At most one change for each row."""
+
+    frame: DataFrame
+    """The columns `cdc_row_id`, `op` (c, u or d) and `row`."""
+    columns: Columns
+    """The columns of the table, without `cdc_row_id`, in the order of `row`."""
+    inserts: int
+    matched: int
+    """Number of updates and deletes."""
+
+    @property
+    def can_broadcast(self) -> bool:
+        return self.matched <= _BROADCAST_ROWS
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.inserts and not self.matched
+
+
+def net_changes(changes: DataFrame, columns: Columns) -> NetChanges:
+    """The changes for a table with these `columns`, without `cdc_row_id`.
+
+    `changes` has the columns of `commitlog.merge.Merger.changes`. It is read several times, so it
+    should be cached.
+    """
+    after = F.col("after")
+    row = F.struct(*(after[name].cast(kind).alias(name) for name, kind in columns.items()))
+    frame = changes.where(F.col(OP).isNotNull()).select(
+        ROW_ID, OP, F.when(after.isNotNull(), row).alias(ROW)
+    )
+    counts = {op: count for op, count in frame.groupBy(OP).count().collect()}
+    inserts = counts.pop("c", 0)
+    return NetChanges(frame, columns, inserts, sum(counts.values()))
+
+
+def merge_statement(target: str, changes: NetChanges, view: str) -> str:
+    """The MERGE of updates and deletes. It only has matched clauses, so it is an inner join.
+
+    The row ids of the table are read once for the join; a row that did not exist is not looked for.
+    """
+    hint = f"/*+ BROADCAST({quoted(view)}) */ " if changes.can_broadcast else ""
+    assignments = ", ".join(f"t.{quoted(name)} = s.{quoted(ROW, name)}" for name in changes.columns)
+    return (
+        f"MERGE INTO {target} AS t USING (SELECT {hint}* FROM {quoted(view)} WHERE {OP} <> 'c') "
+        f"AS s ON t.{ROW_ID} = s.{ROW_ID} "
+        f"WHEN MATCHED AND s.{OP} = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET {assignments}"
+    )
+
+
+def insert_statement(target: str, changes: NetChanges, view: str) -> str:
+    """The INSERT of rows that did not exist before the batch."""
+    names = ", ".join(quoted(name) for name in changes.columns)
+    values = ", ".join(quoted(ROW, name) for name in changes.columns)
+    return (
+        f"INSERT INTO {target} ({ROW_ID}, {names}) "
+        f"SELECT {ROW_ID}, {values} FROM {quoted(view)} WHERE {OP} = 'c'"
+    )

@@ -1,0 +1,68 @@
+"""Options of the job and of its commands."""
+
+from typing import Annotated, Literal
+
+from pydantic import model_validator
+
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import LowerCase
+from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
+
+_DAY_S = 86_400
+_WEEK_S = 7 * _DAY_S
+
+
+class TargetOptions(Properties):
+    """Format and place of the typed tables, and the layout of new ones."""
+
+    format: Annotated[Literal["delta", "iceberg"], LowerCase] = prop(
+        "format", default="delta", doc="Format of the typed tables: `delta` or `iceberg`."
+    )
+    target: str = prop(
+        "target",
+        min_length=1,
+        doc="Place of the typed tables. With `format=delta` a folder or URI; the table "
+        "`shop.orders` is in its subfolder `shop/orders`. With `format=iceberg` a catalog, or a "
+        "catalog and namespaces, such as `lake.raw`; the table is `lake.raw.shop.orders`. "
+        "`spark.sql.catalog.*` configure the catalog.",
+    )
+    iceberg_format_version: Literal["2", "3"] = prop(
+        "iceberg.format.version",
+        default="2",
+        doc="Format version of new Iceberg tables. Version 3 stores deleted rows as deletion "
+        "vectors, but fewer engines read it.",
+    )
+    partition_by: PassThrough = pass_through(
+        "partition.by.",
+        doc="Partitioning of a new table, by `partition.by.KEYSPACE.TABLE`: columns, or with "
+        "Iceberg also transforms, such as `day(created_at), bucket(16, id)`. Use columns of the "
+        "primary key.",
+    )
+    cluster_by: PassThrough = pass_through(
+        "cluster.by.",
+        doc="Clustering of a new table, by `cluster.by.KEYSPACE.TABLE`: columns of Delta's liquid "
+        "clustering, or Iceberg's write order.",
+    )
+
+    @model_validator(mode="after")
+    def _layout_is_possible(self) -> "TargetOptions":
+        both = sorted(self.partition_by.keys() & self.cluster_by.keys())
+        if self.format == "delta" and both:
+            raise ValueError(
+                f"`partition.by.{both[0]}` and `cluster.by.{both[0]}` are both set, but a Delta "
+                "table has only one of them"
+            )
+        return self
+
+    def target_name(self, full_name: str) -> tuple[str, ...]:
+        """The parts of the name of a table: a path, or catalog, namespaces and table."""
+        if self.format == "delta":
+            return ("/".join((self.target.rstrip("/"), *full_name.split("."))),)
+        return (*self.target.split("."), *full_name.split("."))
+
+
+def separate_from(target: TargetOptions, **locations: str) -> None:
+    """Raise `ValueError` if the tables of Delta overlap with another location."""
+    for name, location in locations.items():
+        if target.format == "delta" and overlap(target.target, location):
+            raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")

@@ -1,0 +1,155 @@
+"""The handler: restarts after a kill and after schema changes, and tables of other owners."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    IntegerType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from sidecar.errors import ConfigError
+from spark_jobs.follow.position import Position
+from spark_jobs.reconcile.source_table import SourceTable
+from spark_jobs.tables.apply_batch import progress_of
+from spark_jobs.tables.commit_position import Part
+from spark_jobs.tables.format import delta
+from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.handler import TypedTables
+from spark_jobs.tables.options import TargetOptions
+from spark_jobs.tables.target import open_table, read_table
+from tests.support.spark.typed_tables import (
+    APP,
+    FORMATS,
+    NAME,
+    Change,
+    changes_frame,
+    row_id,
+    stored_rows,
+    target_options,
+)
+
+Columns = Mapping[str, DataType]
+TABLE = SourceTable("table-1", "shop", "carts", False, False, {"v": False, "n": False}, {})
+COLUMNS: Columns = {"k": IntegerType(), "v": StringType(), "n": ShortType()}
+FIRST, SECOND, THIRD = Position(1, 100), Position(2, 100), Position(2, 160)
+
+
+class Source:
+    """A version store with changes made by hand, by the later position."""
+
+    def __init__(self, session: SparkSession, options: TargetOptions) -> None:
+        self.session = session
+        self.options = options
+        self.columns = COLUMNS
+        self.changes: dict[tuple[Position | None, Position], Sequence[Change]] = {}
+
+    def read(self, _: SourceTable, before: Position | None, after: Position) -> DataFrame:
+        return changes_frame(self.session, self.columns, self.changes[before, after])
+
+    def handler(self, app: str = APP) -> TypedTables:
+        """A handler, as after a start of the job."""
+
+        def typed(_: SourceTable) -> StructType:
+            return StructType([StructField(*column) for column in self.columns.items()])
+
+        return TypedTables(self.session, self.options, app, typed, self.read)
+
+    def apply(
+        self, handler: TypedTables, table: SourceTable, before: Position | None, after: Position
+    ) -> None:
+        handler.apply(table, self.read(table, before, after), before, after, {"t": {0: 9}})
+
+    def rows(self) -> dict[bytes, dict[str, object]]:
+        return stored_rows(read_table(self.session, self.options, NAME))
+
+
+@pytest.fixture
+def source(spark: SparkSession, tmp_path: Path, table_format: str) -> Source:
+    session = spark.newSession()
+    return Source(session, target_options(session, tmp_path, table_format))
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_columns_follow_the_source(source: Source) -> None:
+    source.changes[None, FIRST] = [
+        (1, "c", {"k": 1, "v": "a", "n": 5}),
+        (2, "c", {"k": 2, "v": "b", "n": None}),
+    ]
+    handler = source.handler()
+    assert handler.position(TABLE) is None
+    source.apply(handler, TABLE, None, FIRST)
+    assert source.rows()[row_id(1)] == {"k": 1, "v": "a", "n": 5}
+
+    # The key has a new name, a column is gone, another was dropped and added again, one is new.
+    items = ArrayType(StructType([StructField("a", IntegerType())]))
+    source.columns = {"id": IntegerType(), "items": items, "n": ShortType()}
+    changed = replace(TABLE, columns={"items": True, "n": False}, dropped={"v": 5, "n": 7})
+    source.changes[None, FIRST] = [
+        (1, "c", {"id": 1, "items": [(1,)], "n": None}),
+        (2, "c", {"id": 2, "items": None, "n": None}),
+    ]
+    handler = source.handler()
+    assert handler.position(changed) == FIRST
+    assert source.rows() == {
+        row_id(1): {"id": 1, "items": [{"a": 1}], "n": None},
+        row_id(2): {"id": 2, "items": None, "n": None},
+    }
+    target = open_table(source.session, source.options, NAME)
+    commits = len(target.commits())
+
+    # Nothing is new, so the start commits nothing.
+    handler = source.handler()
+    assert handler.position(changed) == FIRST
+    assert len(target.commits()) == commits
+    source.changes[FIRST, SECOND] = [(2, "u", {"id": 2, "items": [(3,)], "n": 4})]
+    source.apply(handler, changed, FIRST, SECOND)
+    assert source.rows()[row_id(2)] == {"id": 2, "items": [{"a": 3}], "n": 4}
+
+
+@pytest.mark.parametrize("table_format", ["delta"])
+def test_a_start_finishes_the_batch_of_a_killed_job(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.changes[None, FIRST] = [(1, "c", {"k": 1, "v": "a", "n": None})]
+    source.changes[FIRST, THIRD] = [
+        (1, "d", None),
+        (2, "c", {"k": 2, "v": "b", "n": None}),
+    ]
+    handler = source.handler()
+    handler.position(TABLE)
+    source.apply(handler, TABLE, None, FIRST)
+    with monkeypatch.context() as patch:
+        patch.delattr(delta, "insert_statement")
+        with pytest.raises(NameError):
+            source.apply(handler, TABLE, FIRST, THIRD)
+    target = open_table(source.session, source.options, NAME)
+    assert target.commits()[0].position is not None
+    assert progress_of(target).merged is not None
+    assert source.handler().position(TABLE) == THIRD
+    assert source.rows() == {row_id(2): {"k": 2, "v": "b", "n": None}}
+    complete = progress_of(target).complete
+    assert complete is not None
+    assert (complete.part, complete.offsets) == (Part.INSERT, {"t": {"0": 9}})
+
+    for app, table_id, text in (
+        ("store-2", TABLE.id, "another store"),
+        (APP, "table-2", "dropped in Cassandra"),
+    ):
+        with pytest.raises(TargetError, match=text):
+            source.handler(app).position(replace(TABLE, id=table_id))
+
+
+@pytest.mark.parametrize("table_format", ["delta"])
+def test_names_that_differ_only_in_case_are_refused(source: Source) -> None:
+    source.columns = {"k": IntegerType(), "v": StringType(), "V": StringType()}
+    with pytest.raises(ConfigError, match="v and V differ only in case"):
+        source.handler().position(TABLE)

@@ -26,7 +26,7 @@ from spark_jobs.tables.commit_position import (
     fingerprints,
     replaced_columns,
 )
-from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.format.protocol import TargetError, TypedTable
 from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import (
@@ -65,6 +65,7 @@ class TypedTables:
         self._typed_columns = typed_columns
         self._read_changes = read_changes
         self._known: dict[str, CommitPosition | None] = {}
+        self.batches = 0
 
     def position(self, table: SourceTable) -> Position | None:
         """Create or evolve the table, finish the batch of a killed job, and fill new columns.
@@ -78,6 +79,11 @@ class TypedTables:
         require_owner(target, self._app, table.id)
         progress = progress_of(target)
         now = self._fingerprints(table, columns)
+        if progress.latest is None and not target.read().isEmpty():
+            raise TargetError(
+                f"{target.sql_name} has rows, but its history no longer names a position. Drop or "
+                "rename it, or set another `target`, and start again."
+            )
         known = {} if progress.complete is None else progress.complete.columns
         evolve(target, columns, len(columns) - len(now), replaced_columns(known, now))
         complete = progress.complete
@@ -113,6 +119,7 @@ class TypedTables:
         batch = net_changes(changes, target.columns())
         apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
+        self.batches += 1
         logger.info(
             "batch applied",
             extra=fields(

@@ -8,8 +8,12 @@ from pyspark.sql import functions as F
 from spark_jobs.tables.columns import ROW_ID, Columns, quoted
 
 OP, ROW = "op", "row"
-_BROADCAST_ROWS = 1_000_000
-"""More changed rows than this are joined by sorting, because executors hold a broadcast whole."""
+MERGE_SETTINGS = {"spark.sql.autoBroadcastJoinThreshold": str(256 << 20)}
+"""Settings of the session for a MERGE.
+
+A larger source is joined by sorting, because each executor holds a broadcast whole. Spark ignores a
+hint in the source of an Iceberg MERGE.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +27,6 @@ class NetChanges:
     inserts: int
     matched: int
     """Number of updates and deletes."""
-
-    @property
-    def can_broadcast(self) -> bool:
-        return self.matched <= _BROADCAST_ROWS
 
     @property
     def is_empty(self) -> bool:
@@ -54,10 +54,9 @@ def merge_statement(target: str, changes: NetChanges, view: str) -> str:
 
     The row ids of the table are read once for the join; a row that did not exist is not looked for.
     """
-    hint = f"/*+ BROADCAST({quoted(view)}) */ " if changes.can_broadcast else ""
     assignments = ", ".join(f"t.{quoted(name)} = s.{quoted(ROW, name)}" for name in changes.columns)
     return (
-        f"MERGE INTO {target} AS t USING (SELECT {hint}* FROM {quoted(view)} WHERE {OP} <> 'c') "
+        f"MERGE INTO {target} AS t USING (SELECT * FROM {quoted(view)} WHERE {OP} <> 'c') "
         f"AS s ON t.{ROW_ID} = s.{ROW_ID} "
         f"WHEN MATCHED AND s.{OP} = 'd' THEN DELETE WHEN MATCHED THEN UPDATE SET {assignments}"
     )

@@ -1,15 +1,16 @@
 """Options of the job and of its commands."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import LowerCase
-from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.types import SEPARATE_FOLDERS, Count, Seconds, TableList, overlap
+from spark_jobs.reconcile.options import ReconcileOptions
 
-_DAY_S = 86_400
-_WEEK_S = 7 * _DAY_S
+_WEEK_S = 7 * 86_400
 
 
 class TargetOptions(Properties):
@@ -61,8 +62,46 @@ class TargetOptions(Properties):
         return (*self.target.split("."), *full_name.split("."))
 
 
-def separate_from(target: TargetOptions, **locations: str) -> None:
-    """Raise `ValueError` if the tables of Delta overlap with another location."""
-    for name, location in locations.items():
-        if target.format == "delta" and overlap(target.target, location):
-            raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")
+# A pydantic model orders its fields by its bases, from the last to the first.
+class TablesJobOptions(TargetOptions, ReconcileOptions):
+    """Options of `python -m spark_jobs.tables`. Without `topics` another job fills the store."""
+
+    topics_are_optional: ClassVar[bool] = True
+
+    @property
+    def folder(self) -> str:
+        """The folder of the expiry index."""
+        return f"{self.checkpoint.rstrip('/')}/tables"
+
+    @model_validator(mode="after")
+    def _target_is_separate(self) -> "TablesJobOptions":
+        for name, location in (("output", self.output), ("checkpoint", self.checkpoint)):
+            if self.format == "delta" and overlap(self.target, location):
+                raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        return self
+
+
+class TypedTableOptions(TargetOptions, SessionOptions):
+    """Options of a command for typed tables."""
+
+    tables: TableList = prop(
+        "tables", min_length=1, doc="Tables, as `keyspace.table`, separated by commas."
+    )
+
+
+class ExpireOptions(TypedTableOptions):
+    """Options of `python -m spark_jobs.tables.expire`."""
+
+    retain_s: Seconds = prop(
+        "retain.seconds",
+        default=_WEEK_S,
+        ge=3600,
+        doc="Age up to which versions stay readable. Must be longer than the longest query and "
+        "the longest micro-batch.",
+    )
+
+
+class HistoryOptions(TypedTableOptions):
+    """Options of `python -m spark_jobs.tables.history`."""
+
+    limit: Count = prop("limit", default=20, doc="Largest number of commits of a table.")

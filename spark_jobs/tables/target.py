@@ -9,6 +9,7 @@ from pyspark.sql.types import DataType
 
 from sidecar.errors import ConfigError
 from sidecar.logs import fields
+from spark_jobs.session import require_iceberg
 from spark_jobs.tables.columns import ROW_ID, Columns, column_changes
 from spark_jobs.tables.format.delta import DeltaTypedTable
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
@@ -23,6 +24,7 @@ def open_table(session: SparkSession, options: TargetOptions, full_name: str) ->
     name = options.target_name(full_name)
     if options.format == "delta":
         return DeltaTypedTable(session, name[0])
+    require_iceberg(session)
     return IcebergTypedTable(session, name)
 
 

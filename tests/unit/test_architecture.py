@@ -102,6 +102,7 @@ SURFACE = {
         "truncate",
     },
     "spark_jobs.reconcile.layout": {"AppendLayout", "Batch", "Layout", "MergeLayout"},
+    "spark_jobs.tables": {"TargetOptions", "read_table"},
     "spark_jobs.source": {"EVENT_COLUMNS", "events", "read", "read_stream"},
 }
 # Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.

@@ -39,7 +39,12 @@ from spark_jobs.tables.format.protocol import (
     newest_position,
 )
 from spark_jobs.tables.format.session_conf import session_conf
-from spark_jobs.tables.net_changes import NetChanges, insert_statement, merge_statement
+from spark_jobs.tables.net_changes import (
+    MERGE_SETTINGS,
+    NetChanges,
+    insert_statement,
+    merge_statement,
+)
 
 _CONFLICT = "DELTA_CONCURRENT_"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -126,7 +131,8 @@ class DeltaTypedTable:
         if changes.matched and not is_merged:
             part = Part.MERGE if changes.inserts else position.part
             statement = merge_statement(self.sql_name, changes, self._view)
-            with session_conf(session, _transaction(position.as_part(part))):
+            settings = {**MERGE_SETTINGS, **_transaction(position.as_part(part))}
+            with session_conf(session, settings):
                 session.sql(statement)
         if changes.inserts or is_merged:
             part = Part.INSERT if changes.matched else Part.WHOLE

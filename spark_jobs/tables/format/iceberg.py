@@ -42,7 +42,12 @@ from spark_jobs.tables.format.protocol import (
     newest_position,
 )
 from spark_jobs.tables.format.session_conf import session_conf
-from spark_jobs.tables.net_changes import NetChanges, insert_statement, merge_statement
+from spark_jobs.tables.net_changes import (
+    MERGE_SETTINGS,
+    NetChanges,
+    insert_statement,
+    merge_statement,
+)
 
 _POSITION = "cdc.position"
 _BRANCH = "cdc_batch_"
@@ -131,7 +136,8 @@ class IcebergTypedTable:
     ) -> None:
         session = changes.frame.sparkSession
         changes.frame.createOrReplaceTempView(self._view)
-        with session_conf(session, {_SNAPSHOT_PROPERTY: position.to_json()}):
+        settings = {**MERGE_SETTINGS, _SNAPSHOT_PROPERTY: position.to_json()}
+        with session_conf(session, settings):
             if changes.matched and changes.inserts:
                 self._commit_on_branch(session, changes)
             elif changes.matched:

@@ -1,0 +1,20 @@
+"""The command `python -m spark_jobs.tables.expire`: frees the space of old versions."""
+
+from spark_jobs.options.command_line import JobReport, job_command
+from spark_jobs.session import create_job_session
+from spark_jobs.tables.maintenance import maintain
+from spark_jobs.tables.options import ExpireOptions
+
+
+def _run(options: ExpireOptions) -> JobReport:
+    session = create_job_session("cdc-tables-expire", options)
+    return maintain(session, options, "Expired", lambda table: table.expire(options.retain_s))
+
+
+_ABOUT = (
+    "Remove files that only versions older than `retain.seconds` need. Those versions can no "
+    "longer be read. The latest version and its position always stay."
+)
+
+if __name__ == "__main__":
+    job_command("spark_jobs.tables.expire", ExpireOptions, _run, about=_ABOUT)(None)

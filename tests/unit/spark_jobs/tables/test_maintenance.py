@@ -1,0 +1,86 @@
+"""The commands compact, expire and history: the position stays, old versions can be read."""
+
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType, StringType
+
+from spark_jobs.tables.apply_batch import apply_batch, progress_of
+from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.net_changes import net_changes
+from tests.support.spark.typed_tables import (
+    APP,
+    FORMATS,
+    NAME,
+    TABLE_ID,
+    Change,
+    changes_frame,
+    new_table,
+    row_id,
+    stored_rows,
+    target_options,
+)
+
+pytestmark = pytest.mark.usefixtures("root_logger")
+COLUMNS = {"k": IntegerType(), "v": StringType()}
+FIRST, SECOND = (CommitPosition(APP, TABLE_ID, number, 1_700_000_000) for number in (1, 2))
+Run = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command with --json. Returns its exit code and its document."""
+
+    def run_command(name: str, **settings: Any) -> tuple[int, dict[str, Any]]:
+        module = f"spark_jobs.tables.{name}"
+        given = [part for each in settings.items() for part in ("--set", "{}={}".format(*each))]
+        monkeypatch.setattr(sys, "argv", [module, "--json", *given])
+        # Python warns if it runs a module that another test has imported.
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(module, run_name="__main__")
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, json.loads(capsys.readouterr().out)
+
+    return run_command
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_maintenance_keeps_rows_and_position(
+    spark: SparkSession, tmp_path: Path, run: Run, table_format: str
+) -> None:
+    options = target_options(spark, tmp_path, table_format)
+    settings = {"format": table_format, "target": options.target, "tables": NAME}
+    code, document = run("history", **settings)
+    assert (code, "does not exist" in document["error"]) == (2, True)
+
+    table = new_table(spark, options, COLUMNS)
+    batches: tuple[tuple[CommitPosition, CommitPosition | None, list[Change]], ...] = (
+        (FIRST, None, [(key, "c", {"k": key, "v": "a"}) for key in range(4)]),
+        (SECOND, FIRST, [(0, "d", None), (1, "u", {"k": 1, "v": "b"})]),
+    )
+    for position, before, changes in batches:
+        frame = changes_frame(spark, COLUMNS, changes)
+        apply_batch(table, net_changes(frame, COLUMNS), position, before)
+    rows = stored_rows(table.read())
+    assert rows[row_id(1)] == {"k": 1, "v": "b"}
+
+    code, document = run("compact", **settings)
+    assert (code, document["tables"][NAME]["files_added"]) == (0, 1)
+    assert run("expire", **settings, **{"retain.seconds": "2h"})[0] == 0
+    code, document = run("history", **settings)
+    assert code == 0
+    commits = document["tables"][NAME]
+    assert commits[0]["position"]["store_version"] == SECOND.store_version
+    (oldest,) = [
+        commit for commit in commits if (commit["position"] or {}).get("store_version") == 1
+    ]
+    assert len(stored_rows(spark.sql(oldest["query"]))) == 4
+    assert SECOND.is_of_batch(progress_of(table).complete)
+    assert stored_rows(table.read()) == rows

@@ -179,10 +179,9 @@ class DeltaTypedTable:
         }
         hours = retain_s / _HOUR_S
         with session_conf(self._session, settings):
-            vacuum = f"VACUUM {self.sql_name} RETAIN {hours:.4f} HOURS"
-            files = self._session.sql(f"{vacuum} DRY RUN").count()
-            self._session.sql(vacuum)
-        return {"files_removed": files}
+            self._session.sql(f"VACUUM {self.sql_name} RETAIN {hours:.4f} HOURS")
+        (ended,) = self._session.sql(f"DESCRIBE HISTORY {self.sql_name} LIMIT 1").collect()
+        return {"files_removed": int(ended["operationMetrics"].get("numDeletedFiles", 0))}
 
     def _restated(self) -> dict[str, str]:
         """The setting with which a commit of maintenance names the latest position again.

@@ -81,8 +81,8 @@ class Merger:
     ) -> Iterator[pa.RecordBatch]:
         """The visible rows at a second, with raw values, in the order of `SELECT *`.
 
-        `ck` is null in the single row of a partition that has only static values. `value` of a
-        counter is the sum, in eight bytes.
+        `ck` is null in the single row of a partition that has only static values. `live` is the
+        row marker of an INSERT, or null. `value` of a counter is the sum, in eight bytes.
 
         - `truncated_us`: writes up to this time are not visible.
         - `until_us`: only writes up to this time count.

@@ -4,7 +4,7 @@ use crate::arena::Span;
 use crate::columns::Columns;
 use crate::partition::{ComplexDeletion, Store};
 use crate::row::MergedRow;
-use crate::version::{Cell, Rank, covers};
+use crate::version::{Cell, Liveness, Rank, covers};
 
 /// The value of a shown cell.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +30,8 @@ pub struct ShownCell {
 #[derive(Debug, Clone, Default)]
 pub struct Content {
     pub cells: Vec<ShownCell>,
-    /// Whether a live INSERT alone makes the row visible.
-    pub is_inserted: bool,
-    /// Expiry of the row marker.
-    pub marker_expiry_s: Option<i64>,
+    /// The row marker of a live INSERT, which alone makes the row visible.
+    pub marker: Option<Liveness>,
 }
 
 impl ShownCell {
@@ -50,19 +48,17 @@ impl Content {
     pub const fn empty() -> Self {
         Self {
             cells: Vec::new(),
-            is_inserted: false,
-            marker_expiry_s: None,
+            marker: None,
         }
     }
 
     pub fn clear(&mut self) {
         self.cells.clear();
-        self.is_inserted = false;
-        self.marker_expiry_s = None;
+        self.marker = None;
     }
 
     pub fn is_visible(&self) -> bool {
-        self.is_inserted || !self.cells.is_empty()
+        self.marker.is_some() || !self.cells.is_empty()
     }
 
     /// Replaces the content by that of a row. Everything up to `deleted_to_us` is deleted.
@@ -79,8 +75,7 @@ impl Content {
             && liveness.is_live(now_s)
             && !covers(deleted_to_us, liveness.ts_us)
         {
-            self.is_inserted = true;
-            self.marker_expiry_s = (liveness.ttl_s != 0).then_some(liveness.ldt_s);
+            self.marker = Some(liveness);
         }
         let mut complex = row.complex.as_slice();
         let is_shown = |cell: &Cell, complex: &mut &[ComplexDeletion]| {
@@ -167,7 +162,7 @@ impl Content {
     /// Expiries of the shown cells and of the row marker.
     pub fn expiries_s(&self) -> impl Iterator<Item = i64> {
         let of_cells = self.cells.iter().filter_map(|cell| cell.expiry_s);
-        of_cells.chain(self.marker_expiry_s)
+        of_cells.chain(self.marker.and_then(|marker| marker.expiry_s()))
     }
 
     /// The next second at which something of the row expires.

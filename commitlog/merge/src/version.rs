@@ -94,6 +94,11 @@ impl Liveness {
         self.ttl_s == 0 || now_s < self.ldt_s
     }
 
+    /// The second at which it expires.
+    pub fn expiry_s(&self) -> Option<i64> {
+        (self.ttl_s != 0).then_some(self.ldt_s)
+    }
+
     pub fn is_purgeable(&self, before_s: i64) -> bool {
         self.ttl_s != 0 && self.ldt_s < before_s
     }

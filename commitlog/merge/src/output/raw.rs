@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, Int32Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, StructArray};
+use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::Room;
@@ -12,6 +13,7 @@ use crate::columns::Columns;
 use crate::content::{Content, ShownCell};
 use crate::error::Result;
 use crate::partition::Store;
+use crate::version::Liveness;
 
 /// Bytes of a cell beside its path and value.
 const CELL_BYTES: usize = 40;
@@ -23,6 +25,7 @@ pub struct RawRows {
     keys: BinaryBuilder,
     clusterings: BinaryBuilder,
     clustering_values: Clusterings,
+    markers: Markers,
     cells: CellLists,
     statics: CellLists,
 }
@@ -35,6 +38,7 @@ impl RawRows {
             Field::new("pk", DataType::Binary, true),
             Field::new("ck", DataType::Binary, true),
             Field::new("ckv", Clusterings::data_type(), true),
+            Field::new("live", DataType::Struct(Markers::fields()), true),
             Field::new("cells", cells.clone(), true),
             Field::new("statics", cells, true),
         ])
@@ -59,6 +63,7 @@ impl RawRows {
         self.keys.append_value(pk);
         self.clusterings.append_option(ck);
         self.clustering_values.append(ckv);
+        self.markers.append(row.marker);
         self.cells.append(&row.cells, store, columns);
         self.statics.append(&statics.cells, store, columns);
         Ok(())
@@ -75,6 +80,7 @@ impl RawRows {
             Arc::new(self.keys.finish()),
             Arc::new(self.clusterings.finish()),
             self.clustering_values.finish()?,
+            self.markers.finish()?,
             self.cells.finish()?,
             self.statics.finish()?,
         ];
@@ -88,6 +94,56 @@ fn cells_bytes(cells: &[ShownCell], store: &Store) -> usize {
         cell.value(store).len() + path + CELL_BYTES
     });
     bytes.sum()
+}
+
+/// Row markers; null for a row without one.
+#[derive(Debug)]
+struct Markers {
+    times: Int64Builder,
+    expiries: Int64Builder,
+    ttls: Int32Builder,
+    nulls: NullBufferBuilder,
+}
+
+impl Default for Markers {
+    fn default() -> Self {
+        Self {
+            times: Int64Builder::new(),
+            expiries: Int64Builder::new(),
+            ttls: Int32Builder::new(),
+            nulls: NullBufferBuilder::new(0),
+        }
+    }
+}
+
+impl Markers {
+    fn fields() -> Fields {
+        Fields::from(vec![
+            Field::new("ts", DataType::Int64, true),
+            Field::new("ldt", DataType::Int64, true),
+            Field::new("ttl", DataType::Int32, true),
+        ])
+    }
+
+    fn append(&mut self, marker: Option<Liveness>) {
+        let expiry_s = marker.and_then(|marker| marker.expiry_s());
+        self.times.append_option(marker.map(|marker| marker.ts_us));
+        self.expiries.append_option(expiry_s);
+        let ttl_s = marker.map(|marker| marker.ttl_s);
+        self.ttls.append_option(ttl_s.filter(|ttl_s| *ttl_s != 0));
+        self.nulls.append(marker.is_some());
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef> {
+        let arrays: Vec<ArrayRef> = vec![
+            Arc::new(self.times.finish()),
+            Arc::new(self.expiries.finish()),
+            Arc::new(self.ttls.finish()),
+        ];
+        let nulls = self.nulls.finish();
+        let markers = StructArray::try_new(Self::fields(), arrays, nulls)?;
+        Ok(Arc::new(markers))
+    }
 }
 
 #[derive(Debug, Default)]

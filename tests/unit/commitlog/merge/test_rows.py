@@ -202,3 +202,23 @@ def test_a_large_partition_is_read_in_batches() -> None:
     )
     batches = list(MERGER.typed([batch.slice(0, 7_000), batch.slice(7_000)], now_s=0))
     assert [len(found) for found in batches] == [4096, 4096, 4096, 4096, 3616]
+
+
+@pytest.mark.parametrize(
+    ("live", "now_s", "shown"),
+    [
+        ({"ts": 7}, 0, {"ts": 7, "ldt": None, "ttl": None}),
+        ({"ts": 7, "ttl": 5, "ldt": 9}, 8, {"ts": 7, "ldt": 9, "ttl": 5}),
+        ({"ts": 7, "ttl": 5, "ldt": 9}, 9, None),
+        (None, 0, None),
+    ],
+)
+def test_raw_rows_have_their_row_marker(
+    live: dict[str, int] | None, now_s: int, shown: dict[str, int | None] | None
+) -> None:
+    cell = {"col": "a", "ts": 1, "val": "AAAAAQ=="}
+    cells: dict[str, Any] = {"kind": "row", "pk": "AAAAAQ==", "ck": "", "ckv": [""], "cell": [cell]}
+    if live is not None:
+        cells["live"] = live
+    (batch,) = MERGER.rows(input_batches([(1, {"cells": cells}, False)]), now_s=now_s)
+    assert batch.column("live").to_pylist() == [shown]

@@ -118,10 +118,10 @@ def dedupe_bars(result: dict[str, Any]) -> list[Bar]:
 def reconcile_bars(result: dict[str, Any]) -> list[Bar]:
     return [
         Bar(
-            f"{each['layout']}, {each['cells'] / 1e6:.0f} M cells",
+            f"{each['cells'] / 1e6:.0f} M cells",
             each["of_plain"],
             f"{each['of_plain']['median']:.2f}",
-            each["layout"] == "append",
+            True,
         )
         for each in result["sizes"]
     ]
@@ -139,7 +139,7 @@ _CHARTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "agent": lambda found: bar_chart("CPU time an event", agent_bars(found)),
     "dedupe": lambda found: bar_chart("Kafka to Delta: records per CPU second", dedupe_bars(found)),
     "reconcile": lambda found: bar_chart(
-        "Kafka to versions: rate as a share of a plain copy's", reconcile_bars(found)
+        "Kafka to the version store: rate as a share of a plain copy's", reconcile_bars(found)
     ),
     "memory": _memory_chart,
 }

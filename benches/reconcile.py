@@ -1,9 +1,9 @@
-"""Kafka → versions of cells, compared with a plain copy of the topic, by layout and table size.
+"""Kafka → version store, compared with a plain copy of the topic, by table size.
 
-A table is filled with the versions of real events, repeated with other partition keys and earlier
-write times. So every event of the topic, in three copies, updates a row. Then a plain copy and the
-job alternate over the topic. Compaction, if the layout has one, and the view follow. Costs are CPU
-time of Spark's JVM and its Python workers.
+A store is filled with the states of real events, repeated with other partition keys. The changes
+of small batches of later writes are measured. Then a plain copy and the job alternate over the
+topic, which has each event in three copies. Compaction and the view follow. Costs are CPU time of
+Spark's JVM and its Python workers.
 """
 
 import time
@@ -19,45 +19,49 @@ from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
 from benches.stats import Result, Spread, print_table
-from spark_jobs.reconcile.job import open_layout
+from spark_jobs.follow import Position, changes_between
+from spark_jobs.reconcile.compaction import compact
+from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from spark_jobs.reconcile.typed_view import table_at
-from spark_jobs.reconcile.versions import COLUMNS, bucket_of, explode_events
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import table_at
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read, read_stream
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of
 
-SIZES = (1_000_000, 5_000_000, 12_000_000)
-LAYOUTS = ("append", "merge")
+SIZES = (1_000_000, 10_000_000, 50_000_000)
 EVENTS, BUCKETS, ROUNDS, WARM_UP = 200_000, 16, 3, 3
+CELLS_PER_EVENT = 4
+TOUCHED_ROWS = 10_000
+"""Rows that the measured changes touch."""
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
 TOPIC, TABLE = "bench.events", "bench.events"
-_EARLIER_US = 3_600_000_000
 _NO_COMPACTION = 1_000_000
 
 
 @dataclass(frozen=True)
 class SizeResult:
-    """`cells` are the versions in the table before the topic is read. Rates are records per CPU
-    second; `of_plain` is the job's as a share of the plain copy's of the same round."""
+    """`cells` are in the store before the topic is read. Rates are records per CPU second;
+    `of_plain` is the job's as a share of the plain copy's of the same round."""
 
-    layout: str
     cells: int
     rate: Spread
     of_plain: Spread
     wall_rate: Spread
+    changes_cpu_s: Spread
+    changes_wall_s: Spread
     view_cpu_s_per_million: float
-    compaction_cpu_s_per_bucket: float | None
-    compaction_cpu_s_per_million: float | None
+    compaction_cpu_s_per_bucket: float
+    compaction_cpu_s_per_million: float
     peak_rss_mib: int
 
 
 class Bench:
-    """A broker with the topic, a session, and the versions that fill the tables."""
+    """A broker with the topic, a session, and the events that fill the stores."""
 
     def __init__(
         self, spark: SparkUnderTest, broker: KafkaBroker, segments: WrittenSegments, folder: Path
@@ -67,78 +71,93 @@ class Bench:
         self._folder = folder
         self._schema_file = segments.schema
         self._schema: SourceSchema = read_schema(segments.schema)
-        options = self._options("read", "append")
-        found = select_tables(self._schema).events(events(read(spark.session, options)), BUCKETS)
-        explode_events(found).write.parquet(str(folder / "cells"))
-        self._cells = spark.session.read.parquet(str(folder / "cells"))
-        self._cell_count = self._cells.count()
+        self._table = self._schema.table(TABLE)
+        found = select_tables(self._schema).events(events(read(spark.session, self._options("r"))))
+        found.write.parquet(str(folder / "events"))
+        self._events = spark.session.read.parquet(str(folder / "events"))
+        self._count = self._events.count()
 
-    def warm_up(self, layout_name: str) -> None:
-        """Rounds over a table of their own: a stream runs for months, the compiler of the JVM works
+    def warm_up(self) -> None:
+        """Rounds over a store of their own: a stream runs for months, the compiler of the JVM works
         in its first minute."""
-        options = self._options(f"{layout_name}-warm-up", layout_name)
+        options = self._options("warm-up")
         for number in range(WARM_UP):
-            self._round(f"{layout_name}-warm-up-{number}", options)
+            self._round(f"warm-up-{number}", options)
 
-    def measure(self, layout_name: str, cells: int, records: int, rounds: int) -> SizeResult:
-        """Measure one layout at one size; `records` are the records of the topic."""
-        name = f"{layout_name}-{cells}"
-        options = self._options(name, layout_name)
-        layout = open_layout(self._spark.session, options)
-        times = -(-cells // self._cell_count)
-        layout.write_versions(self._filling(times))
-        filled = times * self._cell_count
+    def measure(self, cells: int, records: int, rounds: int) -> SizeResult:
+        """Measure at one size; `records` are the records of the topic."""
+        name = f"store-{cells}"
+        options = self._options(name)
+        store = open_store(self._spark.session, options)
+        times = -(-cells // (self._count * CELLS_PER_EVENT))
+        store.append(self._filling(times))
+        self._compact(store)
+        filled = times * self._count * CELLS_PER_EVENT
+        changes = [self._changes(store, number) for number in range(rounds + 1)][1:]
         plain, ours = zip(
             *(self._round(f"{name}-{i}", options) for i in range(rounds)), strict=True
         )
-        compaction = self._compaction(options) if layout_name == "append" else None
-        view = self._spark.cost_of(partial(self._view, options))
+        compaction = self._spark.cost_of(partial(self._compact, store))
+        view = self._spark.cost_of(partial(self._view, store))
         per_million = filled / 1e6
         return SizeResult(
-            layout_name,
             filled,
             Spread.of(records / cost.cpu_s for cost in ours),
             Spread.of_ratios((cost.cpu_s for cost in plain), (cost.cpu_s for cost in ours)),
             Spread.of(records / cost.wall_s for cost in ours),
+            Spread.of(cost.cpu_s for cost in changes),
+            Spread.of(cost.wall_s for cost in changes),
             view.cpu_s / per_million,
-            None if compaction is None else compaction.cpu_s / BUCKETS,
-            None if compaction is None else compaction.cpu_s / per_million,
+            compaction.cpu_s / BUCKETS,
+            compaction.cpu_s / per_million,
             self._spark.peak_rss_mib(),
         )
 
     def _filling(self, times: int) -> DataFrame:
-        """The versions so many times, an hour before; in one of the times they are of the rows
-        that the topic writes."""
+        """The events so many times; in one of the times they are of the rows that the topic
+        writes."""
         number = F.col("number")
-        copies = self._cells.crossJoin(self._spark.session.range(times).toDF("number"))
-        token = F.when(number == 0, F.col("token")).otherwise(F.xxhash64("pk", number))
-        copied = copies.withColumns(
-            {
-                "token": token,
-                "bucket": bucket_of(token, BUCKETS),
-                "pk": F.when(number == 0, F.col("pk")).otherwise(
-                    F.unhex(F.lpad(F.hex(F.xxhash64("pk", number)), 16, "0"))
-                ),
-                "win": F.col("win").withField("ts", F.col("win.ts") - _EARLIER_US),
-            }
+        copies = self._events.crossJoin(self._spark.session.range(times).toDF("number"))
+        is_first = number == 0
+        token = F.when(is_first, F.col("token")).otherwise(F.xxhash64("token", number))
+        pk = F.base64(F.unhex(F.lpad(F.hex(token), 16, "0")))
+        named = F.regexp_replace("event", '"pk":"[^"]*"', F.concat(F.lit('"pk":"'), pk, F.lit('"')))
+        return copies.select(
+            "table",
+            token.alias("token"),
+            "ck",
+            F.when(is_first, F.col("event")).otherwise(named).alias("event"),
         )
-        return copied.select(*COLUMNS).repartition("table", "bucket")
 
-    def _compaction(self, options: ReconcileOptions) -> Cost:
+    def _changes(self, store: VersionStore, number: int) -> Cost:
+        """The net changes of a small batch, read from its commit."""
+        before = store.version()
+        seed = F.xxhash64("token", F.lit(number))
+        batch = self._events.where(F.pmod(seed, F.lit(max(1, self._count // TOUCHED_ROWS))) == 0)
+        # Times of the year 2058, and other values.
+        later = F.regexp_replace("event", '"ts":1', '"ts":2')
+        store.append(batch.withColumn("event", F.regexp_replace(later, '"val":"A', '"val":"B')))
+        now_s = int(time.time())
+        positions = Position(before, now_s), Position(before + 1, now_s)
+
+        def changes() -> None:
+            found = changes_between(store, self._schema, self._table, *positions, each=False)
+            count = found.where("op IS NOT NULL").count()
+            if not count:
+                raise AssertionError("the batch changed nothing")
+
+        return self._spark.cost_of(changes)
+
+    def _compact(self, store: VersionStore) -> None:
         """Compact every bucket."""
-        always = options.model_copy(update={"compact_after_files": 0})
-        layout = open_layout(self._spark.session, always)
-
-        def compact() -> None:
-            done = layout.compact()
-            if done != BUCKETS:
-                raise AssertionError(f"{done} of {BUCKETS} buckets were compacted")
-
-        return self._spark.cost_of(compact)
+        store.max_uncompacted_files = 0
+        compacted = compact(store, self._schema, int(time.time()))
+        if compacted != BUCKETS:
+            raise AssertionError(f"{compacted} of {BUCKETS} buckets were compacted")
 
     def _round(self, name: str, options: ReconcileOptions) -> tuple[Cost, Cost]:
         """Run the plain copy and the job over the whole topic."""
-        plain = self._spark.cost_of(partial(self._plain, self._options(f"{name}-plain", "append")))
+        plain = self._spark.cost_of(partial(self._plain, self._options(f"{name}-plain")))
         fresh = options.model_copy(update={"checkpoint": str(self._folder / name / "checkpoint")})
         ours = self._spark.cost_of(partial(run_reconcile, self._spark.session, fresh))
         return plain, ours
@@ -154,20 +173,16 @@ class Bench:
         )
         query.awaitTermination()
 
-    def _view(self, options: ReconcileOptions) -> None:
-        layout = open_layout(self._spark.session, options)
-        table = self._schema.table(TABLE)
-        shown = table_at(layout, self._schema, table, int(time.time()))
-        # Not the sink that throws rows away: what Delta reads for it lacks its deletion vectors.
-        shown.agg(F.bit_xor(F.xxhash64(*shown.columns))).collect()
+    def _view(self, store: VersionStore) -> None:
+        shown = table_at(store, self._schema, self._table, int(time.time()))
+        shown.write.format("noop").mode("overwrite").save()
 
-    def _options(self, name: str, layout: str) -> ReconcileOptions:
+    def _options(self, name: str) -> ReconcileOptions:
         settings = {
             "kafka.bootstrap.servers": self._broker.bootstrap,
             "topics": TOPIC,
             "checkpoint": str(self._folder / name / "checkpoint"),
             "output": str(self._folder / name / "table"),
-            "layout": layout,
             "buckets": str(BUCKETS),
             "compact.after.files": str(_NO_COMPACTION),
             "schema.file": str(self._schema_file),
@@ -185,35 +200,30 @@ def run(is_quick: bool) -> Result:
         fill_topic(broker, TOPIC, messages)
         records = len(messages)
         del messages
-        with (
-            SparkUnderTest.started() as spark,
-            progress_bar("reconcile", len(sizes) * len(LAYOUTS)) as step,
-        ):
+        with SparkUnderTest.started() as spark, progress_bar("reconcile", len(sizes)) as step:
             bench = Bench(spark, broker, segments, scratch)
-            for layout in LAYOUTS:
-                bench.warm_up(layout)
-                for cells in sizes:
-                    results.append(bench.measure(layout, cells, records, rounds))
-                    step()
+            bench.warm_up()
+            for cells in sizes:
+                results.append(bench.measure(cells, records, rounds))
+                step()
     _print(results)
-    return {"records": records, "sizes": results}
+    return {"records": records, "touched_rows": TOUCHED_ROWS, "sizes": results}
 
 
 def _print(results: list[SizeResult]) -> None:
-    def text(value: float | None) -> str:
-        return "–" if value is None else f"{value:.1f}"
-
     print_table(
         "records in three copies, events of four cells; CPU seconds",
         results,
         {
-            "layout, cells": lambda each: f"{each.layout}, {each.cells / 1e6:.1f} M",
+            "cells": lambda each: f"{each.cells / 1e6:.1f} M",
             "thousand records/CPU s": lambda each: each.rate.text(1, 1e3),
             "of plain": lambda each: each.of_plain.text(2),
             "thousand/s": lambda each: each.wall_rate.text(1, 1e3),
-            "view, s/M cells": lambda each: text(each.view_cpu_s_per_million),
-            "compaction, s/bucket": lambda each: text(each.compaction_cpu_s_per_bucket),
-            "s/M cells": lambda each: text(each.compaction_cpu_s_per_million),
+            "changes, s": lambda each: each.changes_cpu_s.text(1),
+            "changes, elapsed s": lambda each: each.changes_wall_s.text(1),
+            "view, s/M cells": lambda each: f"{each.view_cpu_s_per_million:.1f}",
+            "compaction, s/bucket": lambda each: f"{each.compaction_cpu_s_per_bucket:.1f}",
+            "s/M cells": lambda each: f"{each.compaction_cpu_s_per_million:.1f}",
             "peak MiB": lambda each: f"{each.peak_rss_mib:,}",
         },
     )

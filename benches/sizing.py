@@ -118,12 +118,11 @@ def main() -> None:
 def _laws() -> Laws:
     dedupe, state, reconcile = (_result(name) for name in ("dedupe", "state", "reconcile"))
     (ours,) = [way for way in dedupe["ways"] if way["name"] == "ours"]
-    appended = [size for size in reconcile["sizes"] if size["layout"] == "append"]
     last = state["steps"][-1]
     return Laws(
         dedupe_rate=ours["cpu_rate"]["median"],
-        reconcile_rate=min(size["rate"]["median"] for size in appended),
-        compaction_us=appended[-1]["compaction_cpu_s_per_million"],
+        reconcile_rate=min(size["rate"]["median"] for size in reconcile["sizes"]),
+        compaction_us=reconcile["sizes"][-1]["compaction_cpu_s_per_million"],
         scan_us=state["laws"]["scan_us"],
         disk_bytes=last["disk_bytes"],
         checkpoint_bytes=last["checkpoint_bytes"],

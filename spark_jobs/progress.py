@@ -45,7 +45,7 @@ def follow(
     query: StreamingQuery,
     on_progress: Callable[[Mapping[str, Any]], None],
     *,
-    tick: Callable[[], None] = lambda: None,
+    tick: Callable[[], object] = lambda: None,
     stop: threading.Event | None = None,
 ) -> None:
     """Wait until a query ends, or stop it when `stop` is set.

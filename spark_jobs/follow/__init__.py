@@ -1,9 +1,11 @@
 """Follows a version store: the changes of its tables between two positions, as they are visible.
 
-A follower passes them to a `ChangeHandler`, which applies them to a target.
+`Follower` passes them to a `ChangeHandler`, which applies them to a target.
 """
 
+from spark_jobs.follow.changes_between import changes_between
+from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.position import Position
 
-__all__ = ["ChangeHandler", "Position"]
+__all__ = ["ChangeHandler", "Follower", "Position", "changes_between"]

@@ -1,8 +1,9 @@
-"""The job: writes the events of Kafka topics as versions, one micro-batch after the other."""
+"""The job: stores the events of Kafka topics, one micro-batch after the other."""
 
 import logging
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,29 +15,28 @@ from spark_jobs.metrics_files import final_report
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
-from spark_jobs.reconcile.layout.append import AppendLayout
-from spark_jobs.reconcile.layout.merge import MergeLayout
-from spark_jobs.reconcile.layout.protocol import Batch, Layout
+from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.replica_copies import READ
 from spark_jobs.reconcile.selected_tables import SelectedTables, select_tables
-from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.stats import RunStats, write
+from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
+from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read_stream
+from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 JOB = "reconcile"
-_LAYOUTS: dict[str, type[AppendLayout] | type[MergeLayout]] = {
-    "append": AppendLayout,
-    "merge": MergeLayout,
-}
+_FORMAT = "2"
+"""A checkpoint of another format has read events that the store lacks."""
 
 
-def open_layout(session: SparkSession, options: TableOptions) -> Layout:
-    """Open the stored versions at `output`, or create them."""
-    return _LAYOUTS[options.layout](
+def open_store(session: SparkSession, options: TableOptions) -> VersionStore:
+    """Open the version store at `output`, or create it."""
+    return VersionStore(
         session,
         options.output,
         buckets=options.buckets,
@@ -45,17 +45,13 @@ def open_layout(session: SparkSession, options: TableOptions) -> Layout:
 
 
 def reconcile(
-    records: DataFrame,
-    layout: Layout,
-    tables: SelectedTables,
-    buckets: int,
-    batch: Batch | None = None,
+    records: DataFrame, store: VersionStore, tables: SelectedTables, batch: Batch | None = None
 ) -> None:
     """Write the events of a batch DataFrame. Order and repetitions do not matter.
 
     `records` has a column `value`. Error messages also use `topic`, `partition` and `offset`.
     """
-    layout.write_events(tables.events(records, buckets), batch)
+    store.append(tables.events(records), batch)
 
 
 def main(options: ReconcileOptions) -> JobReport:
@@ -68,43 +64,68 @@ def main(options: ReconcileOptions) -> JobReport:
 
 
 def run(
-    session: SparkSession, options: ReconcileOptions, *, stop: threading.Event | None = None
+    session: SparkSession,
+    options: ReconcileOptions,
+    *,
+    tick: Callable[[], object] = lambda: None,
+    stop: threading.Event | None = None,
 ) -> RunStats:
     """Run until the trigger ends or `stop` is set.
 
+    `tick` is called about once a second, and once at the end, in the thread of the caller.
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
     schema = read_schema(options.schema_file)
     tables = select_tables(schema, options.tables, options.counter_tables)
     session = isolated_session(session, options.state_partitions)
-    fixed = {"output": options.output, "layout": options.layout, "buckets": str(options.buckets)}
+    # First, because its errors name the remedy for an old format.
+    store = open_store(session, options)
+    fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
     owner = CheckpointOwner(JOB, options.subscription(), fixed)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     records = read_stream(session, options, is_limited=options.trigger != "once")
-    job = StreamingReconcile(open_layout(session, options), tables, options.buckets, checkpoint.id)
+    job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s)
     # Spark computes every column of a micro-batch, even if it is not used.
-    return job.run(events(records).select(*READ), options, stop=stop)
+    return job.run(events(records).select(*READ), options, tick=tick, stop=stop)
 
 
 class StreamingReconcile:
-    """Writes a stream of events to a layout.
+    """Writes a stream of events to a version store.
 
     A micro-batch is durable before Spark commits it. After a crash Spark may repeat the batch; the
-    layout skips it by its number.
+    store skips it by its number.
     """
 
-    def __init__(self, layout: Layout, tables: SelectedTables, buckets: int, app: str) -> None:
-        self._layout = layout
+    def __init__(
+        self,
+        store: VersionStore,
+        schema: SourceSchema,
+        tables: SelectedTables,
+        app: str,
+        history_s: int = 0,
+    ) -> None:
+        self._store = store
+        self._schema = schema
         self._tables = tables
-        self._buckets = buckets
         self._app = app
+        self._history_s = history_s
         self._stats = RunStats()
 
     def run(
-        self, stream: DataFrame, options: StreamOptions, *, stop: threading.Event | None = None
+        self,
+        stream: DataFrame,
+        options: StreamOptions,
+        *,
+        tick: Callable[[], object] = lambda: None,
+        stop: threading.Event | None = None,
     ) -> RunStats:
-        """Process the stream until its trigger ends or `stop` is set. Raises as `run` does."""
-        query = start_query(stream.writeStream.foreachBatch(self._write), JOB, options)
+        """Process the stream until its trigger ends or `stop` is set, as `run` does."""
+        offset_log = Folder(self._store.session, f"{options.checkpoint}/offsets")
+
+        def write_batch(frame: DataFrame, number: int) -> None:
+            self._write(frame, number, offsets_of_batch(offset_log.read_text(str(number))))
+
+        query = start_query(stream.writeStream.foreachBatch(write_batch), JOB, options)
         logger.info("reconcile started", extra=fields(checkpoint=options.checkpoint))
 
         def on_progress(progress: Mapping[str, Any]) -> None:
@@ -112,13 +133,13 @@ class StreamingReconcile:
             write(self._stats, options)
 
         with final_report(lambda failed: write(self._stats, options, has_failed=failed)):
-            follow(query, on_progress, stop=stop)
+            follow(query, on_progress, tick=tick, stop=stop)
         return self._stats
 
-    def _write(self, frame: DataFrame, number: int) -> None:
-        reconcile(frame, self._layout, self._tables, self._buckets, Batch(self._app, number))
+    def _write(self, frame: DataFrame, number: int, offsets: Offsets) -> None:
+        reconcile(frame, self._store, self._tables, Batch(self._app, number, offsets))
         # In the same thread as the writes, so compaction never conflicts with them.
-        compacted = self._layout.compact()
+        compacted = compact(self._store, self._schema, int(time.time()), self._history_s)
         if compacted:
             logger.info("buckets compacted", extra=fields(batch=number, buckets=compacted))
             total = self._stats.compacted_buckets + compacted

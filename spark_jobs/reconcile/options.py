@@ -29,19 +29,22 @@ _ONE_DAY_S = 86_400
 
 
 class TableOptions(Properties):
-    """The stored versions and the schema of their tables."""
+    """The version store and the schema of its tables."""
 
     output: Location = prop(
         "output",
         min_length=1,
-        doc="Folder or URI of the Delta table of versions, for all source tables.",
+        doc="Folder or URI of the version store, a Delta table for all source tables.",
     )
     layout: Annotated[Literal["append", "merge"], LowerCase] = prop(
         "layout",
         default="append",
-        doc="How versions are stored. `append` adds files by bucket and compacts them later, at a "
-        "cost that does not grow with the table. `merge` merges each micro-batch into one row per "
-        "source row, for small tables. Cannot change.",
+        rejected_values={
+            "merge": "the store has one layout. Remove `layout`, and read the topics again with a "
+            "new `output` and a new `checkpoint`"
+        },
+        doc="Only `append`: files are added by bucket and compacted later, at a cost that does not "
+        "grow with the table. The next release removes this option.",
     )
     buckets: Count = prop(
         "buckets",
@@ -77,6 +80,13 @@ class ReconcileOptions(SessionOptions, SourceOptions, StreamOptions, TableOption
         default=(),
         doc="Counter tables that had `cdc = true` from their first write, as `keyspace.table`. "
         "Events of other counter tables fail the job, because the log lacks their earlier counts.",
+    )
+    history_s: Seconds = prop(
+        "history.retention.seconds",
+        default=0,
+        ge=0,
+        doc="For how long compaction keeps superseded states of rows in the level `history`. 0 "
+        "keeps none.",
     )
 
     @model_validator(mode="after")

@@ -12,6 +12,7 @@ READ = ("id", "value", "topic", "partition", "offset")
 _CELLS = '"cells":'
 _BEGIN = '{"kind":"'
 _OBJECT = "{"
+_WITH_SCHEMA = '{"schema":'
 
 
 def drop_replica_copies(events: DataFrame) -> DataFrame:
@@ -35,11 +36,13 @@ def drop_replica_copies(events: DataFrame) -> DataFrame:
 def _only_cells() -> Column:
     """An object with `cells` alone, if they are its last member as agents write it.
 
-    Any other value stays unchanged. The text `"cells":` cannot occur inside `cells`, because names
-    are values there and their quotes are escaped. It can occur in other formats, such as Avro.
+    Any other value, also one with a schema of Connect, stays unchanged. The text `"cells":` cannot
+    occur inside `cells`, because names are values there and their quotes are escaped. It can occur
+    in other formats, such as Avro.
     """
     is_object = F.startswith("value", F.lit(_OBJECT))
-    is_last = is_object & F.startswith("rest", F.lit(_BEGIN))
+    has_schema = F.startswith("value", F.lit(_WITH_SCHEMA))
+    is_last = is_object & ~has_schema & F.startswith("rest", F.lit(_BEGIN))
     found = F.when(is_last, F.concat(F.lit("{" + _CELLS), "rest")).otherwise(F.col("value"))
     # The value is never null. Without `coalesce` Spark would check every record for null.
     return F.coalesce(found, F.lit(""))

@@ -8,7 +8,6 @@ from pyspark.sql import functions as F
 
 from spark_jobs.reconcile.replica_copies import drop_replica_copies
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.versions import bucket_events
 from spark_jobs.source.cells import OTHER_TABLES, read_cells
 
 
@@ -24,15 +23,18 @@ class SelectedTables:
     rejected: Mapping[str, str]
     """Reasons to reject events by table id, as for `read_cells`."""
 
-    def events(self, records: DataFrame, buckets: int) -> DataFrame:
-        """The events of these tables for a layout. A rejected event fails the query."""
+    def events(self, records: DataFrame) -> DataFrame:
+        """The events of these tables, as the version store appends them.
+
+        A rejected event fails the query.
+        """
         if "id" in records.columns:
-            cells = read_cells(drop_replica_copies(records), self.rejected)
+            events = read_cells(drop_replica_copies(records), self.rejected, self.counters)
         else:
-            cells = read_cells(records, self.rejected).dropDuplicates()
+            events = read_cells(records, self.rejected, self.counters).dropDuplicates()
         if self.skips_others:
-            cells = cells.where(F.col("table").isin(*(table.id for table in self.tables)))
-        return bucket_events(cells, buckets, self.counters)
+            events = events.where(F.col("table").isin(*(table.id for table in self.tables)))
+        return events
 
 
 def select_tables(

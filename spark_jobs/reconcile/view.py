@@ -1,10 +1,10 @@
 """The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
 
 from spark_jobs.options.command_line import JobReport, job_command
-from spark_jobs.reconcile.job import open_layout
+from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed_view import table_at
+from spark_jobs.reconcile.visible_rows import table_at
 from spark_jobs.session import create_job_session
 
 
@@ -13,7 +13,7 @@ def _run(options: ViewOptions) -> JobReport:
     table = schema.table(options.table)
     session = create_job_session("cdc-view", options)
     now_s = options.second()
-    view = table_at(open_layout(session, options), schema, table, now_s)
+    view = table_at(open_store(session, options), schema, table, now_s)
     writer = view.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     writer.save(options.view_output)
     rows = session.read.format("delta").load(options.view_output).count()

@@ -98,11 +98,12 @@ SURFACE = {
         "read_schema",
         "reconcile",
         "select_tables",
+        "VersionStore",
         "table_at",
-        "truncate",
     },
-    "spark_jobs.reconcile.layout": {"AppendLayout", "Batch", "Layout", "MergeLayout"},
     "spark_jobs.tables": {"TargetOptions", "read_table"},
+    "spark_jobs.reconcile.store": {"Batch", "Commit", "Offsets", "VersionStore"},
+    "spark_jobs.follow": {"ChangeHandler", "Follower", "Position", "changes_between"},
     "spark_jobs.source": {"EVENT_COLUMNS", "events", "read", "read_stream"},
 }
 # Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.

@@ -12,9 +12,9 @@ from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.events import events
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.avro.reading import Ids, messages
@@ -121,10 +121,10 @@ def test_json_inside_an_avro_value_is_not_an_event(spark: SparkSession, tmp_path
 
 
 def refusal(spark: SparkSession, folder: Path, schema: Path, record: Record) -> InputError:
-    layout = AppendLayout(spark, str(folder / "table"), buckets=1)
+    store = VersionStore(spark, str(folder / "table"), buckets=1)
     tables = select_tables(read_schema(schema))
     with pytest.raises(Exception, match="is ") as raised:
-        reconcile(events(frame(spark, [record])), layout, tables, 1)
+        reconcile(events(frame(spark, [record])), store, tables)
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)
     return fault

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
-from spark_jobs.reconcile.layout.append import AppendLayout
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
@@ -20,6 +20,7 @@ from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, send
 
 RECORDING = "5.0/three-nodes"
+SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 BATCHES = 3
 KILLED_IN = 1
 BUCKETS = 2
@@ -45,7 +46,7 @@ def test_reconcile_killed_after_a_write(
     java_options: str,
     tmp_path: Path,
 ) -> None:
-    """The versions of the micro-batch are stored, but Spark has not committed it."""
+    """The events of the micro-batch are stored, but Spark has not committed it."""
     records = three_copies([RECORDING])
     table = tmp_path / "versions"
     settings = [
@@ -53,7 +54,7 @@ def test_reconcile_killed_after_a_write(
         f"output={table}",
         f"buckets={BUCKETS}",
         "compact.after.files=1",
-        f"schema.file={OWN / RECORDING / 'node1' / 'schema.cql'}",
+        f"schema.file={SCHEMA}",
     ]
     job = JobProcess("spark_jobs.reconcile", tmp_path, jars_directory, java_options, settings)
     job.start()
@@ -64,8 +65,8 @@ def test_reconcile_killed_after_a_write(
     tables = Tables()
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
-    layout = AppendLayout(spark, str(table), buckets=BUCKETS)
-    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
+    store = VersionStore(spark, str(table), buckets=BUCKETS)
+    assert shown(store, read_schema(SCHEMA), LATER_S) == expected(tables, LATER_S)
 
 
 def test_mongo_reconcile_killed_during_a_micro_batch(

@@ -8,8 +8,8 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.layout.append import AppendLayout
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
@@ -19,6 +19,7 @@ from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
 
 RECORDING = "5.0/three-nodes"
+SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 TOPIC = "continuous"
 BUCKETS = 2
 LATER_S = 4_000_000_000
@@ -43,7 +44,7 @@ def test_a_continuous_reconcile_stops_on_sigterm(
         "trigger.interval.ms=0",
         f"output={table}",
         f"buckets={BUCKETS}",
-        f"schema.file={OWN / RECORDING / 'node1' / 'schema.cql'}",
+        f"schema.file={SCHEMA}",
         f"metrics.json.file={stats}",
     ]
 
@@ -61,5 +62,5 @@ def test_a_continuous_reconcile_stops_on_sigterm(
     tables = Tables()
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
-    layout = AppendLayout(spark, str(table), buckets=BUCKETS)
-    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
+    store = VersionStore(spark, str(table), buckets=BUCKETS)
+    assert shown(store, read_schema(SCHEMA), LATER_S) == expected(tables, LATER_S)

@@ -1,8 +1,8 @@
 """The merge of events in plain Python: precedence, deletions, visible rows, counters, purging.
 
 Merging is a maximum in a total order, so order, batches and replica copies of the events do not
-matter. Tests compare Spark (`spark_jobs.expressions`) with this package, and this package with a
-port of Cassandra's own code (`tests.oracle.merge`).
+matter. Tests compare `commitlog.merge` with this package, and this package with a port of
+Cassandra's own code (`tests.oracle.merge`).
 """
 
 from tests.oracle.algebra.cell import NEVER_S, Cell, Deletion, Liveness, State

@@ -5,14 +5,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import Row as SparkRow
 from pyspark.sql import functions as F
 
+from spark_jobs.reconcile.source_table import SourceSchema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import visible_rows
 from tests.oracle.algebra import Row, RowKey, Tables, Value
 
 EventValue = dict[str, Any]
-Shown = dict[str, dict[RowKey, Row]]
+Rows = dict[RowKey, Row]
+Shown = dict[str, Rows]
 """Rows by table id, without empty tables."""
 
 
@@ -29,21 +33,22 @@ def frame(spark: SparkSession, folder: Path, values: Iterable[EventValue]) -> Da
     return spark.read.text(str(path)).withColumn("value", F.col("value").cast("binary"))
 
 
-def by_table(number_of: Mapping[str, int]) -> Column:
-    """A column with a number for each table."""
-    pairs = [F.lit(part) for pair in number_of.items() for part in pair]
-    return F.create_map(*pairs)[F.col("table")]
-
-
-def shown(visible: DataFrame) -> Shown:
-    """The rows that Spark shows."""
-    tables: Shown = {}
+def shown_rows(visible: DataFrame) -> Rows:
+    """The rows of a table that Spark shows."""
+    rows: Rows = {}
     for row in visible.collect():
         place = bytes(row["pk"]), None if row["ck"] is None else bytes(row["ck"])
-        of_table = tables.setdefault(row["table"], {})
-        assert place not in of_table, place
-        of_table[place] = _values([*row["cells"], *row["statics"]])
-    return tables
+        assert place not in rows, place
+        rows[place] = _values([*row["cells"], *row["statics"]])
+    return rows
+
+
+def shown(store: VersionStore, schema: SourceSchema, now_s: int) -> Shown:
+    """The rows of all tables of a schema that Spark shows."""
+    found = {
+        table.id: shown_rows(visible_rows(store, schema, table, now_s)) for table in schema.tables
+    }
+    return {table_id: rows for table_id, rows in found.items() if rows}
 
 
 def expected(tables: Tables, now_s: int | Mapping[str, int]) -> Shown:

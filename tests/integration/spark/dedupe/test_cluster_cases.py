@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.integration.spark.reconcile import test_cluster_cases as cases
 from tests.support.cells_checks import identity as content
 from tests.support.segment_reading import Event
 from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.recorded import NODES, read, record
 from tests.support.spark.records import Record
+from tests.unit.commitlog.merge import test_cluster_cases as cases
 
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")
 EventValue = dict[str, Any]

@@ -34,14 +34,12 @@ _UPGRADE_TO = "6.0-alpha2"
 )
 @click.option("--small", is_flag=True, help="Run the small form, which is part of `make test`.")
 @click.option("--upgrade", is_flag=True, help="Upgrade the cluster to 6.0 during the writes.")
-@click.option("--layout", type=click.Choice(["append", "merge"]), default="append")
 @click.option("--directory", type=Path, help="Working directory; default: a temporary folder.")
 def main(
     seed: int | None,
     statements: int | None,
     small: bool,
     upgrade: bool,
-    layout: str,
     directory: Path | None,
 ) -> None:
     """Run three replicas, three agents, a broker and Spark, and compare events and tables."""
@@ -51,7 +49,7 @@ def main(
     folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
     console = Console(highlight=False)
     console.print(
-        f"Seed {seed}, {form.statements} statements, layout {layout}; files are in {folder}.",
+        f"Seed {seed}, {form.statements} statements; files are in {folder}.",
         soft_wrap=True,
     )
     options = quiet_java_options(folder)
@@ -64,7 +62,7 @@ def main(
             storage_mode="NONE" if upgrade else "CASSANDRA_4",
         ) as cluster:
             to = _UPGRADE_TO if upgrade else None
-            report = prove(cluster, spark, seed, form, console.print, layout, to)
+            report = prove(cluster, spark, seed, form, console.print, to)
     except HarnessError as error:
         console.print(f"Failed: {error}\nThe files are in {folder}.", markup=False)
         raise SystemExit(1) from error

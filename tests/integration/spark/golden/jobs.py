@@ -2,18 +2,16 @@
 
 from pathlib import Path
 
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions, IdentityName
 from spark_jobs.dedupe.stats import RunStats
-from spark_jobs.reconcile.job import open_layout
+from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed_view import table_at, with_types
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.visible_rows import table_at, visible_rows
 from tests.integration.spark.golden.cluster_harness import PREFIX
 from tests.integration.spark.golden.events import DedupedRow
 from tests.integration.spark.golden.selected import Selected
@@ -30,7 +28,6 @@ class Jobs:
         folder: Path,
         bootstrap: str,
         *,
-        layout: str = "append",
         micro_batch: int = 1000,
         counter_tables: str = "",
     ) -> None:
@@ -43,7 +40,6 @@ class Jobs:
             "topics.pattern": f"{PREFIX}\\..*",
             "max.offsets.per.trigger": str(micro_batch),
         }
-        self._layout = layout
         self._counter_tables = counter_tables
 
     def dedupe(self, identity: IdentityName = "event") -> RunStats:
@@ -71,32 +67,18 @@ class Jobs:
     def view(self, table: str, now_s: int) -> DataFrame:
         """The table `keyspace.table` as `SELECT *` shows it at a second."""
         source = read_schema(self.schema)
-        layout = open_layout(self._spark, self._reconcile_options())
-        return table_at(layout, source, source.table(table), now_s)
+        store = open_store(self._spark, self._reconcile_options())
+        return table_at(store, source, source.table(table), now_s)
 
     def wrong_tables(self, selected: list[Selected], now_s: int) -> list[str]:
-        """Differences between tables and selected rows. Tables without dropped columns share one
-        query, because planning takes long."""
+        """Differences between tables and selected rows."""
         source = read_schema(self.schema)
-        layout = open_layout(self._spark, self._reconcile_options())
-        tables = {each.name: source.table(each.name) for each in selected}
-        plain = [table.id for table in tables.values() if not table.dropped]
-        shown = visible_rows(layout.stored_versions(plain), now_s).cache()
-        rows_of: dict[str, list[Row]] = {}
-        for row in shown.collect():
-            rows_of.setdefault(row["table"], []).append(row)
+        store = open_store(self._spark, self._reconcile_options())
         problems: list[str] = []
         for each in selected:
-            table = tables[each.name]
-            if table.dropped:
-                versions = layout.stored_versions([table.id])
-                rows = visible_rows(versions, now_s, table.dropped, table.columns)
-                rows_of[table.id] = rows.collect()
-            else:
-                rows = shown.where(F.col("table") == table.id)
-            problems += wrong_cells(each, rows_of.get(table.id, []))
-            problems += wrong_values(each, with_types(rows, source, table))
-        shown.unpersist()
+            table = source.table(each.name)
+            problems += wrong_cells(each, visible_rows(store, source, table, now_s).collect())
+            problems += wrong_values(each, table_at(store, source, table, now_s))
         return problems
 
     def _kept(self, identity: IdentityName) -> Path:
@@ -108,7 +90,6 @@ class Jobs:
             "checkpoint": str(self._folder / "reconcile-checkpoint"),
             "output": str(self._folder / "versions"),
             "buckets": "2",
-            "layout": self._layout,
             "schema.file": str(self.schema),
             "counter.tables": self._counter_tables,
         }

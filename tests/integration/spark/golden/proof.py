@@ -90,7 +90,6 @@ def prove(
     seed: int,
     form: Form,
     say: Say,
-    layout: str = "append",
     upgrade_to: str | None = None,
 ) -> Report:
     """Run the whole test on a new cluster, which is upgraded during the writes if asked for."""
@@ -100,7 +99,6 @@ def prove(
         spark,
         cluster.directory,
         cluster.broker.bootstrap,
-        layout=layout,
         micro_batch=form.micro_batch,
         counter_tables=COUNTERS,
     )

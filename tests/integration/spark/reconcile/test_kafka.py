@@ -7,9 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError
-from spark_jobs.reconcile.job import open_layout, run
+from spark_jobs.reconcile.job import open_store, run
 from spark_jobs.reconcile.options import ReconcileOptions
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store.commits import latest_offsets
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
@@ -44,7 +45,8 @@ def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: Kafka
     tables = Tables()
     early, late = records[: len(records) // 2], records[len(records) // 2 :]
     chosen = options(broker, tmp_path, max_offsets_per_trigger=str(len(early) // 2 + 1))
-    layout = open_layout(spark, chosen)
+    store, schema = open_store(spark, chosen), read_schema(chosen.schema_file)
+    count = 0
     for part, is_in_one in ((early, False), (late, True)):
         send(broker, part, partitions=PARTITIONS)
         for record in part:
@@ -53,7 +55,10 @@ def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: Kafka
         stats = run(spark, again)
         assert stats.records == len(part)
         assert (stats.micro_batches == 1) is is_in_one
-        assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
+        assert shown(store, schema, LATER_S) == expected(tables, LATER_S)
+        offsets = latest_offsets(store.commits_after(0))
+        count += len(part)
+        assert sum(sum(ends.values()) for ends in offsets.values()) == count
     elsewhere = options(broker, tmp_path, output=str(tmp_path / "elsewhere"))
     with pytest.raises(CheckpointError, match=f"its `output` is `{tmp_path}/versions`, not "):
         run(spark, elsewhere)

@@ -9,10 +9,9 @@ import orjson
 from pyspark.sql import SparkSession
 
 import spark_jobs
-from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed_view import table_at
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import table_at
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
@@ -64,12 +63,12 @@ def prove(
     tables = Tables()
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
-    layout = AppendLayout(spark, str(folder / "versions"), buckets=BUCKETS)
-    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
-
-    # Executors decode its values with the extension.
+    store = VersionStore(spark, str(folder / "versions"), buckets=BUCKETS)
     schema = read_schema(SCHEMA)
-    shows = {each.full_name: table_at(layout, schema, each, LATER_S) for each in schema.tables}
+    assert shown(store, schema, LATER_S) == expected(tables, LATER_S)
+
+    # Executors merge its events with the extension.
+    shows = {each.full_name: table_at(store, schema, each, LATER_S) for each in schema.tables}
     name = max(shows, key=lambda each: (shows[each].count() > 0, len(shows[each].columns)))
     view = {"table": name, "view.output": folder / "view", "at.s": LATER_S}
     run("reconcile/view.py", stored | view)

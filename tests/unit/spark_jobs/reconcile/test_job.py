@@ -2,8 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 from sidecar.errors import ConfigError
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.expressions.counter import INVALID_CONTEXT
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.reconcile.job import StreamingReconcile, reconcile
-from spark_jobs.reconcile.layout.append import AppendLayout
-from spark_jobs.reconcile.layout.merge import MergeLayout
-from spark_jobs.reconcile.layout.protocol import Batch, Layout
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from spark_jobs.reconcile.truncation_marker import truncate
-from spark_jobs.reconcile.versions import COLUMNS
-from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.reconcile.store import Batch, VersionStore
+from spark_jobs.source.counter_contexts import INVALID_CONTEXT
 from spark_jobs.source.events import events
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
-from tests.support.spark.forms import Shown, expected, shown
+from tests.support.spark.forms import expected, shown
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, RecordStream, frame
 
@@ -44,33 +37,16 @@ class CrashError(Exception):
     """Simulates the end of the process."""
 
 
-@dataclass
-class CrashingLayout:
-    """A layout that crashes once, after it has written a micro-batch."""
+class CrashingStore(VersionStore):
+    """A store that crashes once, after it has written a micro-batch."""
 
-    layout: Layout
-    crashes_in: int
+    crashes_in = 1
 
-    def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        self.layout.write_versions(versions, batch)
-
-    def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
-        self.layout.write_events(events, batch)
+    def append(self, events: DataFrame, batch: Batch | None = None) -> None:
+        super().append(events, batch)
         if batch is not None and batch.number == self.crashes_in:
             self.crashes_in = -1
             raise CrashError(f"in micro-batch {batch.number}")
-
-    def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        return self.layout.stored_versions(tables)
-
-    def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        return self.layout.latest_versions(tables)
-
-    def compact(self) -> int:
-        return self.layout.compact()
-
-    def purge(self, table: str, before_s: int) -> None:
-        self.layout.purge(table, before_s)
 
 
 @pytest.fixture(scope="module")
@@ -99,39 +75,34 @@ def merged(records: list[Record]) -> Tables:
     return tables
 
 
-def selected(layout: Layout) -> Shown:
-    return shown(visible_rows(layout.stored_versions(), LATER_S))
+def make_store(spark: SparkSession, folder: Path) -> VersionStore:
+    return VersionStore(spark, str(folder / "table"), buckets=BUCKETS)
 
 
-def make_layout(spark: SparkSession, folder: Path) -> AppendLayout:
-    return AppendLayout(spark, str(folder / "table"), buckets=BUCKETS)
+def is_empty(store: VersionStore) -> bool:
+    return store.version() == 0
 
 
-@pytest.mark.parametrize("layout_class", [AppendLayout, MergeLayout])
 def test_a_crash_during_a_run_changes_nothing(
-    spark: SparkSession,
-    tmp_path: Path,
-    schema: SourceSchema,
-    records: list[Record],
-    layout_class: type[AppendLayout] | type[MergeLayout],
+    spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
-    """Spark repeats the micro-batch, whose versions are already stored."""
+    """Spark repeats the micro-batch, whose events are already stored."""
     stream = RecordStream(spark, tmp_path / "topic")
     for number in range(BATCHES):
         stream.add(records[number::BATCHES])
-    layout = layout_class(spark, str(tmp_path / "table"), buckets=BUCKETS, max_uncompacted_files=1)
-    crashing = CrashingLayout(layout, crashes_in=1)
+    path = str(tmp_path / "table")
+    crashing = CrashingStore(spark, path, buckets=BUCKETS, max_uncompacted_files=1)
     options = StreamOptions(
         checkpoint=str(tmp_path / "checkpoint"),
         metrics_json_file=tmp_path / "stats.json",
         metrics_prometheus_file=tmp_path / "stats.prom",
     )
-    following = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
+    following = StreamingReconcile(crashing, schema, select_tables(schema), "job")
     with pytest.raises(Exception, match="in micro-batch 1"):
         following.run(events(stream.read()), options)
     failed = 'cdc_spark_run_failed{spark_job="reconcile"}'
     assert f"{failed} 1.0" in (tmp_path / "stats.prom").read_text().splitlines()
-    again = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
+    again = StreamingReconcile(crashing, schema, select_tables(schema), "job")
     stats = again.run(events(stream.read()), options)
     # The repeated batch is not even read.
     assert stats.micro_batches == 1
@@ -141,7 +112,7 @@ def test_a_crash_during_a_run_changes_nothing(
     lines = (tmp_path / "stats.prom").read_text().splitlines()
     assert "cdc_reconcile_micro_batches_total 1.0" in lines
     assert f"{failed} 0.0" in lines
-    assert selected(layout) == expected(merged(records), LATER_S)
+    assert shown(crashing, schema, LATER_S) == expected(merged(records), LATER_S)
 
 
 def test_a_truncation_deletes_earlier_writes(
@@ -157,18 +128,18 @@ def test_a_truncation_deletes_earlier_writes(
     tables = merged(records)
     table_id = max(tables.by_id, key=lambda each: len(tables.by_id[each].rows(LATER_S)))
     tables.by_id[table_id].truncate(ts_us)
-    layout = make_layout(spark, tmp_path)
-    truncate(spark, layout, table_id, ts_us)
-    reconcile(frame(spark, records), layout, select_tables(schema), BUCKETS)
-    truncate(spark, layout, table_id, ts_us - 1)
-    assert selected(layout) == expected(tables, LATER_S)
+    store = make_store(spark, tmp_path)
+    store.truncate(table_id, ts_us)
+    reconcile(frame(spark, records), store, select_tables(schema))
+    store.truncate(table_id, ts_us - 1)
+    assert shown(store, schema, LATER_S) == expected(tables, LATER_S)
 
 
-def refusal(frame: DataFrame, layout: Layout, **choices: Any) -> str:
+def refusal(frame: DataFrame, store: VersionStore, **choices: Any) -> str:
     """The message of the error."""
     tables = select_tables(choices.pop("schema"), **choices)
     with pytest.raises(Exception) as raised:
-        reconcile(events(frame), layout, tables, BUCKETS)
+        reconcile(events(frame), store, tables)
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError), raised.value
     return str(fault)
@@ -183,20 +154,20 @@ def changed(record: Record, **members: Any) -> Record:
 def test_an_invalid_record_is_an_error_with_its_place(
     spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
-    layout = make_layout(spark, tmp_path)
+    store = make_store(spark, tmp_path)
     bare = Record(records[0].headers, b'{"op": "i"}', b"{}", "shop.a", 3, 17)
-    sentence = refusal(frame(spark, [records[1], bare]), layout, schema=schema)
+    sentence = refusal(frame(spark, [records[1], bare]), store, schema=schema)
     assert sentence.startswith("The record shop.a/3/17 has no `cells`. ")
     stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
-    sentence = refusal(frame(spark, [stranger]), layout, schema=schema)
+    sentence = refusal(frame(spark, [stranger]), store, schema=schema)
     assert sentence == (
         f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe. Describe the "
         "schema again; if the table was dropped, select the others with `tables`."
     )
     unheaded = Record(None, records[0].value, b"{}", "shop.a", 3, 17)
-    sentence = refusal(frame(spark, [unheaded]), layout, schema=schema)
+    sentence = refusal(frame(spark, [unheaded]), store, schema=schema)
     assert sentence.startswith("The record shop.a/3/17 has no header `cdc.id`. ")
-    assert layout.latest_versions().isEmpty()
+    assert is_empty(store)
 
 
 COUNTERS = """
@@ -218,18 +189,18 @@ def test_counters_are_rejected_unless_they_are_whole(
     context = "AAGAABneb9fYo0kkgAfuPhYuFscABmDL6xJh8AAAAAAAAAA8"
     cell = [{"col": "n", "ts": 5, "val": context}]
     counted = changed(records[0], kind="row", id=hits.id, ck="", ckv=[], cell=cell, cdel=[])
-    layout = make_layout(spark, tmp_path)
-    sentence = refusal(frame(spark, [counted]), layout, schema=schema)
+    store = make_store(spark, tmp_path)
+    sentence = refusal(frame(spark, [counted]), store, schema=schema)
     assert sentence.startswith(
         "The record shop.a/3/17 is of the counter table shop.hits, whose counts before "
     )
     whole = select_tables(schema, whole_counters=["shop.hits"])
     cut_off = changed(counted, cell=[{"col": "n", "ts": 5, "val": "AAGA"}])
-    sentence = refusal(frame(spark, [cut_off]), layout, schema=schema, whole_counters=["shop.hits"])
-    assert sentence == f"The value 000180 {INVALID_CONTEXT}."
-    assert layout.latest_versions().isEmpty()
-    reconcile(frame(spark, [counted, counted]), layout, whole, BUCKETS)
-    ((row,),) = [list(rows.values()) for rows in selected(layout).values()]
+    sentence = refusal(frame(spark, [cut_off]), store, schema=schema, whole_counters=["shop.hits"])
+    assert sentence == f"The record shop.a/3/17 {INVALID_CONTEXT}."
+    assert is_empty(store)
+    reconcile(frame(spark, [counted, counted]), store, whole)
+    ((row,),) = [list(rows.values()) for rows in shown(store, schema, LATER_S).values()]
     assert row == {"n": (60).to_bytes(8, "big")}
 
 
@@ -237,14 +208,12 @@ def test_events_of_unselected_tables_are_skipped(
     spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
     (named,) = (table for table in schema.tables if table.id == table_of(records[0]))
-    layout = make_layout(spark, tmp_path)
+    store = make_store(spark, tmp_path)
     stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
     tables = select_tables(schema, [named.full_name])
-    reconcile(frame(spark, [*records, stranger]), layout, tables, BUCKETS)
-    held = layout.latest_versions().select("table").distinct().collect()
-    assert [row["table"] for row in held] == [named.id]
+    reconcile(frame(spark, [*records, stranger]), store, tables)
+    assert [set(commit.rows) for commit in store.commits_after(0)] == [{named.id}]
     assert len(set(map(table_of, records))) == TABLES
-    assert set(layout.latest_versions().columns) == set(COLUMNS)
 
 
 def test_an_undescribed_table_is_an_error(schema: SourceSchema) -> None:

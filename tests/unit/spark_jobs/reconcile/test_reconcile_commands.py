@@ -1,4 +1,4 @@
-"""The commands view, truncate and purge on a table of versions."""
+"""The commands view, truncate and purge on a version store."""
 
 import runpy
 import sys
@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
-from spark_jobs.reconcile.layout.append import AppendLayout
 from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.store import VersionStore
 from tests.support.spark.forms import frame
-from tests.support.spark.view_cases import ANEW, EVENTS, NOW_S, schema
+from tests.support.spark.view_cases import ANEW, EVENTS, ID, NOW_S, schema
 
 pytestmark = pytest.mark.usefixtures("root_logger")
 BUCKETS = 2
@@ -55,8 +55,8 @@ def test_the_view_reflects_truncations_and_purges(
     spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
     source = schema(tmp_path, ANEW)
-    layout = AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, select_tables(source), BUCKETS)
+    store = VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(source))
     place = tmp_path / "view"
 
     def written() -> dict[int, tuple[Any, ...]]:
@@ -74,10 +74,10 @@ def test_the_view_reflects_truncations_and_purges(
         "Deleted all writes of shop.carts up to write time 5\n",
     )
     assert written() == {9: (None, None, "after")}
-    before = layout.stored_versions().count()
+    before = store.rows(ID).count()
     code, said, _ = run("purge", gc_grace_seconds=0, lag_seconds=0)
     assert (code, said.startswith("Purged deletions and expired values of shop.carts")) == (0, True)
-    assert layout.stored_versions().count() < before
+    assert store.rows(ID).count() < before
     assert written() == {9: (None, None, "after")}
 
 
@@ -86,14 +86,14 @@ def test_the_view_reflects_truncations_and_purges(
     [
         ({"table": "shop.nothing"}, "shop.nothing"),
         ({"buckets": "4"}, "was created with `buckets=2`, not 4"),
-        ({"layout": "merge"}, "was created with `layout=append`, not merge"),
+        ({"layout": "merge"}, "cannot be `merge`: the store has one layout. Remove `layout`, and "),
     ],
 )
 def test_a_mismatch_with_the_table_is_an_error(
     spark: SparkSession, tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
 ) -> None:
     schema(tmp_path, ANEW)
-    AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
+    VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
     for name, own in (
         ("view", {"view_output": tmp_path / "view"}),
         ("truncate", {}),

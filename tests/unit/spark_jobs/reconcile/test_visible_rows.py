@@ -1,126 +1,61 @@
-"""Spark shows the rows of `tests.oracle.algebra`, for many random tables in one run."""
+"""The typed view: keys, statics, collections, and a source table that changes."""
 
-import random
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import strategies as st
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from spark_jobs.expressions.counter import INVALID_CONTEXT
-from spark_jobs.reconcile.versions import latest
-from spark_jobs.reconcile.visible_rows import visible_rows
-from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells
-from tests.oracle.merge.event_strategies import event_values, one_cell_events
-from tests.support.counter_events import counter_events
-from tests.support.spark.forms import EventValue, expected, frame, named, shown
-from tests.support.spark.merge_examples import examples, merged
-from tests.support.spark.versions import to_versions
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import SourceSchema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.visible_rows import table_at
+from tests.support.spark.forms import frame, named
+from tests.support.spark.view_cases import ANEW, CHANGED, EVENTS, ID, NOW_S, TABLE, row, schema
 
-NOWS_S = range(9, 15)
-TABLES = 400
-BUCKETS = 3
+"""Time UUIDs; the later one has the smaller bytes."""
+KEY = {"pk": 1, "day": "a", "owner": "x"}
+NOTHING = {"ckv": None, "l": None, "s": None, "m": None, "u": None, "f": None}
+FULL = {"ckv": "v", "l": [1, 2], "s": [-1, 2], "m": {"k": 4}, "u": (None, "y"), "f": [5, 6]}
 
 
-def standing_of(frame: DataFrame, counters: Iterable[str] = ()) -> DataFrame:
-    return latest(to_versions(read_cells(frame), BUCKETS, list(counters))).cache()
+def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) -> None:
+    before = schema(tmp_path, TABLE)
+    store = VersionStore(spark, str(tmp_path / "table"), buckets=2)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
 
+    def rows(described: SourceSchema) -> list[dict[str, Any]]:
+        view = table_at(store, described, described.table("shop.carts"), NOW_S)
+        found = sorted(view.collect(), key=lambda each: each["item"])
+        return [{**each.asDict(), "u": each["u"] and tuple(each["u"])} for each in found]
 
-def test_spark_shows_the_rows_of_the_algebra(spark: SparkSession, tmp_path: Path) -> None:
-    """Every table at every second, in one run."""
-    values = examples(st.lists(event_values(), max_size=14) | one_cell_events(), TABLES)
-    tables = merged(values)
-    at_seconds = [
-        named(f"{value['cells']['id']}@{now_s}", value) for value in values for now_s in NOWS_S
+    assert rows(before) == [
+        KEY | FULL | {"item": 7, "old": None},
+        KEY | NOTHING | {"item": 8, "old": "before"},
+        KEY | NOTHING | {"item": 9, "old": "after"},
     ]
-    versions = standing_of(frame(spark, tmp_path, at_seconds))
-    now_s = F.substring_index("table", "@", -1).cast("bigint")
-    assert shown(visible_rows(versions, now_s)) == {
-        f"{table_id}@{second}": rows
-        for second in NOWS_S
-        for table_id, rows in expected(tables, second).items()
-    }
-
-
-def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
-    """Tripled and shuffled events give the same rows, cell by cell."""
-    values = examples(st.lists(event_values(), max_size=14), 100)
-    thrice = values * 3
-    random.Random(10).shuffle(thrice)
-    once = standing_of(frame(spark, tmp_path / "once", values))
-    again = standing_of(frame(spark, tmp_path / "again", thrice))
-    assert sorted(map(repr, once.collect())) == sorted(map(repr, again.collect()))
-
-
-def test_a_schema_of_the_converter_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Every other event has the schema of Connect's `JsonConverter`."""
-    values = examples(st.lists(event_values(), max_size=14), 100)
-    schema = {"type": "struct", "fields": [], "optional": False, "cells": "no member of this"}
-    mixed = [
-        {"schema": schema, "payload": value} if at % 2 else value for at, value in enumerate(values)
+    # A row with only the dropped column is not visible.
+    assert rows(schema(tmp_path, CHANGED)) == [
+        KEY | FULL | {"item": 7, "fresh": None},
+        KEY | NOTHING | {"item": 9, "fresh": 1 << 40},
     ]
-    plain = standing_of(frame(spark, tmp_path / "plain", values))
-    wrapped = standing_of(frame(spark, tmp_path / "wrapped", mixed))
-    assert sorted(map(repr, plain.collect())) == sorted(map(repr, wrapped.collect()))
+    # Writes after the drop belong to the column that was added again.
+    assert rows(schema(tmp_path, ANEW)) == [
+        KEY | FULL | {"item": 7, "fresh": None, "old": None},
+        KEY | NOTHING | {"item": 9, "fresh": 1 << 40, "old": "after"},
+    ]
 
 
-def test_drops_agree(spark: SparkSession, tmp_path: Path) -> None:
-    dropped = {"a": 1, "m": 0, "s": 2}
-    values = examples(st.lists(event_values(), max_size=14), 100)
-    tables = merged(values)
-    for table in tables.by_id.values():
-        for column, ts_us in dropped.items():
-            table.drop(column, ts_us)
-    found = visible_rows(standing_of(frame(spark, tmp_path, values)), 11, dropped)
-    assert shown(found) == expected(tables, 11)
-
-
-def test_counters_agree(spark: SparkSession, tmp_path: Path) -> None:
-    values = examples(st.lists(counter_events(), max_size=8), 200)
-    counters = {value["cells"]["id"] for value in values}
-    versions = standing_of(frame(spark, tmp_path, values * 2), counters)
-    assert shown(visible_rows(versions, 0)) == expected(merged(values, counters), 0)
-
-
-def _counter(context: str) -> EventValue:
-    cell = {"col": "n", "ts": 1, "val": context}
-    place = {"kind": "row", "id": "c", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
-    return {"cells": place | {"cell": [cell]}}
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ({"op": "i", "after": {}}, MISSING_CELLS),
-        (_counter(""), INVALID_CONTEXT),
-        (_counter("AAEAAA=="), INVALID_CONTEXT),
-        (_counter("AAAA"), INVALID_CONTEXT),
-    ],
-    ids=["no cells", "empty context", "cut context", "odd context"],
-)
-def test_an_invalid_value_fails_the_query(
-    spark: SparkSession, tmp_path: Path, value: dict[str, Any], message: str
-) -> None:
-    versions = to_versions(read_cells(frame(spark, tmp_path, [value])), BUCKETS, ["c"])
-    with pytest.raises(PySparkException, match=message):
-        versions.collect()
-
-
-@pytest.mark.parametrize(
-    "text", ["{", "no JSON", '{"cells": {"token": "x"}}', "Struct{ts_ms=1,op=i}"]
-)
-def test_a_value_that_is_not_an_event_fails_the_query(
-    spark: SparkSession, tmp_path: Path, text: str
-) -> None:
-    (tmp_path / "value").write_text(text)
-    with pytest.raises(PySparkException, match=NOT_AN_EVENT):
-        to_versions(read_cells(spark.read.text(str(tmp_path))), BUCKETS).collect()
-
-
-def test_kafka_tombstones_are_skipped(spark: SparkSession) -> None:
-    nothing = spark.createDataFrame([(None,)], "value BINARY")
-    assert to_versions(read_cells(nothing), BUCKETS).isEmpty()
+def test_a_recreated_table_starts_empty(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether the job skips or stores events of the old table."""
+    again = "5a1c395e-b41f-11e9-9f22-ba0be0483c18"
+    both = schema(tmp_path, TABLE + TABLE[TABLE.index("CREATE TABLE") :].replace(ID, again))
+    values = [*EVENTS, named(again, row(9, [], live={"ts": 5}))]
+    shown = []
+    for number, tables in enumerate(((), ("shop.carts",))):
+        store = VersionStore(spark, str(tmp_path / f"table-{number}"), buckets=2)
+        events = frame(spark, tmp_path / f"events-{number}", values)
+        reconcile(events, store, select_tables(both, tables))
+        shown.append(table_at(store, both, both.table("shop.carts"), NOW_S).collect())
+    assert shown[0] == shown[1]
+    assert [(each["item"], each["owner"]) for each in shown[0]] == [(9, None)]

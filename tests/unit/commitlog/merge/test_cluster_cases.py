@@ -1,7 +1,6 @@
 """What a real cluster does to events besides copying them, made of recorded events.
 
-Each case is a table of its own: the events of a recorded one, then what retries, repairs and
-expiry add to them.
+Each case has the events of a recorded table, then what retries, repairs and expiry add to them.
 """
 
 import copy
@@ -9,19 +8,21 @@ import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_jobs.reconcile.versions import latest
-from spark_jobs.reconcile.visible_rows import visible_rows
-from spark_jobs.source.cells import read_cells
+import commitlog
+from commitlog.merge import Merger
+from tests.oracle.algebra import Row, RowKey
 from tests.oracle.merge import second_opinion
 from tests.oracle.reference.recordings import OWN, Scenario
+from tests.support.merge_batches import SCHEMA, input_batches, items, raw_rows
 from tests.support.merged_recordings import read
-from tests.support.spark.forms import EventValue, by_table, frame, named, shown
-from tests.support.spark.versions import to_versions
+from tests.support.segment_reading import schema_of
 
+EventValue = dict[str, Any]
+Rows = dict[RowKey, Row]
 Case = Callable[[list[EventValue]], Iterable[EventValue]]
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")
 FAR_S = 4_000_000_000
@@ -95,49 +96,53 @@ def expired_as_tombstones(events: list[EventValue]) -> list[EventValue]:
 
 
 ABSORBED: tuple[Case, ...] = (one_copy, seven_copies, bundles, range_pieces)
-"""Tables without visible rows at any second."""
+"""Cases that change no row."""
 CASES: tuple[Case, ...] = (*ABSORBED, attempts, expired_as_tombstones)
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[EventValue]:
-    """The events of some tables from one node."""
-    folder = tmp_path_factory.mktemp("segments")
-    return [event.value for name in RECORDINGS for event in read(Scenario(OWN, OWN / name), folder)]
+@pytest.fixture(scope="module", params=RECORDINGS)
+def recorded(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[commitlog.Schema, list[EventValue]]:
+    """The schema and the events of some tables from one node."""
+    scenario = Scenario(OWN, OWN / request.param)
+    found = read(scenario, tmp_path_factory.mktemp("segments"))
+    return schema_of(scenario), [event.value for event in found]
+
+
+def rows(schema: commitlog.Schema, table_id: str, values: list[EventValue], now_s: int) -> Rows:
+    (table,) = (each for each in schema.tables() if each.id == table_id)
+    merger = Merger(schema, table.keyspace, table.name, table_id=table_id)
+    return raw_rows(merger.rows(input_batches(items(values)), now_s=now_s))
 
 
 def test_every_case_returns_the_rows_of_cassandra(
-    spark: SparkSession, tmp_path: Path, recorded: list[EventValue]
+    recorded: tuple[commitlog.Schema, list[EventValue]],
 ) -> None:
-    events: dict[str, list[EventValue]] = {}
-    now_s: dict[str, int] = {}
-    second = max(
-        cell["ldt"]
-        for value in recorded
-        for cell in value["cells"].get("cell", ())
-        if "ttl" in cell
-    )
-    for case in CASES:
-        for value in [*recorded, *case(recorded)]:
-            table = f"{case.__name__}@{value['cells']['id']}"
-            events.setdefault(table, []).append(named(table, value))
-            now_s[table] = second - 1 if case in ABSORBED else FAR_S
-    values = [value for of_table in events.values() for value in of_table]
-    versions = latest(to_versions(read_cells(frame(spark, tmp_path, values)), 4))
-    found = shown(visible_rows(versions, by_table(now_s)))
-    for table, of_table in events.items():
-        assert found.get(table, {}) == second_opinion.rows(of_table, now_s[table]), table
-    for case in ABSORBED:
-        for table in {value["cells"]["id"] for value in recorded}:
-            alone = found.get(f"one_copy@{table}")
-            assert found.get(f"{case.__name__}@{table}") == alone
+    schema, values = recorded
+    of_tables: dict[str, list[EventValue]] = {}
+    for value in values:
+        of_tables.setdefault(value["cells"]["id"], []).append(value)
+    ends = (cell.get("ttl") and cell["ldt"] for v in values for cell in v["cells"].get("cell", ()))
+    second = max(filter(None, ends), default=FAR_S)
+    for table_id, events in of_tables.items():
+        shown = {}
+        for case in CASES:
+            now_s = second - 1 if case in ABSORBED else FAR_S
+            given = [*events, *case(events)]
+            shown[case] = rows(schema, table_id, given, now_s)
+            assert shown[case] == second_opinion.rows(given, now_s), (table_id, case)
+        assert all(shown[case] == shown[one_copy] for case in ABSORBED)
 
 
-def test_every_case_adds_events(recorded: list[EventValue]) -> None:
-    assert all(list(case(recorded)) for case in CASES if case is not one_copy)
+def test_every_case_adds_events(tmp_path: Path) -> None:
+    values = [
+        event.value for name in RECORDINGS for event in read(Scenario(OWN, OWN / name), tmp_path)
+    ]
+    assert all(list(case(values)) for case in CASES if case is not one_copy)
 
 
-def test_a_merged_counter_context_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_merged_counter_context_changes_nothing() -> None:
     """Read repair sends all shards of a counter in one cell."""
 
     def counted(ts: int, *shards: tuple[bytes, int, int]) -> EventValue:
@@ -145,10 +150,11 @@ def test_a_merged_counter_context_changes_nothing(spark: SparkSession, tmp_path:
         raw = b"".join(struct.pack(">16sqq", *shard) for shard in shards)
         context = struct.pack(">h", len(shards)) + marks + raw
         cell = {"col": "n", "ts": ts, "val": b64encode(context).decode()}
-        place = {"kind": "row", "id": "c", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
+        place = {"kind": "row", "pk": "aw==", "token": 1, "ck": "", "ckv": [""]}
         return {"cells": place | {"cell": [cell]}}
 
     one, other, later = (b"a" * 16, 1, 5), (b"b" * 16, 1, -2), (b"a" * 16, 2, 7)
     values = [counted(1, one), counted(2, other), counted(3, later), counted(3, later, other)]
-    versions = latest(to_versions(read_cells(frame(spark, tmp_path, values)), 4, ["c"]))
-    assert shown(visible_rows(versions, 0)) == {"c": {(b"k", b""): {"n": (5).to_bytes(8, "big")}}}
+    merger = Merger(SCHEMA, "ks", "n")
+    found = raw_rows(merger.rows(input_batches(items(values)), now_s=0))
+    assert found == {(b"k", b""): {"n": (5).to_bytes(8, "big")}}

@@ -1,0 +1,65 @@
+"""The changes of the visible rows of a table between two positions."""
+
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.follow.plan import ReadPlan, plan_read
+from spark_jobs.follow.position import Position
+from spark_jobs.follow.rows_to_merge import rows_to_merge
+from spark_jobs.reconcile.merged import merged, merger_of
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import VersionStore
+
+
+def changes_between(
+    store: VersionStore,
+    schema: SourceSchema,
+    table: SourceTable,
+    before: Position | None,
+    after: Position,
+    *,
+    each: bool,
+    expiries: ExpiryIndex | None = None,
+) -> DataFrame:
+    """The changes of a table, with the columns of `commitlog.merge.Merger.changes_schema`.
+
+    `before` of a change is what is visible at the position `before`; None means nothing. `each`
+    gives one change for each write time, otherwise a row has at most one net change. A first fill
+    always has net changes. Without `expiries`, changes by expiry alone are missing.
+    """
+    commits = () if before is None else store.commits_after(before.store_version)
+    plan = plan_read(table.id, before, after, commits, has_due=expiries is not None)
+    # A feed without events of the table has no rows.
+    plan = plan or ReadPlan("touched", has_new=True)
+    return planned_changes(plan, store, schema, table, before, after, each=each, expiries=expiries)
+
+
+def planned_changes(
+    plan: ReadPlan,
+    store: VersionStore,
+    schema: SourceSchema,
+    table: SourceTable,
+    before: Position | None,
+    after: Position,
+    *,
+    each: bool,
+    expiries: ExpiryIndex | None = None,
+) -> DataFrame:
+    """The changes of a table, read as `plan` says."""
+    merger = merger_of(schema, table)
+    truncated_us = store.truncated_us(table.id, after.store_version)
+    before_us = truncated_us
+    if before is not None and plan.stored == "all":
+        before_us = store.truncated_us(table.id, before.store_version)
+    changes = partial(
+        merger.changes,
+        before_s=after.second if before is None else before.second,
+        after_s=after.second,
+        before_truncated_us=before_us,
+        after_truncated_us=truncated_us,
+        each=each and before is not None,
+    )
+    rows = rows_to_merge(plan, store, table, before, after, expiries)
+    return merged(rows, changes, merger.changes_schema)

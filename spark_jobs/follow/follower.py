@@ -1,0 +1,174 @@
+"""Follows source tables in a version store, and passes their changes to a handler."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from sidecar.logs import fields
+from spark_jobs.errors import JobError
+from spark_jobs.follow.changes_between import planned_changes
+from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.follow.handler import ChangeHandler
+from spark_jobs.follow.plan import plan_read
+from spark_jobs.follow.position import Position
+from spark_jobs.reconcile.merged import merger_of
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import Commit, VersionStore
+from spark_jobs.reconcile.store.commits import latest_offsets
+
+logger = logging.getLogger(__name__)
+POLL_S = 1.0
+MAX_IDLE_VERSIONS = 1000
+"""Versions after which the handler stores a new position for a table without changes, so that its
+position does not become older than the log of the store."""
+
+
+_RECENT_VERSIONS = 20
+"""Versions in which the offsets are searched at the start."""
+
+
+class Follower:
+    """Passes the changes of tables to a handler, from the position of each table.
+
+    A job that also fills the store calls `step` after each micro-batch, or about once a second
+    (`spark_jobs.progress.follow`, argument `tick`). A job that follows the store of another job
+    calls `run`. The folder holds the expiry index; each follower needs its own.
+    """
+
+    def __init__(
+        self,
+        store: VersionStore,
+        schema: SourceSchema,
+        tables: Sequence[SourceTable],
+        folder: str,
+        handler: ChangeHandler,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Read the positions of the tables from the handler.
+
+        Raises `JobError` if the store no longer has the log of a position.
+        """
+        self._store = store
+        self._schema = schema
+        self._tables = tables
+        self._handler = handler
+        self._clock = clock
+        self._expiries = ExpiryIndex(store.session, f"{folder.rstrip('/')}/expiries")
+        self._version = store.version()
+        self._positions = {table.id: handler.position(table) for table in tables}
+        self._stored = dict(self._positions)
+        self._due_s = {
+            table_id: self._expiries.next_due_s(table_id, position.second)
+            for table_id, position in self._positions.items()
+            if position is not None
+        }
+        self._commits = self._commits_since_positions()
+        recent = store.commits_after(max(-1, self._version - _RECENT_VERSIONS))
+        self._offsets = latest_offsets([*self._commits, *recent])
+
+    def step(self) -> int:
+        """Apply all changes up to now. Returns the number of tables that had some."""
+        new = list(self._store.commits_after(self._version))
+        if new:
+            self._version = new[-1].version
+            self._commits += new
+            self._offsets = latest_offsets([Commit(0, "other", {}, self._offsets), *new])
+        applied = sum(map(self._follow, self._tables))
+        self._forget_commits()
+        return applied
+
+    def run(self, stop: threading.Event, *, poll_s: float = POLL_S) -> None:
+        """Follow until `stop` is set."""
+        while not stop.is_set():
+            self.step()
+            stop.wait(poll_s)
+
+    def _follow(self, table: SourceTable) -> bool:
+        before = self._positions[table.id]
+        second = int(self._clock())
+        after = Position(self._version, second if before is None else max(second, before.second))
+        due_s = self._due_s.get(table.id)
+        has_due = due_s is not None and due_s <= after.second
+        plan = plan_read(table.id, before, after, self._commits, has_due=has_due)
+        if plan is None:
+            self._advance(table, after)
+            return False
+        changes = planned_changes(
+            plan,
+            *(self._store, self._schema, table, before, after),
+            each=self._handler.each,
+            expiries=self._expiries if has_due else None,
+        )
+        self._apply(table, changes, before, after, has_due=has_due)
+        return True
+
+    def _apply(
+        self,
+        table: SourceTable,
+        changes: DataFrame,
+        before: Position | None,
+        after: Position,
+        *,
+        has_due: bool,
+    ) -> None:
+        cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            (row,) = cached.agg(F.min("next_expiry_s").alias("next")).collect()
+            # Before the target has the position: a crash in between repeats harmless entries.
+            if row["next"] is not None:
+                self._expiries.add(table.id, cached)
+            visible = cached.where(F.col("op").isNotNull())
+            self._handler.apply(table, visible, before, after, self._offsets)
+        finally:
+            cached.unpersist()
+        self._positions[table.id] = self._stored[table.id] = after
+        if has_due:
+            self._expiries.forget(table.id, after.second)
+            self._due_s[table.id] = self._expiries.next_due_s(table.id, after.second)
+        elif row["next"] is not None:
+            known = self._due_s.get(table.id)
+            self._due_s[table.id] = row["next"] if known is None else min(known, row["next"])
+        logger.info(
+            "table followed",
+            extra=fields(table=table.full_name, version=after.store_version, second=after.second),
+        )
+
+    def _advance(self, table: SourceTable, after: Position) -> None:
+        """Move the position of a table without changes."""
+        stored = self._stored[table.id]
+        assert stored is not None
+        if after.store_version - stored.store_version >= MAX_IDLE_VERSIONS:
+            before = self._positions[table.id]
+            nothing = self._nothing(table)
+            self._handler.apply(table, nothing, before, after, self._offsets)
+            self._stored[table.id] = after
+        self._positions[table.id] = after
+
+    def _nothing(self, table: SourceTable) -> DataFrame:
+        schema = merger_of(self._schema, table).changes_schema
+        return self._store.session.createDataFrame([], from_arrow_schema(schema))
+
+    def _commits_since_positions(self) -> list[Commit]:
+        """The commits after the earliest position; of new tables none are needed."""
+        known = [each.store_version for each in self._positions.values() if each is not None]
+        first = min(known, default=self._version)
+        commits = list(self._store.commits_after(first))
+        if first > self._version or (first < self._version and not commits):
+            raise JobError(
+                f"The store {self._store.path} has the versions until {self._version}, but no log "
+                f"after version {first}, the position of a target. Fill the target anew."
+            )
+        return [commit for commit in commits if commit.version <= self._version]
+
+    def _forget_commits(self) -> None:
+        """Drop the commits that every table has passed."""
+        known = [each.store_version for each in self._positions.values() if each is not None]
+        passed = min(known, default=-1)
+        self._commits = [commit for commit in self._commits if commit.version > passed]

@@ -1,0 +1,154 @@
+"""A follower applies the changes of a store: its targets have the rows that the algebra shows."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from spark_jobs.errors import JobError
+from spark_jobs.follow import Follower, Position
+from spark_jobs.follow import follower as follower_module
+from spark_jobs.reconcile.compaction import compact
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import Batch, Offsets, VersionStore
+from spark_jobs.reconcile.visible_rows import table_at
+from tests.support.spark.forms import EventValue, frame
+from tests.support.spark.random_tables import COUNTERS, T, random_events, random_schema
+
+BUCKETS = 2
+SECONDS = (9, 10)
+"""Seconds at which the follower runs, each after more events."""
+
+
+class Target:
+    """The rows of source tables in memory. Verifies that each change follows the one before."""
+
+    def __init__(self, *, each: bool = False) -> None:
+        self.each = each
+        self.positions: dict[str, Position] = {}
+        self.rows: dict[str, dict[bytes, Any]] = {}
+        self.calls: list[tuple[str, Position | None, Position, Offsets, int]] = []
+
+    def position(self, table: SourceTable) -> Position | None:
+        return self.positions.get(table.id)
+
+    def apply(
+        self,
+        table: SourceTable,
+        changes: DataFrame,
+        before: Position | None,
+        after: Position,
+        offsets: Offsets,
+    ) -> None:
+        rows = self.rows.setdefault(table.id, {})
+        found = sorted(changes.collect(), key=lambda row: row["seq"])
+        for change in found:
+            row_id = bytes(change["cdc_row_id"])
+            assert rows.get(row_id) == change["before"], change
+            if change["after"] is None:
+                del rows[row_id]
+            else:
+                rows[row_id] = change["after"]
+            expected = "d" if change["after"] is None else "u" if change["before"] else "c"
+            assert change["op"] == expected
+        self.positions[table.id] = after
+        self.calls.append((table.id, before, after, offsets, len(found)))
+
+
+class Source:
+    """A store that is filled step by step, with a clock."""
+
+    def __init__(self, spark: SparkSession, folder: Path, values: list[EventValue]) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.schema: SourceSchema = random_schema(folder)
+        self.store = VersionStore(
+            spark, str(folder / "store"), buckets=BUCKETS, max_uncompacted_files=1
+        )
+        self.tables = [self.schema.table(name) for name in ("shop.t", "shop.counters")]
+        self.now_s = 0
+        self._values = values
+        self._count = 0
+
+    def add(self, begin: int, end: int, step: int) -> None:
+        tables = select_tables(self.schema, whole_counters=["shop.counters"])
+        events = frame(
+            self.spark, self.folder / f"events-{self._count}", self._values[begin:end:step]
+        )
+        batch = Batch("a", self._count, {"shop": {0: self._count}})
+        reconcile(events, self.store, tables, batch)
+        self._count += 1
+
+    def follower(self, target: Target, name: str = "follower") -> Follower:
+        folder = str(self.folder / name)
+        return Follower(
+            self.store, self.schema, self.tables, folder, target, clock=lambda: self.now_s
+        )
+
+    def expect(self, target: Target) -> None:
+        """Verify that the target has the visible rows."""
+        for table in self.tables:
+            shown = table_at(self.store, self.schema, table, self.now_s).collect()
+            followed = target.rows.get(table.id, {}).values()
+            assert sorted(map(_line, followed)) == sorted(map(_line, shown))
+
+
+def _line(row: Row) -> str:
+    """A row as text, with maps in order."""
+    return repr([sorted(value.items()) if isinstance(value, dict) else value for value in row])
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_a_target_follows_events_expiry_compaction_and_truncation(
+    spark: SparkSession, tmp_path: Path, each: bool
+) -> None:
+    values = random_events(60)
+    random.Random(each).shuffle(values)
+    source, target = Source(spark, tmp_path, values), Target(each=each)
+    size = len(values)
+    for number, now_s in enumerate(SECONDS):
+        source.now_s = now_s
+        source.add(number, size, len(SECONDS))
+        if number == 1:
+            assert compact(source.store, source.schema, now_s)
+            source.store.truncate(T, 0)
+        # A new follower each time, as after a restart.
+        assert source.follower(target).step() == len(source.tables)
+        source.expect(target)
+        assert target.calls[-1][3] == {"shop": {0: number}}
+    # Nothing but time passes.
+    source.now_s = 100
+    follower = source.follower(target)
+    assert follower.step() > 0
+    source.expect(target)
+    assert follower.step() == 0
+    assert COUNTERS in target.rows
+
+
+def test_an_idle_position_is_stored_at_times(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that it does not become older than the log of the store."""
+    monkeypatch.setattr(follower_module, "MAX_IDLE_VERSIONS", 2)
+    source, target = Source(spark, tmp_path, random_events(10)), Target()
+    source.add(0, 100, 1)
+    follower = source.follower(target)
+    follower.step()
+    count = len(target.calls)
+    for _ in range(2):
+        source.store.truncate("of no table", 1)
+        assert follower.step() == 0
+    of_table = [call for call in target.calls[count:] if call[0] == T]
+    assert of_table == [(T, Position(2, 0), Position(3, 0), {"shop": {0: 0}}, 0)]
+
+
+def test_a_position_that_the_store_lacks_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = Source(spark, tmp_path, random_events(10)), Target()
+    source.add(0, 10, 1)
+    target.positions[T] = Position(7, 0)
+    with pytest.raises(JobError, match="no log after version 7"):
+        source.follower(target)

@@ -14,6 +14,11 @@ MESSAGE_PREFIX = "cdc: "
 _RAISED = re.compile(
     rf"(?:\[USER_RAISED_EXCEPTION\]|\bInputError:) {MESSAGE_PREFIX}(?P<message>[^\n]*)"
 )
+_MERGE = re.compile(
+    r"^\s*(?:commitlog\.errors\.MalformedValueError: |ValueError: (?=The value ))(?P<message>.*)$",
+    re.MULTILINE,
+)
+"""An error of `commitlog.merge` in a Python worker."""
 _CONFLICT = "DELTA_CONCURRENT_"
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
@@ -39,6 +44,9 @@ def mapped_error(error: BaseException) -> BaseException:
     raised = _RAISED.search(text)
     if raised is not None:
         return InputError(_without_sql_state(raised["message"]))
+    merge = _MERGE.search(text)
+    if merge is not None:
+        return InputError(_without_sql_state(merge["message"]))
     if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
         return SetupError(
             "Spark has no jar of the Kafka source. Fetch the jars with "

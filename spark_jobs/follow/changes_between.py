@@ -4,6 +4,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.follow.comparison import compared
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.follow.plan import ReadPlan, plan_read
 from spark_jobs.follow.position import Position
@@ -22,13 +23,22 @@ def changes_between(
     *,
     each: bool,
     expiries: ExpiryIndex | None = None,
+    earlier_schema: SourceSchema | None = None,
 ) -> DataFrame:
     """The changes of a table, with the columns of `commitlog.merge.Merger.changes_schema`.
 
     `before` of a change is what is visible at the position `before`; None means nothing. `each`
     gives one change for each write time, otherwise a row has at most one net change. A first fill
     always has net changes. Without `expiries`, changes by expiry alone are missing.
+
+    With `earlier_schema`, the rows at `before` are those that this schema shows, and all rows of
+    the table are compared (`spark_jobs.follow.comparison`).
     """
+    if earlier_schema is not None and before is not None:
+        (earlier,) = (each for each in earlier_schema.tables if each.id == table.id)
+        old = changes_between(store, earlier_schema, earlier, None, before, each=False)
+        new = changes_between(store, schema, table, None, after, each=False)
+        return compared(old, new, after.second)
     commits = () if before is None else store.commits_after(before.store_version)
     plan = plan_read(table.id, before, after, commits, has_due=expiries is not None)
     # A feed without events of the table has no rows.

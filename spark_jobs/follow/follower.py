@@ -12,15 +12,17 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from sidecar.logs import fields
 from spark_jobs.errors import JobError
-from spark_jobs.follow.changes_between import planned_changes
+from spark_jobs.follow.changes_between import changes_between, planned_changes
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.follow.handler import ChangeHandler
+from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
 from spark_jobs.reconcile.store.commits import latest_offsets
+from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 POLL_S = 1.0
@@ -38,7 +40,8 @@ class Follower:
 
     A job that also fills the store calls `step` after each micro-batch, or about once a second
     (`spark_jobs.progress.follow`, argument `tick`). A job that follows the store of another job
-    calls `run`. The folder holds the expiry index; each follower needs its own.
+    calls `run`. The folder holds the expiry index and the known schemas; each follower needs its
+    own.
     """
 
     def __init__(
@@ -64,6 +67,13 @@ class Follower:
         self._version = store.version()
         self._positions = {table.id: handler.position(table) for table in tables}
         self._stored = dict(self._positions)
+        self._known = KnownSchemas(Folder(store.session, folder), schema)
+        self._earlier = {
+            table.id: earlier
+            for table in tables
+            if (position := self._positions[table.id]) is not None
+            and (earlier := self._known.earlier(table, position)) is not None
+        }
         self._due_s = {
             table_id: self._expiries.next_due_s(table_id, position.second)
             for table_id, position in self._positions.items()
@@ -96,6 +106,10 @@ class Follower:
         after = Position(self._version, second if before is None else max(second, before.second))
         due_s = self._due_s.get(table.id)
         has_due = due_s is not None and due_s <= after.second
+        if table.id in self._earlier and before is not None:
+            # A later second, by which a restart knows that the target has the comparison.
+            self._compare(table, before, Position(self._version, max(second, before.second + 1)))
+            return True
         plan = plan_read(table.id, before, after, self._commits, has_due=has_due)
         if plan is None:
             self._advance(table, after)
@@ -108,6 +122,17 @@ class Follower:
         )
         self._apply(table, changes, before, after, has_due=has_due)
         return True
+
+    def _compare(self, table: SourceTable, before: Position | None, after: Position) -> None:
+        """Apply the changes of a table whose schema changed."""
+        changes = changes_between(
+            *(self._store, self._schema, table, before, after),
+            each=False,
+            earlier_schema=self._earlier[table.id],
+        )
+        self._apply(table, changes, before, after, has_due=True)
+        self._known.followed(table)
+        del self._earlier[table.id]
 
     def _apply(
         self,
@@ -128,6 +153,8 @@ class Follower:
             self._handler.apply(table, visible, before, after, self._offsets)
         finally:
             cached.unpersist()
+        if before is None:
+            self._known.followed(table)
         self._positions[table.id] = self._stored[table.id] = after
         if has_due:
             self._expiries.forget(table.id, after.second)

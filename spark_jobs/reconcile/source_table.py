@@ -73,6 +73,22 @@ def read_schema(path: Path) -> SourceSchema:
         schema = _parsed(content)
     except (OSError, EOFError, SchemaError, ValueError) as error:
         raise ConfigError(f"Cannot read the schema from {path}: {error}") from error
+    return _described(path, schema)
+
+
+def stored_table(schema: SourceSchema, table: SourceTable) -> str:
+    """The description of one table as text, for `from_stored_table`."""
+    stored = json.loads(schema.schema.to_stored())
+    stored["tables"] = [each for each in stored["tables"] if each["id"] == table.id]
+    return json.dumps(stored)
+
+
+def from_stored_table(text: str, path: Path) -> SourceSchema:
+    """The schema that describes one table. `path` is the place of the text."""
+    return _described(path, commitlog.Schema.from_stored(text.encode()))
+
+
+def _described(path: Path, schema: commitlog.Schema) -> SourceSchema:
     stored = json.loads(schema.to_stored())["tables"]
     by_age = sorted((each for each in stored if not each["is_view"]), key=_age)
     return SourceSchema(path, schema, tuple(map(_table, by_age)))

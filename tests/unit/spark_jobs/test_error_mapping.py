@@ -16,6 +16,16 @@ RAISED = {
         InputError,
         "The record t/0/1 has no id.",
     ),
+    "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback:\n  File a\n"
+    "ValueError: The value {} has no `cells`.\n SQLSTATE: 38000": (
+        InputError,
+        "The value {} has no `cells`.",
+    ),
+    "Traceback:\ncommitlog.errors.MalformedValueError: shop.t, column a: 3 bytes; expected 4\n": (
+        InputError,
+        "shop.t, column a: 3 bytes; expected 4",
+    ),
+    "Traceback:\nValueError: invalid literal for int()": (None, ""),
     "[DATATYPE_MISMATCH] in concat(cdc: The record , x)": (None, ""),
     "Failed to find data source: kafka. Deploy the application": (SetupError, "spark_jobs.jars"),
     "[AVRO_NOT_LOADED_SQL_FUNCTIONS_UNUSABLE] Cannot call": (SetupError, "no jar of Avro"),

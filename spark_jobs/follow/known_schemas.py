@@ -1,0 +1,78 @@
+"""The schema with which a follower has followed each table, as small files in its folder.
+
+After a change that affects visible rows, such as a dropped column, the follower compares the whole
+table once. A file names the schema that counts after the next position, so a crash between the
+target's commit and the file's does not repeat the comparison.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from spark_jobs.follow.position import Position
+from spark_jobs.reconcile.merged import merger_of
+from spark_jobs.reconcile.source_table import (
+    SourceSchema,
+    SourceTable,
+    from_stored_table,
+    stored_table,
+)
+from spark_jobs.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSchema:
+    """The stored descriptions of a table."""
+
+    current: str
+    """The description up to the position of the target."""
+    following: str | None = None
+    """The description after the position `since`, if it is another."""
+    since: Position | None = None
+
+    def at(self, position: Position) -> str:
+        """The description with which a target has got to a position."""
+        if self.following is None or position == self.since:
+            return self.current
+        return self.following
+
+
+class KnownSchemas:
+    """The files of a follower."""
+
+    def __init__(self, folder: Folder, schema: SourceSchema) -> None:
+        self._folder = folder
+        self._schema = schema
+
+    def earlier(self, table: SourceTable, position: Position) -> SourceSchema | None:
+        """The schema of a target's rows if it shows other rows than the present one."""
+        now = stored_table(self._schema, table)
+        if not self._folder.exists(_name(table)):
+            self._write(table, KnownSchema(now))
+            return None
+        content = json.loads(self._folder.read_text(_name(table)))
+        since = content["since"] and Position(**content["since"])
+        text = KnownSchema(content["current"], content["following"], since).at(position)
+        earlier = from_stored_table(text, Path(_name(table)))
+        if _shows_the_same(earlier, self._schema, table):
+            self._write(table, KnownSchema(now))
+            return None
+        self._write(table, KnownSchema(text, now, position))
+        return earlier
+
+    def followed(self, table: SourceTable) -> None:
+        """Record that the target has the rows of the present schema."""
+        self._write(table, KnownSchema(stored_table(self._schema, table)))
+
+    def _write(self, table: SourceTable, known: KnownSchema) -> None:
+        self._folder.write_text(_name(table), json.dumps(asdict(known)))
+
+
+def _shows_the_same(earlier: SourceSchema, schema: SourceSchema, table: SourceTable) -> bool:
+    (before,) = earlier.tables
+    types = (merger_of(earlier, before).typed_schema, merger_of(schema, table).typed_schema)
+    return types[0].equals(types[1]) and dict(before.dropped) == dict(table.dropped)
+
+
+def _name(table: SourceTable) -> str:
+    return f"schema-{table.id}.json"

@@ -1,0 +1,84 @@
+"""A change of the schema: the whole table is compared once."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from spark_jobs.follow import Follower, Position
+from spark_jobs.follow.known_schemas import KnownSchemas
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import Offsets, VersionStore
+from spark_jobs.storage import Folder
+from tests.support.spark.forms import frame
+from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, schema
+
+
+class Recorder:
+    """Records the changes that it receives."""
+
+    each = True
+
+    def __init__(self) -> None:
+        self.at: Position | None = None
+        self.changes: list[list[Row]] = []
+        self.crashes = False
+
+    def position(self, table: SourceTable) -> Position | None:
+        return self.at
+
+    def apply(
+        self,
+        table: SourceTable,
+        changes: DataFrame,
+        before: Position | None,
+        after: Position,
+        offsets: Offsets,
+    ) -> None:
+        self.changes.append(changes.collect())
+        self.at = after
+        if self.crashes:
+            raise KeyboardInterrupt
+
+
+def test_a_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_path: Path) -> None:
+    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
+    target = Recorder()
+
+    def follower(described: SourceSchema) -> Follower:
+        folder = str(tmp_path / "follower")
+        return Follower(store, described, described.tables, folder, target, clock=lambda: NOW_S)
+
+    before = schema(tmp_path, TABLE)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
+    follower(before).step()
+    assert [change["op"] for change in target.changes[0]] == ["c"] * 3
+    changed = schema(tmp_path, CHANGED)
+    target.crashes = True
+    with pytest.raises(KeyboardInterrupt):
+        follower(changed).step()
+    by_item = {(each["before"] or each["after"])["item"]: each for each in target.changes[1]}
+    assert {item: change["op"] for item, change in by_item.items()} == {8: "d", 9: "u"}
+    assert (by_item[9]["before"]["fresh"], by_item[9]["after"]["fresh"]) == (None, 1 << 40)
+    assert all(change["existed"] and change["is_last"] for change in target.changes[1])
+    # The target has the comparison, although the follower ended before it recorded that.
+    assert follower(changed).step() == 0
+
+
+def test_a_change_that_shows_the_same_is_no_change(spark: SparkSession, tmp_path: Path) -> None:
+    folder = Folder(spark, str(tmp_path / "follower"))
+    before = schema(tmp_path, TABLE)
+    (table,) = before.tables
+    known = KnownSchemas(folder, before)
+    assert known.earlier(table, Position(1, 1)) is None
+    commented = schema(tmp_path, TABLE.replace(" AND cdc", " AND comment = 'x' AND cdc"))
+    assert KnownSchemas(folder, commented).earlier(table, Position(1, 1)) is None
+    changed = schema(tmp_path, CHANGED)
+    (table,) = changed.tables
+    for _ in range(2):
+        earlier = KnownSchemas(folder, changed).earlier(table, Position(1, 1))
+        assert earlier is not None and "old" in earlier.tables[0].columns
+    KnownSchemas(folder, changed).followed(table)
+    assert KnownSchemas(folder, changed).earlier(table, Position(1, 1)) is None

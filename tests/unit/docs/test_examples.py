@@ -16,6 +16,7 @@ from sidecar.properties.model import declarations
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions, ViewOptions
+from spark_jobs.tables.options import ExpireOptions, HistoryOptions, TablesJobOptions
 from tests.support.documentation import DOCS, REPOSITORY, name
 
 PAGES = (
@@ -23,7 +24,16 @@ PAGES = (
     *(page for page in sorted(DOCS.rglob("*.md")) if page.name != "glossary.md"),
 )
 COMMANDS = {"agent": agent, "mongo-agent": mongo_agent}
-JOBS = (DedupeJobOptions, MongoJobOptions, ReconcileOptions, ViewOptions, PurgeOptions)
+JOBS = (
+    DedupeJobOptions,
+    MongoJobOptions,
+    ReconcileOptions,
+    ViewOptions,
+    PurgeOptions,
+    TablesJobOptions,
+    ExpireOptions,
+    HistoryOptions,
+)
 KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document())) | {
     declaration.name for job in JOBS for _, _, declaration in declarations(job)
 }

@@ -147,6 +147,12 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
         with pytest.raises(TargetError, match=text):
             source.handler(app).position(replace(TABLE, id=table_id))
 
+    # Another program has expired the commits that name a position.
+    unnamed = [replace(commit, position=None) for commit in target.commits()]
+    monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda _: unnamed)
+    with pytest.raises(TargetError, match="no longer names a position"):
+        source.handler().position(TABLE)
+
 
 @pytest.mark.parametrize("table_format", ["delta"])
 def test_names_that_differ_only_in_case_are_refused(source: Source) -> None:

@@ -1,0 +1,86 @@
+"""The job: keeps typed tables up to date, and fills the version store if topics are named."""
+
+import logging
+import threading
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from sidecar.logs import fields
+from spark_jobs.follow import Follower, Position, changes_between
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.progress import stop_on_signals
+from spark_jobs.reconcile.job import open_store
+from spark_jobs.reconcile.job import run as run_reconcile
+from spark_jobs.reconcile.merged import merger_of
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.tables.handler import TypedTables
+from spark_jobs.tables.options import TablesJobOptions
+
+logger = logging.getLogger(__name__)
+JOB = "tables"
+
+
+def main(options: TablesJobOptions) -> JobReport:
+    """Run in a new session; the report has the number of batches."""
+    # Before Spark starts, so that an invalid schema is reported at once.
+    select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
+    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
+        batches = run(session, options, stop=stop)
+        return JobReport(f"{batches} batches applied", {"batches": batches})
+
+
+def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Event) -> int:
+    """Run until the trigger ends or `stop` is set. Returns the number of applied batches.
+
+    Raises `ConfigError`, `TargetError`, `ColumnChangeError`, `InputError`, or an exception of
+    Spark.
+    """
+    schema = read_schema(options.schema_file)
+    selected = select_tables(schema, options.tables, options.counter_tables)
+    session = isolated_session(session, options.state_partitions)
+    # CQL's quoted names may differ in case alone.
+    session.conf.set("spark.sql.caseSensitive", "true")
+    store = open_store(session, options)
+    handler = TypedTables(
+        session,
+        options,
+        _store_id(store),
+        partial(_typed_columns, schema),
+        partial(_net_changes, store, schema),
+    )
+    follower = Follower(store, schema, selected.tables, options.folder, handler)
+    logger.info("tables started", extra=fields(output=options.output, target=options.target))
+    if options.has_source:
+        run_reconcile(session, options, tick=follower.step, stop=stop)
+    else:
+        follower.step()
+        while options.trigger == "processing-time" and not stop.is_set():
+            stop.wait(options.trigger_interval_ms / 1000)
+            follower.step()
+    return handler.batches
+
+
+def _store_id(store: VersionStore) -> str:
+    """The id of the Delta table of the store. A new table at the same path has another id."""
+    (detail,) = store.session.sql(f"DESCRIBE DETAIL delta.`{store.path}`").collect()
+    return str(detail["id"])
+
+
+def _typed_columns(schema: SourceSchema, table: SourceTable) -> StructType:
+    return from_arrow_schema(merger_of(schema, table).typed_schema)
+
+
+def _net_changes(
+    store: VersionStore,
+    schema: SourceSchema,
+    table: SourceTable,
+    before: Position | None,
+    after: Position,
+) -> DataFrame:
+    return changes_between(store, schema, table, before, after, each=False)

@@ -1,0 +1,102 @@
+"""The job, killed between the commits of a batch and started again: each change is applied once."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.reconcile import VersionStore, read_schema, table_at
+from spark_jobs.tables.apply_batch import progress_of
+from spark_jobs.tables.commit_position import Part
+from spark_jobs.tables.target import open_table, read_table
+from tests.oracle.reference.recordings import OWN
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.job_process import JobProcess
+from tests.support.spark.recorded import three_copies
+from tests.support.spark.records import send
+from tests.support.spark.typed_tables import FORMATS, catalog_settings, target_options
+
+RECORDING = "5.0/three-nodes"
+SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
+TABLE = "random.t2"
+BUCKETS = 2
+
+pytestmark = pytest.mark.servers
+
+
+def is_half_written(folder: Path, table_format: str) -> Callable[[], bool]:
+    """Whether the updates of a batch are committed, and its new rows are not."""
+    keyspace, name = TABLE.split(".")
+
+    def delta() -> bool:
+        commits = sorted((folder / "tables" / keyspace / name / "_delta_log").glob("*.json"))
+        newest = commits[-1].read_text() if commits else ""
+        return f'\\"part\\":\\"{Part.MERGE}\\"' in newest
+
+    def iceberg() -> bool:
+        metadata = folder / "warehouse" / keyspace / name / "metadata"
+        versions = sorted(metadata.glob("v*.metadata.json"), key=lambda path: path.stat().st_mtime)
+        if not versions:
+            return False
+        refs = json.loads(versions[-1].read_text() or "{}").get("refs", {})
+        main = refs.get("main", {}).get("snapshot-id")
+        return any(ref["snapshot-id"] != main for ref in refs.values())
+
+    return {"delta": delta, "iceberg": iceberg}[table_format]
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_a_job_that_is_killed_between_its_commits(
+    broker: KafkaBroker,
+    spark: SparkSession,
+    jars_directory: Path,
+    java_options: str,
+    tmp_path: Path,
+    table_format: str,
+) -> None:
+    topic = f"tables-{table_format}"
+    records = [
+        replace(record, topic=topic)
+        for record in three_copies([RECORDING])
+        if record.topic == f"shop.{TABLE}"
+    ]
+    target = "lake" if table_format == "iceberg" else tmp_path / "tables"
+    settings = {
+        "kafka.bootstrap.servers": broker.bootstrap,
+        "topics": topic,
+        "tables": TABLE,
+        "output": tmp_path / "versions",
+        "buckets": BUCKETS,
+        "schema.file": SCHEMA,
+        "format": table_format,
+        "target": target,
+        **catalog_settings(tmp_path),
+    }
+    lines = [f"{name}={value}" for name, value in settings.items()]
+    job = JobProcess("spark_jobs.tables", tmp_path, jars_directory, java_options, lines)
+    send(broker, records[: len(records) // 2])
+    job.run_to_end()
+    send(broker, records[len(records) // 2 :])
+    job.start()
+    job.kill_when(is_half_written(tmp_path, table_format), "the first half of a batch")
+    job.run_to_end()
+
+    options = target_options(spark, tmp_path, table_format)
+    progress = progress_of(open_table(spark, options, TABLE))
+    assert progress.complete is not None
+    assert progress.merged is None
+    assert progress.complete.offsets[topic]
+    schema = read_schema(SCHEMA)
+    store = VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
+    expected = table_at(store, schema, schema.table(TABLE), progress.complete.second)
+    actual = read_table(spark, options, TABLE)
+    columns = [name for name in expected.columns if name != "cdc_row_id"]
+    assert rows(actual.select(*columns)) == rows(expected.select(*columns))
+    assert actual.count() > 0
+
+
+def rows(frame: DataFrame) -> list[str]:
+    return sorted(repr(row) for row in frame.collect())

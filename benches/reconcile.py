@@ -134,9 +134,10 @@ class Bench:
         before = store.version()
         seed = F.xxhash64("token", F.lit(number))
         batch = self._events.where(F.pmod(seed, F.lit(max(1, self._count // TOUCHED_ROWS))) == 0)
-        # Times of the year 2058, and other values.
+        # Times of the year 2058, and larger values in each batch: the first bits of base64.
         later = F.regexp_replace("event", '"ts":1', '"ts":2')
-        store.append(batch.withColumn("event", F.regexp_replace(later, '"val":"A', '"val":"B')))
+        value = f'"val":"{"BCDEFGH"[number]}'
+        store.append(batch.withColumn("event", F.regexp_replace(later, '"val":"A', value)))
         now_s = int(time.time())
         positions = Position(before, now_s), Position(before + 1, now_s)
 

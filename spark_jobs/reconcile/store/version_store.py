@@ -125,12 +125,15 @@ class VersionStore:
 
     def truncated_us(self, table_id: str, version: int | None = None) -> int | None:
         """The write time up to which a table is truncated."""
+        return max(self.truncations_us(table_id, version), default=None)
+
+    def truncations_us(self, table_id: str, version: int | None = None) -> list[int]:
+        """The write times of all truncations of a table."""
         markers = self._all(version).where(
             (F.col("table") == table_id) & (F.col("bucket") == TABLE_BUCKET)
         )
         ts_us = F.get_json_object("event", "$.truncated_us").cast("bigint")
-        (row,) = markers.agg(F.max(ts_us).alias("ts")).collect()
-        return None if row["ts"] is None else int(row["ts"])
+        return [row["ts"] for row in markers.select(ts_us.alias("ts")).collect()]
 
     def rows(self, table_id: str, version: int | None = None) -> DataFrame:
         """The stored events and states of a table, without superseded states."""

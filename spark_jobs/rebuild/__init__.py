@@ -1,0 +1,1 @@
+"""Rebuilds a source table: as it was at a time, or without the writes of a window."""

@@ -1,0 +1,127 @@
+"""Statements of rebuilt rows as DataFrames: one line each, sharded by token.
+
+Python writes the statements row by row: loading them costs Cassandra and its client far more.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.rebuild.statements import StatementWriter
+
+STATEMENT = "statement"
+_SCHEMA = pa.schema([(STATEMENT, pa.string())])
+_ROWS = f"{STATEMENT} STRING"
+_MOST_STATEMENTS = 10_000
+"""In a batch of the output."""
+
+
+def load_statements(rows: DataFrame, writer: StatementWriter) -> DataFrame:
+    """Statements for an empty table. `rows` is a result of `Merger.rows`, so the rows of a
+    partition follow each other."""
+    return rows.mapInArrow(_Loader(writer).write, _ROWS)
+
+
+def undo_statements(
+    now: DataFrame, then: DataFrame, writer: StatementWriter, ts_us: int
+) -> DataFrame:
+    """Statements that turn the rows `now` into the rows `then`; equal rows have none."""
+    rows = _joined(_of_rows(now), _of_rows(then), "pk", "ck")
+    statics = _joined(_of_statics(now), _of_statics(then), "pk")
+    undo = _Undoer(writer, ts_us)
+    return rows.mapInArrow(undo.rows, _ROWS).unionByName(statics.mapInArrow(undo.statics, _ROWS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    writer: StatementWriter
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _batches(self._statements(batches))
+
+    def _statements(self, batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
+        last: bytes | None = None
+        for row in _rows(batches):
+            yield from self.writer.load(row, with_statics=row["pk"] != last)
+            last = row["pk"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoer:
+    writer: StatementWriter
+    ts_us: int
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _batches(
+            statement
+            for row in _rows(batches)
+            for statement in self.writer.undo(_side(row, "now"), _side(row, "then"), self.ts_us)
+        )
+
+    def statics(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _batches(
+            statement
+            for row in _rows(batches)
+            for statement in self.writer.undo_statics(
+                row["pk"],
+                (row["now"] or {"cells": ()})["cells"],
+                (row["then"] or {"cells": ()})["cells"],
+                self.ts_us,
+            )
+        )
+
+
+def _side(row: dict[str, Any], name: str) -> dict[str, Any] | None:
+    shown = row[name]
+    return None if shown is None else {"pk": row["pk"], **shown}
+
+
+def _of_rows(rows: DataFrame) -> DataFrame:
+    """One row for each row of the table, with its content as `shown`."""
+    found = rows.where(F.col("ck").isNotNull())
+    return found.select("pk", "ck", F.struct("ckv", "live", "cells").alias("shown"))
+
+
+def _of_statics(rows: DataFrame) -> DataFrame:
+    """One row for each partition with static values."""
+    found = rows.where(F.size("statics") > 0)
+    statics = found.groupBy("pk").agg(F.first("statics").alias("statics"))
+    return statics.select("pk", F.struct(F.col("statics").alias("cells")).alias("shown"))
+
+
+def _joined(now: DataFrame, then: DataFrame, *key: str) -> DataFrame:
+    """The rows with different content, as `now` and `then`; null for a missing row."""
+    both = now.withColumnRenamed("shown", "now").join(
+        then.withColumnRenamed("shown", "then"), [*key], "full"
+    )
+    differ = ~_content(both, "now").eqNullSafe(_content(both, "then"))
+    return both.where(differ)
+
+
+def _content(rows: DataFrame, side: str) -> Column:
+    """What a row shows now and later: no write times."""
+    cells = F.transform(F.col(side)["cells"], lambda cell: cell.dropFields("ts", "ttl"))
+    content = [cells.alias("cells")]
+    if "ck" in rows.columns:
+        content.append(F.col(side)["live"].dropFields("ts", "ttl").alias("live"))
+    return F.when(F.col(side).isNotNull(), F.struct(*content))
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def _batches(statements: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    found: list[str] = []
+    for statement in statements:
+        found.append(statement)
+        if len(found) == _MOST_STATEMENTS:
+            yield pa.record_batch([found], schema=_SCHEMA)
+            found = []
+    if found:
+        yield pa.record_batch([found], schema=_SCHEMA)

@@ -1,0 +1,123 @@
+"""The job: merges the writes that count, and writes the rows or statements."""
+
+import logging
+from functools import partial
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from commitlog.merge import Merger
+from sidecar.logs import fields
+from spark_jobs.errors import JobError
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.rebuild.cql_files import load_statements, undo_statements
+from spark_jobs.rebuild.options import RebuildOptions
+from spark_jobs.rebuild.sources import Sources, open_sources
+from spark_jobs.rebuild.statements import StatementWriter
+from spark_jobs.rebuild.table_layout import table_layout
+from spark_jobs.rebuild.targets import write_rows, write_statements
+from spark_jobs.rebuild.window import Window
+from spark_jobs.reconcile.merged import merged, merger_of
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.session import create_job_session, require_iceberg
+
+logger = logging.getLogger(__name__)
+_MOST_RANGES = 10
+"""Unread ranges in the message; the report as JSON has all."""
+_VACUUMED = ("DELTA_FILE_NOT_FOUND", "FileNotFoundException", "FAILED_READ_FILE.FILE_NOT_EXIST")
+
+
+def main(options: RebuildOptions) -> JobReport:
+    """Run in a new session."""
+    schema = read_schema(options.schema_file)
+    with create_job_session("cdc-rebuild", options) as session:
+        return run(session, options, schema)
+
+
+def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) -> JobReport:
+    """Rebuild one table. Raises `ConfigError`, `JobError`, or an exception of Spark."""
+    table = schema.table(options.table)
+    window = options.window()
+    writer = None
+    if options.format == "cql":
+        writer = StatementWriter(table_layout(schema.schema, table.id), window.second)
+    elif options.format == "iceberg":
+        require_iceberg(session)
+    sources = open_sources(session, options, schema, table, window)
+    _log_start(sources, table)
+    counted = Observation()
+    rows = F.count(F.lit(1)).alias("rows")
+    try:
+        if options.format != "cql":
+            typed = _typed(sources, merger_of(schema, table), window)
+            write_rows(typed.observe(counted, rows), options.format, options.target)
+        elif writer is not None:
+            statements = _statements(sources, merger_of(schema, table), window, writer, options)
+            write_statements(statements.observe(counted, rows), options.target)
+    except PySparkException as error:
+        if options.output is not None and any(text in str(error) for text in _VACUUMED):
+            raise JobError(
+                f"{options.output}: VACUUM has removed files of the version that the rebuild "
+                f"reads ({sources.store_read}). Keep them for longer "
+                "(`delta.deletedFileRetentionDuration`), or set `segments` to archived segments "
+                "since the table was created."
+            ) from error
+        raise
+    return _report(options, table, window, sources, counted.get["rows"])
+
+
+def _typed(sources: Sources, merger: Merger, window: Window) -> DataFrame:
+    merge = partial(merger.typed, **window.merge_options(sources.truncations_us))
+    return merged(sources.rows, merge, merger.typed_schema).drop("cdc_row_id")
+
+
+def _statements(
+    sources: Sources,
+    merger: Merger,
+    window: Window,
+    writer: StatementWriter,
+    options: RebuildOptions,
+) -> DataFrame:
+    def raw(of: Window) -> DataFrame:
+        merge = partial(merger.rows, **of.merge_options(sources.truncations_us))
+        return merged(sources.rows, merge, merger.rows_schema)
+
+    if options.cql_mode == "load":
+        return load_statements(raw(window), writer)
+    return undo_statements(raw(Window(window.now_us)), raw(window), writer, window.undo_us)
+
+
+def _log_start(sources: Sources, table: SourceTable) -> None:
+    values: dict[str, object] = {"table": table.full_name}
+    if sources.store_read is not None:
+        values["store"] = sources.store_read
+    if sources.segments is not None:
+        values["segments"] = sources.segments.count
+        values["segment_bytes"] = sources.segments.size_bytes
+    logger.info("rebuild started", extra=fields(**values))
+
+
+def _report(
+    options: RebuildOptions, table: SourceTable, window: Window, sources: Sources, rows: int
+) -> JobReport:
+    unread = sources.unread()
+    what = "statements" if options.format == "cql" else "rows"
+    lines = [f"Wrote {rows} {what} of {table.full_name} to {options.target}"]
+    if unread:
+        lines.append(
+            f"{len(unread)} ranges of segments could not be read. Their writes are missing unless "
+            "another replica's segments or the store have them:"
+        )
+        lines += map(str, unread[:_MOST_RANGES])
+    return JobReport(
+        "\n".join(lines),
+        {
+            "table": table.full_name,
+            what: rows,
+            "second": window.second,
+            "target": options.target,
+            "segments": None if sources.segments is None else sources.segments.count,
+            "unread": list(map(str, unread)),
+        },
+    )

@@ -1,0 +1,177 @@
+"""Options of rebuild."""
+
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, model_validator
+
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import LowerCase, Unit
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.types import (
+    EARLIEST_US,
+    SEPARATE_FOLDERS,
+    Count,
+    Location,
+    Seconds,
+    TableName,
+    overlap,
+)
+from spark_jobs.rebuild.window import Window
+
+_US = 1_000_000
+
+
+def _write_time(value: Any) -> Any:
+    """Microseconds since 1970 from a number or an ISO-8601 time."""
+    if not isinstance(value, str) or value.strip().isdigit():
+        return value
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError as error:
+        raise ValueError(
+            "must be a time such as 2026-11-26T20:15:00Z, or microseconds since 1970"
+        ) from error
+    if moment.tzinfo is None:
+        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+    whole_s = int(moment.replace(microsecond=0).timestamp())
+    return whole_s * _US + moment.microsecond
+
+
+WriteTime = Annotated[int, BeforeValidator(_write_time), Unit("microseconds, or ISO-8601")]
+
+
+class SourceOptions(Properties):
+    """Where the writes of the table come from."""
+
+    output: Location | None = prop(
+        "output",
+        default=None,
+        doc="Folder or URI of the version store that `spark_jobs.reconcile` writes.",
+    )
+    buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
+    store_version: int | None = prop(
+        "store.version",
+        default=None,
+        ge=0,
+        doc="Version of the store's Delta table that has all writes before the time or window. Not "
+        "set: the last version that was committed a minute before it.",
+    )
+    history_s: Seconds = prop(
+        "history.retention.seconds",
+        default=0,
+        ge=0,
+        doc="For how long the store keeps superseded states, as `spark_jobs.reconcile` has it.",
+    )
+    segments: Location | None = prop(
+        "segments",
+        default=None,
+        doc="Folder or URI of archived segments, such as `s3a://bucket/prefix`, with all "
+        "subfolders.",
+    )
+    segment_keys: PassThrough = pass_through(
+        "segments.key.",
+        has_placeholders=False,
+        doc="Keys of encrypted segments by alias, in hexadecimal digits.",
+    )
+    accepts_incomplete: bool = prop(
+        "accept.incomplete",
+        default=False,
+        doc="Rebuild the table even if older writes are missing, because neither the store nor the "
+        "segments reach back far enough.",
+    )
+    schema_file: Path = prop(
+        "schema.file",
+        doc="Description of the source table: the output of `DESCRIBE … WITH INTERNALS`, the rows "
+        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`.",
+    )
+    table: TableName = prop("table", min_length=1, doc="The source table, as `keyspace.table`.")
+
+    def keys(self) -> dict[str, bytes]:
+        """The keys of encrypted segments by alias."""
+        return {alias: bytes.fromhex(digits) for alias, digits in self.segment_keys.items()}
+
+    @model_validator(mode="after")
+    def _sources_are_usable(self) -> "SourceOptions":
+        if self.output is None and self.segments is None:
+            raise ValueError("neither `output` nor `segments` is set. Set at least one of them")
+        for alias, digits in self.segment_keys.items():
+            try:
+                bytes.fromhex(digits)
+            except ValueError as error:
+                raise ValueError(
+                    f"`segments.key.{alias}` must have pairs of hexadecimal digits"
+                ) from error
+        return self
+
+
+class RebuildOptions(SessionOptions, SourceOptions):
+    """Options of `python -m spark_jobs.rebuild`."""
+
+    at_us: WriteTime | None = prop(
+        "at",
+        default=None,
+        doc="Rebuild the table as it was at this time: with the writes up to it, and the values "
+        "that had not expired.",
+    )
+    without_from_us: WriteTime | None = prop(
+        "without.from",
+        default=None,
+        doc="Leave out the writes from this time on, up to `without.to`.",
+    )
+    without_to_us: WriteTime | None = prop(
+        "without.to", default=None, doc="Write time of the last writes to leave out."
+    )
+    format: Annotated[Literal["parquet", "delta", "iceberg", "cql"], LowerCase] = prop(
+        "format", default="parquet", doc="Format of the result. `cql` writes files of statements."
+    )
+    target: str = prop(
+        "target",
+        min_length=1,
+        doc="Folder or URI to write; with `format=iceberg` the name of the table. Its content is "
+        "replaced.",
+    )
+    cql_mode: Annotated[Literal["load", "undo"], LowerCase] = prop(
+        "cql.mode",
+        default="load",
+        doc="With `format=cql`: `load` writes all rows with their write times, for an empty table. "
+        "`undo` writes the differences between the present and the rebuilt table, for the live "
+        "table.",
+    )
+
+    def window(self, now_us: int | None = None) -> Window:
+        """The writes that count. `now_us` is the present time."""
+        now_us = time.time_ns() // 1000 if now_us is None else now_us
+        if self.at_us is not None:
+            return Window(until_us=self.at_us, now_us=now_us)
+        assert self.without_from_us is not None and self.without_to_us is not None
+        return Window(without_us=(self.without_from_us, self.without_to_us), now_us=now_us)
+
+    @model_validator(mode="after")
+    def _one_window(self) -> "RebuildOptions":
+        from_us, to_us = self.without_from_us, self.without_to_us
+        if (from_us is None) != (to_us is None):
+            raise ValueError("`without.from` and `without.to` belong together. Set both")
+        if (self.at_us is None) == (from_us is None):
+            raise ValueError("set either `at`, or `without.from` and `without.to`")
+        if from_us is not None and to_us is not None and to_us < from_us:
+            raise ValueError("`without.to` is before `without.from`")
+        return self
+
+    @model_validator(mode="after")
+    def _folders_are_separate(self) -> "RebuildOptions":
+        for name, source in (("output", self.output), ("segments", self.segments)):
+            if source is not None and self.format != "iceberg" and overlap(self.target, source):
+                raise ValueError(f"`target` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        return self
+
+    def warnings(self) -> tuple[str, ...]:
+        times = {"at": self.at_us, "without.from": self.without_from_us}
+        return super().warnings() + tuple(
+            f"`{name}={value}` is a time before 1974. The unit is microseconds; multiply a time in "
+            "seconds by 1000000."
+            for name, value in times.items()
+            if value is not None and value < EARLIEST_US
+        )

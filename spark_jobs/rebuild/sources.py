@@ -1,0 +1,122 @@
+"""The rows to merge: from the version store and from archived segments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from sidecar.errors import ConfigError
+from spark_jobs.rebuild.options import SourceOptions
+from spark_jobs.rebuild.reach import StoreCommit, StoreRead, plan_store_read, require_complete
+from spark_jobs.rebuild.window import Window
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.source.cells import read_cells
+from spark_jobs.source.segment_decoder import SegmentDecoder
+from spark_jobs.source.segments import (
+    ArchivedSegments,
+    UnreadRange,
+    archived_segments,
+    unread_ranges,
+)
+
+_MERGED = ("token", "event", "state")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The rows of one table, and where they are from."""
+
+    rows: DataFrame
+    """`token`, `event`, `state`: every write that the window admits, and others."""
+    truncations_us: Sequence[int]
+    store_read: StoreRead | None
+    segments: ArchivedSegments | None
+    observation: Observation | None = field(repr=False)
+
+    def unread(self) -> Sequence[UnreadRange]:
+        """Ranges of segments without events, after the rows have been read."""
+        return () if self.observation is None else unread_ranges(self.observation)
+
+
+def open_sources(
+    session: SparkSession,
+    options: SourceOptions,
+    schema: SourceSchema,
+    table: SourceTable,
+    window: Window,
+) -> Sources:
+    """Raises `ConfigError` if a source does not exist, `JobError` if older writes are missing."""
+    store = _store(session, options)
+    segments = None
+    if options.segments is not None:
+        segments = archived_segments(session, options.segments)
+    commits = () if store is None else _commits(store)
+    read = None
+    if options.store_version is not None:
+        read = StoreRead(base=options.store_version)
+    elif store is not None:
+        read = plan_store_read(
+            commits, window.complete_to_us, now_us=window.now_us, history_s=options.history_s
+        )
+    if not options.accepts_incomplete:
+        require_complete(
+            table.full_name,
+            table.id,
+            window.complete_to_us,
+            has_store=store is not None,
+            store_read=read,
+            commits=commits,
+            oldest_segment_ms=None if segments is None else segments.oldest_ms,
+        )
+    parts: list[DataFrame] = []
+    if store is not None:
+        parts += _stored(store, table, read)
+    observation = None
+    if segments is not None:
+        stored_schema = schema.schema.to_stored()
+        decoder = SegmentDecoder(stored_schema, table.id, table.full_name, options.keys())
+        events, observation = segments.events(decoder)
+        parts.append(_of_table(events, table))
+    rows = parts[0]
+    for part in parts[1:]:
+        rows = rows.unionByName(part)
+    truncations = () if store is None else store.truncations_us(table.id)
+    return Sources(rows, truncations, read, segments, observation)
+
+
+def _store(session: SparkSession, options: SourceOptions) -> VersionStore | None:
+    if options.output is None:
+        return None
+    if not DeltaTable.isDeltaTable(session, options.output):
+        raise ConfigError(
+            f"output: {options.output} is no Delta table. Name the `output` of "
+            "spark_jobs.reconcile."
+        )
+    return VersionStore(session, options.output, buckets=options.buckets)
+
+
+def _commits(store: VersionStore) -> tuple[StoreCommit, ...]:
+    history = DeltaTable.forPath(store.session, store.path).history()
+    rows = history.select("version", F.unix_micros("timestamp").alias("at")).collect()
+    return tuple(StoreCommit(row["version"], row["at"]) for row in rows)
+
+
+def _stored(store: VersionStore, table: SourceTable, read: StoreRead | None) -> list[DataFrame]:
+    latest = store.version()
+    if read is None or read.with_history:
+        return [store.levels(table.id, latest).select(*_MERGED)]
+    if read.base is None:
+        return [store.added(table.id, -1, latest).select(*_MERGED)]
+    base = store.levels(table.id, read.base).select(*_MERGED)
+    if read.base == latest:
+        return [base]
+    return [base, store.added(table.id, read.base, latest).select(*_MERGED)]
+
+
+def _of_table(events: DataFrame, table: SourceTable) -> DataFrame:
+    """The decoded events as rows of the store. Another table may have had the name."""
+    cells = read_cells(events).where(F.col("table") == table.id)
+    return cells.select("token", "event", F.lit(None).cast("binary").alias("state"))

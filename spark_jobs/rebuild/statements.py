@@ -1,0 +1,212 @@
+"""CQL statements that write rows: exactly as they are, or only their differences.
+
+Each statement is one line. The order of statements does not matter, except for the elements of one
+list, because each statement has a write time.
+"""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.rebuild.cql_type import CqlType
+from spark_jobs.rebuild.literal import literal, quoted
+from spark_jobs.rebuild.table_layout import TableLayout
+
+Cell = Mapping[str, Any]
+"""`column`, `path`, `ts` (microseconds), `ldt` (second of expiry), `ttl`, `value`."""
+Row = Mapping[str, Any]
+"""`pk`, `ck`, `ckv`, `live` (as a cell, or None), `cells`, `statics`."""
+_EARLIEST_US = -(1 << 63) + 1
+"""CQL rejects the smallest number, which is the time of values without a write time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementWriter:
+    """Writes the statements of one table. `at_s` is the second from which TTLs count."""
+
+    layout: TableLayout
+    at_s: int
+
+    def load(self, row: Row, *, with_statics: bool) -> Iterator[str]:
+        """Statements that write a row into an empty table, with its write times.
+
+        The elements of a list get new time UUIDs, in their order, and one write time.
+        """
+        if with_statics and row["statics"]:
+            yield from self._updates(row["statics"], self._partition(row["pk"]))
+        if row["ck"] is None:
+            return
+        key = self._key(row)
+        if row["live"] is not None:
+            yield self._insert(key, row["live"]["ts"], self._ttl(row["live"]))
+        yield from self._updates(row["cells"], key)
+
+    def undo(self, now: Row | None, then: Row | None, ts_us: int) -> Iterator[str]:
+        """Statements that turn a visible row into another one: deletions and values, with write
+        times of `ts_us` or one microsecond less. Neither row's statics count."""
+        if now is None and then is None:
+            return
+        key = self._key(now or then or {})
+        if then is None:
+            yield f"DELETE FROM {self._table} USING TIMESTAMP {ts_us} WHERE {_condition(key)};"
+            return
+        live, cells = (None, ()) if now is None else (now["live"], now["cells"])
+        if then["live"] is not None and _content(then["live"]) != _content(live):
+            yield self._insert(key, ts_us, self._ttl(then["live"]))
+        yield from self._differences(cells, then["cells"], key, ts_us)
+
+    def undo_statics(
+        self, pk: bytes, now: Iterable[Cell], then: Iterable[Cell], ts_us: int
+    ) -> Iterator[str]:
+        """The same for the static columns of a partition."""
+        return self._differences(now, then, self._partition(pk), ts_us)
+
+    def _differences(
+        self, now: Iterable[Cell], then: Iterable[Cell], key: Mapping[str, str], ts_us: int
+    ) -> Iterator[str]:
+        before, after = _by_column(now), _by_column(then)
+        for column in sorted(before.keys() | after.keys()):
+            old, new = before.get(column, ()), after.get(column, ())
+            if list(map(_content, old)) == list(map(_content, new)):
+                continue
+            of, written_us = self.layout.column(column), ts_us
+            if of.name == "list" and of.is_multi_cell:
+                # All elements are appended again, so later ones must not remain.
+                written_us = max(ts_us, *(cell["ts"] + 1 for cell in (*old, *new)))
+            if of.is_multi_cell:
+                # The values follow one microsecond later, so the deletion does not cover them.
+                yield self._delete_column(column, key, written_us - 1)
+            elif not new:
+                yield self._delete_column(column, key, written_us)
+            yield from self._updates([{**cell, "ts": written_us} for cell in new], key)
+
+    def _updates(self, cells: Iterable[Cell], key: Mapping[str, str]) -> Iterator[str]:
+        """One UPDATE for each write time and TTL."""
+        written: dict[tuple[int, int | None], list[str]] = {}
+        for column, of_column in _by_column(cells).items():
+            of = self.layout.column(column)
+            for time, elements in self._by_time(of, of_column).items():
+                written.setdefault(time, []).extend(_assignments(column, of, elements))
+        for (ts_us, ttl), assignments in written.items():
+            yield (
+                f"UPDATE {self._table}{_using(ts_us, ttl)} SET {', '.join(assignments)}"
+                f" WHERE {_condition(key)};"
+            )
+
+    def _by_time(
+        self, of: CqlType, cells: Sequence[Cell]
+    ) -> dict[tuple[int, int | None], list[Cell]]:
+        """The cells of a column by write time and TTL."""
+        found: dict[tuple[int, int | None], list[Cell]] = {}
+        latest_us = max(cell["ts"] for cell in cells)
+        if of.name == "list" and of.is_multi_cell:
+            cells = sorted(cells, key=_place_in_list)
+        for cell in cells:
+            # One statement appends all elements of a list, so they stay together.
+            ts_us = latest_us if of.name == "list" and of.is_multi_cell else cell["ts"]
+            found.setdefault((ts_us, self._ttl(cell)), []).append(cell)
+        return found
+
+    def _insert(self, key: Mapping[str, str], ts_us: int, ttl: int | None) -> str:
+        return (
+            f"INSERT INTO {self._table} ({', '.join(key)}) VALUES ({', '.join(key.values())})"
+            f"{_using(ts_us, ttl)};"
+        )
+
+    def _delete_column(self, column: str, key: Mapping[str, str], ts_us: int) -> str:
+        return (
+            f"DELETE {quoted(column)} FROM {self._table} USING TIMESTAMP {ts_us}"
+            f" WHERE {_condition(key)};"
+        )
+
+    def _ttl(self, cell: Cell) -> int | None:
+        """The seconds that a value has left at `at_s`; None if it does not expire."""
+        return None if cell["ttl"] is None else cell["ldt"] - self.at_s
+
+    @property
+    def _table(self) -> str:
+        return f"{quoted(self.layout.keyspace)}.{quoted(self.layout.name)}"
+
+    def _partition(self, pk: bytes) -> dict[str, str]:
+        types = self.layout.partition_key
+        raw = [pk] if len(types) == 1 else _components(pk)
+        return _literals(types, raw)
+
+    def _key(self, row: Row) -> dict[str, str]:
+        return self._partition(row["pk"]) | _literals(self.layout.clustering, row["ckv"])
+
+
+def _literals(types: Mapping[str, CqlType], raw: Sequence[bytes]) -> dict[str, str]:
+    return {
+        quoted(name): literal(of, value)
+        for (name, of), value in zip(types.items(), raw, strict=True)
+    }
+
+
+def _components(pk: bytes) -> list[bytes]:
+    """The columns of a composite partition key: each a length, a value and a zero."""
+    found, at = [], 0
+    while at < len(pk):
+        end = at + 2 + int.from_bytes(pk[at : at + 2], "big")
+        found.append(pk[at + 2 : end])
+        at = end + 1
+    return found
+
+
+def _by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell["column"], []).append(cell)
+    return found
+
+
+def _place_in_list(cell: Cell) -> tuple[int, bytes]:
+    """The order of the time UUIDs of elements (`TimeUUIDType#compareCustom`)."""
+    element = uuid.UUID(bytes=cell["path"])
+    # The second half compares by signed bytes.
+    return element.time, bytes(byte ^ 0x80 for byte in element.bytes[8:])
+
+
+def _content(cell: Cell | None) -> tuple[Any, ...] | None:
+    """A cell or a liveness without its write time."""
+    if cell is None:
+        return None
+    expiry_s = cell["ldt"] if cell["ttl"] is not None else None
+    return cell.get("path"), cell.get("value"), expiry_s
+
+
+def _assignments(column: str, of: CqlType, cells: Sequence[Cell]) -> Iterator[str]:
+    name = quoted(column)
+    if not of.is_multi_cell:
+        for cell in cells:
+            yield f"{name} = {literal(of, cell['value'])}"
+        return
+    match of.name:
+        case "udt":
+            for cell in cells:
+                field = int.from_bytes(cell["path"], "big")
+                value = literal(of.of[field], cell["value"])
+                yield f"{name}.{quoted(of.fields[field])} = {value}"
+        case "map":
+            key, value_type = of.of
+            pairs = ", ".join(
+                f"{literal(key, cell['path'])}: {literal(value_type, cell['value'])}"
+                for cell in cells
+            )
+            yield f"{name} = {name} + {{{pairs}}}"
+        case "set":
+            elements = ", ".join(literal(of.of[0], cell["path"]) for cell in cells)
+            yield f"{name} = {name} + {{{elements}}}"
+        case _:
+            elements = ", ".join(literal(of.of[0], cell["value"]) for cell in cells)
+            yield f"{name} = {name} + [{elements}]"
+
+
+def _using(ts_us: int, ttl: int | None) -> str:
+    text = f" USING TIMESTAMP {max(ts_us, _EARLIEST_US)}"
+    return text if ttl is None else f"{text} AND TTL {ttl}"
+
+
+def _condition(key: Mapping[str, str]) -> str:
+    return " AND ".join(f"{name} = {value}" for name, value in key.items())

@@ -1,0 +1,25 @@
+"""Writes a rebuilt table as Parquet, Delta or Iceberg, or as files of statements."""
+
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+Format = Literal["parquet", "delta", "iceberg"]
+
+
+def write_rows(rows: DataFrame, form: Format, target: str) -> None:
+    """Replace the target by these rows. Readers of Delta and Iceberg see the old content until
+    the new one is complete."""
+    match form:
+        case "iceberg":
+            rows.writeTo(target).using("iceberg").createOrReplace()
+        case "delta":
+            writer = rows.write.format("delta").mode("overwrite")
+            writer.option("overwriteSchema", "true").save(target)
+        case "parquet":
+            rows.write.mode("overwrite").parquet(target)
+
+
+def write_statements(statements: DataFrame, target: str) -> None:
+    """Replace the folder by text files with one statement a line."""
+    statements.write.mode("overwrite").text(target)

@@ -1,0 +1,71 @@
+"""A rebuilt table in each format, from archived segments."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.rebuild.job import run
+from spark_jobs.rebuild.options import RebuildOptions
+from spark_jobs.reconcile.source_table import read_schema
+from tests.support.archive import archive, recording
+from tests.support.spark.options import options_of
+
+RECORDING = recording("5.0/types")
+NAME = "types.key_08"
+AT = {"at": "2030-01-01T00:00:00Z"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    archive({"node1": RECORDING}, tmp_path / "segments")
+    (tmp_path / "segments" / "node1" / "archive" / "CommitLog-7-9.log").write_bytes(b"no header")
+    return tmp_path
+
+
+def rebuild(spark: SparkSession, folder: Path, **settings: str) -> JobReport:
+    given = {
+        "segments": str(folder / "segments"),
+        "schema.file": str(RECORDING.folder / "schema.cql"),
+        "table": NAME,
+        "target": str(folder / "rebuilt"),
+        **AT,
+    }
+    options = options_of(RebuildOptions, given | settings)
+    return run(spark, options, read_schema(options.schema_file))
+
+
+def test_rows_and_statements(spark: SparkSession, folder: Path) -> None:
+    report = rebuild(spark, folder)
+    rows = spark.read.parquet(str(folder / "rebuilt"))
+    assert report.values["rows"] == rows.count() > 0
+    assert "cdc_row_id" not in rows.columns
+    assert report.values["segments"] == len(RECORDING.segments()) + 1
+    assert "1 ranges of segments could not be read" in report.message
+    assert "CommitLog-7-9.log: positions 0 to the end" in report.message
+
+    rebuild(spark, folder, target=str(folder / "delta"), format="delta")
+    assert spark.read.format("delta").load(str(folder / "delta")).schema == rows.schema
+
+    rebuild(spark, folder, target="lake.rebuilt.key_08", format="iceberg")
+    assert spark.table("lake.rebuilt.key_08").columns == rows.columns
+
+    report = rebuild(spark, folder, format="cql")
+    statements = [
+        line
+        for file in (folder / "rebuilt").glob("part-*")
+        for line in file.read_text().splitlines()
+    ]
+    assert len(statements) == report.values["statements"]
+    assert all(line.startswith(("INSERT INTO", "UPDATE")) for line in statements)
+
+
+def test_segments_that_do_not_reach_back_are_an_error(spark: SparkSession, folder: Path) -> None:
+    archived = folder / "segments" / "node1" / "archive"
+    (archived / "CommitLog-7-9.log").unlink()
+    for log in list(archived.glob("CommitLog-*.log")):
+        log.rename(archived / "CommitLog-7-1900000000000.log")
+    with pytest.raises(JobError, match="the oldest segment is from 2030"):
+        rebuild(spark, folder)

@@ -1,0 +1,81 @@
+"""How far back the sources have every write."""
+
+from uuid import UUID
+
+import pytest
+
+from spark_jobs.errors import JobError
+from spark_jobs.rebuild.reach import (
+    StoreCommit,
+    StoreRead,
+    created_us,
+    plan_store_read,
+    require_complete,
+)
+
+MINUTE_US = 60_000_000
+HOUR_US = 60 * MINUTE_US
+TABLE = "5c6d69c0-e5e2-11f1-bc65-c3e5585a0dd5"
+COMMITS = [StoreCommit(version, version * HOUR_US) for version in range(5)]
+
+
+def plan(commits: list[StoreCommit], complete_to_us: int, history_s: int = 0) -> StoreRead | None:
+    return plan_store_read(commits, complete_to_us, now_us=5 * HOUR_US, history_s=history_s)
+
+
+def test_the_last_version_from_before_the_time_is_the_base() -> None:
+    assert plan(COMMITS, 3 * HOUR_US + MINUTE_US) == StoreRead(base=3)
+    # The clocks of clients and job may differ by less than a minute.
+    assert plan(COMMITS, 3 * HOUR_US + MINUTE_US - 1) == StoreRead(base=2)
+    assert plan(list(reversed(COMMITS)), 9 * HOUR_US) == StoreRead(base=4)
+
+
+def test_a_store_from_after_the_time_is_read_from_its_first_commit() -> None:
+    assert plan(COMMITS, 0) == StoreRead(base=None)
+
+
+def test_a_log_that_was_cleaned_does_not_reach_back() -> None:
+    assert plan(COMMITS[2:], HOUR_US) is None
+    assert plan(COMMITS[2:], HOUR_US, history_s=4 * 3600 - 1) is None
+
+
+def test_superseded_states_reach_back() -> None:
+    assert plan(COMMITS[2:], HOUR_US, history_s=4 * 3600) == StoreRead(with_history=True)
+
+
+def test_the_id_of_a_table_has_its_creation() -> None:
+    # 2009-12-17T00:26:29.805Z
+    assert created_us("d2177dd0-eaa2-11de-a572-001b779c76e3") == 1_261_009_589_805_000
+    assert created_us(str(UUID(int=0x1B255F4D_EF25_40A6 << 64 | 7))) is None
+
+
+def required(**changes: object) -> None:
+    given = {
+        "has_store": True,
+        "store_read": None,
+        "commits": COMMITS[2:],
+        "oldest_segment_ms": None,
+    }
+    require_complete("shop.orders", TABLE, HOUR_US, **(given | changes))  # type: ignore[arg-type]
+
+
+def test_a_store_that_reaches_back_is_complete() -> None:
+    required(store_read=StoreRead(base=1))
+
+
+def test_segments_from_before_the_table_are_complete() -> None:
+    made_us = created_us(TABLE)
+    assert made_us is not None
+    required(oldest_segment_ms=made_us // 1000 - 1)
+    with pytest.raises(JobError, match="the oldest segment is from"):
+        required(oldest_segment_ms=made_us // 1000 + 1)
+
+
+def test_the_error_names_what_to_give() -> None:
+    with pytest.raises(JobError) as raised:
+        required()
+    text = str(raised.value)
+    assert "shop.orders cannot be rebuilt as it was at 1970-01-01T01:00:00Z" in text
+    assert "the Delta log of the store begins at 1970-01-01T02:00:00Z" in text
+    for name in ("segments", "store.version", "history.retention.seconds", "accept.incomplete"):
+        assert f"`{name}" in text

@@ -46,11 +46,15 @@ class ExpiryIndex:
 
     def next_due_s(self, table_id: str, after_s: int) -> int | None:
         """The second after `after_s` at which the next value expires; None if none does."""
-        later = self._entries(table_id).where(
-            (F.col("hour") >= after_s // _HOUR_S) & (F.col("expires_s") > after_s)
-        )
-        (row,) = later.agg(F.min("expires_s").alias("next")).collect()
-        return None if row["next"] is None else int(row["next"])
+        this_hour = after_s // _HOUR_S
+        later = self._entries(table_id).where(F.col("expires_s") > after_s)
+        hour = F.col("hour")
+        # Most often in few files. The others are read only if nothing expires soon.
+        for hours in (hour.between(this_hour, this_hour + 1), hour > this_hour + 1):
+            (row,) = later.where(hours).agg(F.min("expires_s").alias("next")).collect()
+            if row["next"] is not None:
+                return int(row["next"])
+        return None
 
     def forget(self, table_id: str, before_s: int) -> None:
         """Delete the hours of a table that ended before this second."""

@@ -9,6 +9,7 @@
 mod chain;
 pub mod every_bit;
 pub mod framing;
+mod merge;
 mod mongo;
 mod payload;
 mod segment;
@@ -17,6 +18,7 @@ use commitlog_core::descriptor::Descriptor;
 use commitlog_core::schema::{parse_cql, parse_system_rows};
 
 pub use chain::chain;
+pub use merge::merge;
 pub use mongo::mongo;
 pub use payload::payload;
 
@@ -24,10 +26,11 @@ pub use payload::payload;
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("header", header),
     ("chain", chain),
     ("payload", payload),
+    ("merge", merge),
     ("mongo", mongo),
     ("schema_text", schema_text),
     ("system_rows", system_rows),

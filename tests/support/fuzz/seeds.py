@@ -2,12 +2,15 @@
 
 import json
 import re
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import bson
+import pyarrow as pa
 from bson import (
     Binary,
     Code,
@@ -21,6 +24,8 @@ from bson import (
     Timestamp,
 )
 
+from commitlog import Schema
+from commitlog.merge import Merger
 from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.reference.records import read_records
@@ -32,6 +37,12 @@ _PER_TABLE = 6
 _MAX_BYTES = 4000
 _FRAMINGS = 8
 """That `framing.rs` knows."""
+_MERGED = """
+CREATE TABLE ks.c (k blob, c blob, n counter, PRIMARY KEY (k, c))
+    WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c01;
+CREATE TABLE ks.t (k blob, c blob, a blob, m map<blob, blob>, s blob static, PRIMARY KEY (k, c))
+    WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c02;"""
+"""The tables of `merge.rs`."""
 _ID = re.compile(r"ID = ([0-9a-f-]{36})")
 
 
@@ -205,10 +216,53 @@ def _mongo() -> Iterator[bytes]:
             yield head + part
 
 
+def _merges() -> Iterator[bytes]:
+    """Table, length of an event, event, row state: of each kind, with states of other events."""
+    place = {"pk": "AA==", "token": 1}
+    row = {"kind": "row", "ck": "AQ==", "ckv": ["AQ=="], **place}
+    deletion = {"ts": 2, "ldt": 10}
+    shard = b64encode(b"\0\1\x80\0" + bytes(15) + b"\1" + bytes(7) + b"\5" + bytes(8)).decode()
+    cells = [
+        {"col": "a", "ts": 3, "val": "AQI="},
+        {"col": "a", "ts": 3, "ttl": 5, "ldt": 12, "val": ""},
+        {"col": "a", "ts": 4, "ldt": 12, "val": None},
+        {"col": "m", "path": "AQ==", "ts": 5, "val": "AQ=="},
+        {"col": "m", "path": "AQ==", "key": "Ag==", "ts": 5, "val": "AQ=="},
+    ]
+    rows = (
+        row | {"live": {"ts": 1}, "cell": cells[:1]},
+        row | {"live": {"ts": 1, "ttl": 5, "ldt": 12}, "cell": cells[1:2], "del": deletion},
+        row | {"cdel": [deletion | {"col": "m"}], "cell": cells},
+        {"kind": "static", **place, "cell": [{"col": "s", "ts": -5, "val": "AQI="}]},
+        {"kind": "range", **place, "lo": "AQ==", "hi": "Ag==", "del": deletion},
+        {"kind": "partition", **place, "del": deletion},
+    )
+    counters = tuple(
+        row | {"cell": [{"col": "n", "ts": 7, **rest}]}
+        for rest in ({"val": shard}, {"val": None, "ldt": 3})
+    )
+    for number, (table, events) in enumerate((("c", counters), ("t", rows))):
+        merger = Merger(Schema.from_cql(_MERGED), "ks", table)
+        for first in events:
+            state = _compacted(merger, first)
+            yield bytes([number, 0, 0]) + state
+            for second in events:
+                text = json.dumps({"cells": second}).encode()
+                yield bytes([number]) + len(text).to_bytes(2, "big") + text + state
+
+
+def _compacted(merger: Merger, cells: Mapping[str, Any]) -> bytes:
+    event = pa.record_batch({"token": [1], "event": [json.dumps({"cells": cells})]})
+    (batch,) = merger.compact([event])
+    state: bytes = batch.column("state")[0].as_py()
+    return state
+
+
 _MAKERS = {
     "header": _headers,
     "chain": _chains,
     "payload": _payloads,
+    "merge": _merges,
     "mongo": _mongo,
     "schema_text": _texts,
     "system_rows": _rows,

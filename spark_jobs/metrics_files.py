@@ -4,15 +4,23 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, write_to_textfile
 
-from spark_jobs.options.stream import StreamOptions
+
+class MetricsOptions(Protocol):
+    """The options of the files; None writes none."""
+
+    @property
+    def metrics_json_file(self) -> Path | None: ...
+    @property
+    def metrics_prometheus_file(self) -> Path | None: ...
 
 
 def write(
-    options: StreamOptions,
+    options: MetricsOptions,
     stats: Mapping[str, Any],
     registry: CollectorRegistry,
     *,

@@ -15,6 +15,8 @@ from spark_jobs.dedupe import reporter as dedupe
 from spark_jobs.dedupe.stats import BatchStats, RunStats
 from spark_jobs.mongo_reconcile import job as mongo_reconcile
 from spark_jobs.reconcile import stats as reconcile
+from spark_jobs.watermarks import evaluation as watermarks
+from spark_jobs.watermarks.state import WatermarkState
 
 HEAD = """# Metrics
 
@@ -64,6 +66,7 @@ def spark_registries() -> dict[str, CollectorRegistry]:
         "dedupe": dedupe.registry_of(RunStats().plus(batch), 1),
         "reconcile": reconcile.registry_of(reconcile.RunStats()),
         "mongo-reconcile": mongo_reconcile.registry_of(0),
+        "watermarks": watermarks.registry_of(WatermarkState()),
     }
 
 

@@ -17,6 +17,7 @@ from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions, ViewOptions
 from spark_jobs.tables.options import ExpireOptions, HistoryOptions, TablesJobOptions
+from spark_jobs.watermarks.options import WatermarkOptions
 from tests.support.documentation import DOCS, REPOSITORY, name
 
 PAGES = (
@@ -33,6 +34,7 @@ JOBS = (
     TablesJobOptions,
     ExpireOptions,
     HistoryOptions,
+    WatermarkOptions,
 )
 KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document())) | {
     declaration.name for job in JOBS for _, _, declaration in declarations(job)

@@ -147,11 +147,30 @@ def spark() -> dict[str, Any]:
             ),
         ),
     )
+    complete = Row(
+        "Completeness",
+        (
+            graph(
+                "Age of the watermarks of topics",
+                "s",
+                Query(f"time() - cdc_table_watermark_timestamp_seconds{CHOSEN}", "{{table}}"),
+                about="The topics have every acknowledged write from before.",
+            ),
+            graph(
+                "Age of the watermarks of the table",
+                "s",
+                Query(
+                    f"time() - cdc_table_watermark_consumed_timestamp_seconds{CHOSEN}", "{{table}}"
+                ),
+                about="The table of a job has every acknowledged write from before.",
+            ),
+        ),
+    )
     query = "label_values(cdc_spark_reported_timestamp_seconds, instance)"
     return dashboard(
         "cdc-sidecar-spark",
         "cdc-sidecar: Spark jobs",
-        "Dedupe and reconcile, from their metrics files.",
+        "Spark jobs, from their metrics files.",
         [variable("instance", "Driver", query)],
-        (jobs, dedupe, reconcile),
+        (jobs, dedupe, reconcile, complete),
     )

@@ -1,0 +1,112 @@
+"""All tables at once, and the watermarks as rows and metrics."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Gauge
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.watermarks.report import NodeReport
+from spark_jobs.watermarks.state import Watermarks, WatermarkState
+from spark_jobs.watermarks.table_watermark import TableWatermark, WatermarkRules, table_watermark
+
+ROWS = (
+    "table string, after bigint, to bigint, since timestamp, until timestamp, missing array<string>"
+)
+"""Columns of `watermark_rows`."""
+
+
+def evaluate(
+    reports: Sequence[NodeReport],
+    rules: WatermarkRules,
+    now_ms: int,
+    before: Watermarks,
+    *,
+    tables: Iterable[str] = (),
+    baseline_ms: int | None = None,
+) -> dict[str, TableWatermark]:
+    """The watermarks of these tables, or of all that the reports name. Raises InputError."""
+    names = set(tables) or {*before, *(table for report in reports for table in report.tables)}
+    return {
+        table: table_watermark(
+            table, reports, rules, now_ms, before.get(table), baseline_ms=baseline_ms
+        )
+        for table in sorted(names)
+    }
+
+
+def hint_notes(reports: Iterable[NodeReport]) -> tuple[str, ...]:
+    """What is known of hints. They do not delay a watermark, but a replica lacks their writes."""
+    notes = []
+    for report in reports:
+        if report.hints is None:
+            notes.append(f"Node {report.node_id} does not report its hints.")
+        notes += [
+            f"Node {report.node_id} keeps hints for {each.host_id} since {_text(each.oldest_ms)}."
+            for each in report.hints or ()
+        ]
+    return tuple(notes)
+
+
+def complete_until(watermark: TableWatermark | None) -> Column:
+    """The watermark of a table as a timestamp, null while it has none: a column for each row."""
+    until_ms = None if watermark is None else watermark.until_ms
+    return F.timestamp_millis(F.lit(until_ms).cast("bigint"))
+
+
+def watermark_rows(session: SparkSession, watermarks: Watermarks) -> DataFrame:
+    """One row for each table and token range, with the columns of `ROWS`."""
+    rows = [
+        (table, one.after, one.to, _moment(one.since_ms), _moment(one.until_ms), list(one.missing))
+        for table, each in watermarks.items()
+        for one in each.ranges
+    ]
+    return session.createDataFrame(rows, ROWS)
+
+
+def registry_of(state: WatermarkState) -> CollectorRegistry:
+    """The watermarks as metrics of Prometheus."""
+    registry = CollectorRegistry()
+    in_topics = Gauge(
+        "cdc_table_watermark_timestamp_seconds",
+        "Unix time in seconds up to which the topics have every acknowledged write, by table; NaN "
+        "while it is not known.",
+        ("table",),
+        registry=registry,
+    )
+    consumed = Gauge(
+        "cdc_table_watermark_consumed_timestamp_seconds",
+        "Unix time in seconds up to which the table of `store` has every acknowledged write, by "
+        "table; NaN while it is not known.",
+        ("table",),
+        registry=registry,
+    )
+    for gauge, watermarks in ((in_topics, state.in_topics), (consumed, state.consumed)):
+        for table in state.in_topics:
+            watermark = watermarks.get(table)
+            until_ms = None if watermark is None else watermark.until_ms
+            gauge.labels(table).set(math.nan if until_ms is None else until_ms / 1000)
+    return registry
+
+
+def values_of(watermarks: Watermarks) -> dict[str, Mapping[str, Any]]:
+    """The watermarks for the report of a command, by table."""
+    return {
+        table: {
+            "since": _text(each.since_ms),
+            "until": None if each.until_ms is None else _text(each.until_ms),
+            "missing": list(each.missing),
+        }
+        for table, each in watermarks.items()
+    }
+
+
+def _moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _text(at_ms: int) -> str:
+    return _moment(at_ms).isoformat(timespec="milliseconds")

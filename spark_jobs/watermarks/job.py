@@ -1,0 +1,116 @@
+"""The job: reads the watermark topic, and writes the watermarks of all tables."""
+
+import re
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs import metrics_files
+from spark_jobs.errors import CheckpointError
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.reconcile.store import Offsets
+from spark_jobs.session import create_job_session
+from spark_jobs.source.end_offsets import end_offsets
+from spark_jobs.source.kafka import read
+from spark_jobs.storage import Folder
+from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
+from spark_jobs.watermarks.options import WatermarkOptions
+from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
+from spark_jobs.watermarks.state import (
+    Watermarks,
+    WatermarkState,
+    largest_offsets,
+    state_from_json,
+    state_to_json,
+)
+
+JOB = "watermarks"
+STATE_FILE = "watermarks.json"
+_COMMITS = 500
+"""Last commits of the store that are searched for offsets."""
+
+
+def main(options: WatermarkOptions) -> JobReport:
+    """Run once in a new session."""
+    with create_job_session(f"cdc-{JOB}", options) as session:
+        return run(session, options)
+
+
+def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
+    """Evaluate the watermarks once. Raises `InputError`, `CheckpointError`, or an exception of
+    Spark."""
+    folder = Folder(session, options.state)
+    state = _load(folder, options.state)
+    reports = reports_of(read(session, options))
+    tables = evaluate(
+        reports,
+        options.rules(),
+        time.time_ns() // 1_000_000,
+        state.in_topics,
+        tables=options.tables,
+        baseline_ms=options.baseline_ms,
+    )
+    # After the reports: every event that they speak of is before these offsets.
+    ends = end_offsets(session, options.kafka, event_topics(reports, tables))
+    state = state.published(tables, ends)
+    if options.store is not None:
+        state = state.reached(store_offsets(session, options.store))
+    folder.write_text(STATE_FILE, state_to_json(state))
+    values: dict[str, Any] = {
+        "tables": values_of(state.in_topics),
+        "consumed": values_of(state.consumed),
+        "notes": list(hint_notes(reports)),
+    }
+    metrics_files.write(options, values, registry_of(state), job=JOB)
+    return JobReport(_message(state.in_topics), values)
+
+
+def reports_of(records: DataFrame) -> tuple[NodeReport, ...]:
+    """The last report of each node in records of the watermark topic."""
+    place = F.struct("timestamp", "offset")
+    last = (
+        records.where(F.col("value").isNotNull())
+        .groupBy("key")
+        .agg(F.max_by(F.col("value").cast("string"), place).alias("value"))
+    )
+    return latest_reports(report_from_json(row["value"]) for row in last.collect())
+
+
+def event_topics(reports: Iterable[NodeReport], tables: Iterable[str]) -> list[str]:
+    """The topics of tables, by the names that agents give them."""
+    prefixes = sorted({report.topic_prefix for report in reports})
+    return [
+        re.sub(r"[^A-Za-z0-9._-]", "_", f"{prefix}.{table}")
+        for prefix in prefixes
+        for table in tables
+    ]
+
+
+def store_offsets(session: SparkSession, path: str) -> Offsets:
+    """The offsets that a Delta table has, from its last commits."""
+    commits = DeltaTable.forPath(session, path).history(_COMMITS).select("userMetadata").collect()
+    return largest_offsets(row["userMetadata"] for row in commits)
+
+
+def _load(folder: Folder, uri: str) -> WatermarkState:
+    if not folder.exists(STATE_FILE):
+        return WatermarkState()
+    try:
+        return state_from_json(folder.read_text(STATE_FILE))
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{uri}/{STATE_FILE} is not a state of this job ({error!r}). Remove it, and set "
+            "`baseline.ms` to the time up to which the tables are known to be complete."
+        ) from error
+
+
+def _message(watermarks: Watermarks) -> str:
+    lines = []
+    for table, each in values_of(watermarks).items():
+        lines.append(f"{table}: complete until {each['until'] or '(not known yet)'}")
+        lines += [f"  {cause}" for cause in each["missing"]]
+    return "\n".join(lines) or "No agent has published a watermark."

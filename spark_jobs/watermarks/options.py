@@ -1,0 +1,67 @@
+"""Options of `python -m spark_jobs.watermarks`."""
+
+from typing import Annotated
+
+from sidecar.properties.model import prop
+from sidecar.properties.types import Milliseconds, UpperCase
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.source import SourceOptions
+from spark_jobs.options.types import Location, TableList, WritableFile
+from spark_jobs.watermarks.quorum import WriteConsistency
+from spark_jobs.watermarks.table_watermark import WatermarkRules
+
+
+class WatermarkOptions(SessionOptions, SourceOptions):
+    """`topics` is the topic of `watermark.topic`."""
+
+    tables: TableList = prop(
+        "tables",
+        default=(),
+        doc="Tables, as `keyspace.table`. Not set: all that the agents publish.",
+    )
+    write_consistency: Annotated[WriteConsistency, UpperCase] = prop(
+        "write.consistency",
+        default="ONE",
+        doc="Weakest consistency level of the clients' writes. With `ONE` all replicas must have "
+        "reported a time, with `QUORUM` and a replication factor of 3 two of them.",
+    )
+    clock_skew_ms: Milliseconds = prop(
+        "clock.skew.ms",
+        default=1000,
+        doc="Largest difference of a node's clock from the true time.",
+    )
+    write_timeout_ms: Milliseconds = prop(
+        "write.timeout.ms",
+        default=10_000,
+        doc="Longest request timeout of writes in `cassandra.yaml`.",
+    )
+    baseline_ms: int | None = prop(
+        "baseline.ms",
+        default=None,
+        ge=0,
+        doc="Time in milliseconds since 1970 up to which the consumer has everything from "
+        "elsewhere, such as a snapshot or a comparison. The watermarks continue there, also after "
+        "a gap.",
+    )
+    state: Location = prop(
+        "state",
+        min_length=1,
+        doc="Folder or URI for the watermarks of the last run, which the next one continues.",
+    )
+    store: Location | None = prop(
+        "store",
+        default=None,
+        doc="A Delta table whose commits name the offsets that it has, such as `output` of "
+        "reconcile. The report then has its watermarks too.",
+    )
+    metrics_json_file: WritableFile | None = prop(
+        "metrics.json.file", default=None, doc="File on the driver for the report as JSON."
+    )
+    metrics_prometheus_file: WritableFile | None = prop(
+        "metrics.prometheus.file",
+        default=None,
+        doc="File on the driver for watermarks in Prometheus' text format (textfile collector).",
+    )
+
+    def rules(self) -> WatermarkRules:
+        return WatermarkRules(self.write_consistency, self.clock_skew_ms, self.write_timeout_ms)

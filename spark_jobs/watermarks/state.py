@@ -1,0 +1,118 @@
+"""Watermarks of the topics, and which of them a consumer has reached. Pure.
+
+A watermark is about Kafka. The broker acknowledged its events before the agent sent it. So they are
+before all end offsets that anyone asks for after reading the watermark. Each watermark is stored
+with such end offsets, and holds for a consumer at or after them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from spark_jobs.reconcile.store import Offsets
+from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
+
+MAX_PENDING = 100
+"""Watermarks that wait for a consumer. Beyond them the newest replaces the one before it."""
+_FORMAT = 1
+
+Watermarks = Mapping[str, TableWatermark]
+"""By table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Watermarks, and the end offsets of the topics when they were known."""
+
+    ends: Offsets
+    tables: Watermarks
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkState:
+    in_topics: Watermarks = field(default_factory=dict)
+    consumed: Watermarks = field(default_factory=dict)
+    pending: tuple[Pending, ...] = ()
+    """In the order of their offsets."""
+
+    def published(self, tables: Watermarks, ends: Offsets) -> "WatermarkState":
+        """After an evaluation. `ends` were asked for after the messages were read."""
+        waiting = self.pending[: MAX_PENDING - 1]
+        return replace(self, in_topics=tables, pending=(*waiting, Pending(ends, tables)))
+
+    def reached(self, offsets: Offsets) -> "WatermarkState":
+        """After a consumer has read the topics up to `offsets`."""
+        passed = [each for each in self.pending if is_reached(each.ends, offsets)]
+        if not passed:
+            return self
+        left = self.pending[self.pending.index(passed[-1]) + 1 :]
+        return replace(self, consumed=passed[-1].tables, pending=left)
+
+
+def is_reached(ends: Offsets, offsets: Offsets) -> bool:
+    """Whether a consumer at `offsets` has read everything before `ends`."""
+    return all(
+        offsets.get(topic, {}).get(partition, 0) >= end
+        for topic, partitions in ends.items()
+        for partition, end in partitions.items()
+    )
+
+
+def largest_offsets(commits: Iterable[str | None]) -> Offsets:
+    """The largest offsets in texts of commits: `offsets` in a JSON object, as a version store and
+    typed tables have them. Other texts are ignored."""
+    found: dict[str, dict[int, int]] = {}
+    for text in commits:
+        try:
+            document = json.loads(text or "{}")
+            if document.get("part") == "merge":
+                # The first half of a batch: its new rows follow in another commit.
+                continue
+            offsets = _offsets(document.get("offsets") or {})
+        except (AttributeError, TypeError, ValueError):
+            continue
+        for topic, partitions in offsets.items():
+            known = found.setdefault(topic, {})
+            for partition, offset in partitions.items():
+                known[partition] = max(offset, known.get(partition, 0))
+    return found
+
+
+def state_to_json(state: WatermarkState) -> str:
+    return json.dumps({"format": _FORMAT, **asdict(state)})
+
+
+def state_from_json(text: str) -> WatermarkState:
+    """Raises ValueError, KeyError or TypeError for another text."""
+    document: dict[str, Any] = json.loads(text)
+    if document["format"] != _FORMAT:
+        raise ValueError(f"format {document['format']}")
+    return WatermarkState(
+        _watermarks(document["in_topics"]),
+        _watermarks(document["consumed"]),
+        tuple(
+            Pending(_offsets(each["ends"]), _watermarks(each["tables"]))
+            for each in document["pending"]
+        ),
+    )
+
+
+def _offsets(document: Mapping[str, Mapping[str, int]]) -> Offsets:
+    return {
+        topic: {int(partition): int(end) for partition, end in partitions.items()}
+        for topic, partitions in document.items()
+    }
+
+
+def _watermarks(document: Mapping[str, Any]) -> Watermarks:
+    return {
+        table: TableWatermark(
+            table,
+            tuple(
+                RangeWatermark(**{**one, "missing": tuple(one["missing"])})
+                for one in each["ranges"]
+            ),
+        )
+        for table, each in document.items()
+    }

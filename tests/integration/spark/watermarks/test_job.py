@@ -1,0 +1,128 @@
+"""The job over a broker: watermarks of the topics, and those that a Delta table has reached."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import CheckpointError
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.watermarks.job import STATE_FILE, run
+from spark_jobs.watermarks.options import WatermarkOptions
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.options import dotted, options_of
+
+pytestmark = pytest.mark.servers
+
+TOPIC, EVENTS, TABLE = "shop-watermarks", "shop.ks.t", "ks.t"
+NODES = ("a", "b", "c")
+
+
+def value_of(node: str, until_ms: int) -> bytes:
+    """A watermark as an agent sends it."""
+    whole = {"after": -(1 << 63), "to": (1 << 63) - 1, "since_ms": 0}
+    options = {"class": "NetworkTopologyStrategy", "dc1": "3"}
+    document = {
+        "version": 1,
+        "ts_ms": time.time_ns() // 1_000_000,
+        "node_id": node,
+        "host_id": node,
+        "cluster": "c",
+        "data_center": "dc1",
+        "rack": "r1",
+        "topic_prefix": "shop",
+        "agent_version": "1",
+        "interval_ms": 60_000,
+        "complete_since_ms": 1_000_000,
+        "complete_until_ms": until_ms,
+        "gaps": [],
+        "sync_lag_ms": 0,
+        "obstacles": [],
+        "hints": [],
+        "tables": {TABLE: 0},
+        "replication": [{"keyspaces": ["ks"], "options": options, "ranges": [whole]}],
+    }
+    return json.dumps(document).encode()
+
+
+class Story:
+    def __init__(self, spark: SparkSession, broker: KafkaBroker, directory: Path) -> None:
+        self.spark = spark
+        self.broker = broker
+        self.store = directory / "store"
+        self.state = directory / "state"
+        self.metrics = directory / "watermarks.prom"
+        self._producer = Producer({"bootstrap.servers": broker.bootstrap})
+
+    def send(self, topic: str, key: str, value: bytes) -> None:
+        self._producer.produce(topic, value, key.encode())
+        self._producer.flush()
+
+    def watermark(self, **until_ms: int) -> None:
+        for node, at_ms in until_ms.items():
+            self.send(TOPIC, node, value_of(node, at_ms))
+
+    def consume(self, offset: int) -> None:
+        """A batch of a store up to an offset, in a table that has the commit."""
+        text = json.dumps({"kind": "append", "offsets": {EVENTS: {"0": offset}}})
+        writer = self.spark.range(1).write.format("delta").mode("append")
+        writer.option("userMetadata", text).save(str(self.store))
+
+    def run(self, **further: str) -> JobReport:
+        settings: Mapping[str, Any] = {
+            "kafka.bootstrap.servers": self.broker.bootstrap,
+            "topics": TOPIC,
+            "state": str(self.state),
+            "store": str(self.store),
+            "write.consistency": "QUORUM",
+            "clock.skew.ms": "0",
+            "write.timeout.ms": "0",
+            "metrics.prometheus.file": str(self.metrics),
+            **dotted(further),
+        }
+        return run(self.spark, options_of(WatermarkOptions, settings))
+
+
+def until(report: JobReport, name: str) -> str | None:
+    values: Any = report.values[name]
+    return None if TABLE not in values else str(values[TABLE]["until"])
+
+
+def test_a_table_reaches_the_watermark_with_its_offsets(
+    spark: SparkSession, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    story = Story(spark, broker, tmp_path)
+    broker.create_topic(TOPIC, 1)
+    broker.create_topic(EVENTS, 1)
+    story.consume(0)
+    for number in range(3):
+        story.send(EVENTS, "k", str(number).encode())
+    story.watermark(a=1_100_000, b=1_200_000, c=1_300_000)
+    # Only the last message of a node counts.
+    story.watermark(a=1_150_000)
+    report = story.run()
+    assert until(report, "tables") == "1970-01-01T00:20:00.000+00:00"
+    assert until(report, "consumed") is None
+    assert report.message == f"{TABLE}: complete until 1970-01-01T00:20:00.000+00:00"
+
+    story.consume(3)
+    story.send(EVENTS, "k", b"3")
+    story.watermark(a=1_400_000, b=1_400_000)
+    report = story.run()
+    assert until(report, "tables") == "1970-01-01T00:23:20.000+00:00"
+    assert until(report, "consumed") == "1970-01-01T00:20:00.000+00:00"
+    story.consume(4)
+    assert until(story.run(), "consumed") == "1970-01-01T00:23:20.000+00:00"
+    assert f'cdc_table_watermark_consumed_timestamp_seconds{{table="{TABLE}"}} 1400.0' in (
+        story.metrics.read_text()
+    )
+
+    (story.state / STATE_FILE).write_text("{}")
+    (story.state / f".{STATE_FILE}.crc").unlink()
+    with pytest.raises(CheckpointError, match="is not a state of this job"):
+        story.run()

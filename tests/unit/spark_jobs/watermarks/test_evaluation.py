@@ -1,0 +1,69 @@
+"""Watermarks of all tables, as rows, metrics and a column."""
+
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.watermarks.evaluation import (
+    complete_until,
+    evaluate,
+    hint_notes,
+    registry_of,
+    values_of,
+    watermark_rows,
+)
+from spark_jobs.watermarks.report import Hints
+from spark_jobs.watermarks.state import WatermarkState
+from spark_jobs.watermarks.table_watermark import MAX_TOKEN, MIN_TOKEN, WatermarkRules
+from tests.support.spark.watermark_reports import TABLE, report
+
+RULES = WatermarkRules("ONE", 0, 0)
+KNOWN = report("a", 2000, replicas=1)
+
+
+def test_all_reported_tables_are_evaluated_unless_some_are_named() -> None:
+    assert list(evaluate([KNOWN], RULES, 0, {})) == [TABLE]
+    other = evaluate([KNOWN], RULES, 0, {}, tables=["ks.other"])
+    assert other["ks.other"].until_ms is None
+    assert list(evaluate([], RULES, 0, evaluate([KNOWN], RULES, 0, {}))) == [TABLE]
+
+
+def test_hints_are_named_when_they_exist_or_are_unknown() -> None:
+    reports = [report("a", 1, hints=None), report("b", 1, hints=(Hints("host-c", 1000),))]
+    assert hint_notes([*reports, report("c", 1)]) == (
+        "Node a does not report its hints.",
+        "Node b keeps hints for host-c since 1970-01-01T00:00:01.000+00:00.",
+    )
+
+
+def test_metrics_are_in_seconds_and_nan_while_unknown() -> None:
+    tables = evaluate([KNOWN], RULES, 0, {})
+    registry = registry_of(WatermarkState(in_topics=tables))
+    labels = {"table": TABLE}
+    assert registry.get_sample_value("cdc_table_watermark_timestamp_seconds", labels) == 2.0
+    consumed = registry.get_sample_value("cdc_table_watermark_consumed_timestamp_seconds", labels)
+    assert consumed is not None
+    assert consumed != consumed
+
+
+def test_the_report_has_texts() -> None:
+    assert values_of(evaluate([KNOWN], RULES, 0, {})) == {
+        TABLE: {
+            "since": "1970-01-01T00:00:00.000+00:00",
+            "until": "1970-01-01T00:00:02.000+00:00",
+            "missing": [],
+        }
+    }
+
+
+def test_rows_and_a_column_for_typed_tables(spark: SparkSession) -> None:
+    tables = evaluate([KNOWN], RULES, 0, {})
+    (row,) = watermark_rows(spark, tables).collect()
+    assert (row["table"], row["after"], row["to"]) == (TABLE, MIN_TOKEN, MAX_TOKEN)
+    frame = spark.range(1).select(
+        complete_until(tables[TABLE]).alias("known"), complete_until(None).alias("unknown")
+    )
+    (times,) = frame.selectExpr("unix_millis(known) AS known", "unknown").collect()
+    assert (times["known"], times["unknown"]) == (2000, None)
+    (until,) = watermark_rows(spark, tables).selectExpr("unix_millis(until) AS until").collect()
+    assert until["until"] == datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC).timestamp() * 1000

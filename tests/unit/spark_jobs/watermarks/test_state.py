@@ -1,0 +1,92 @@
+"""Watermarks of the topics, and which of them a consumer has reached."""
+
+import json
+
+import pytest
+
+from spark_jobs.watermarks.quorum import replica_rule
+from spark_jobs.watermarks.state import (
+    MAX_PENDING,
+    WatermarkState,
+    is_reached,
+    largest_offsets,
+    state_from_json,
+    state_to_json,
+)
+from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
+
+TABLE = "ks.t"
+
+
+def tables(until_ms: int) -> dict[str, TableWatermark]:
+    return {TABLE: TableWatermark(TABLE, (RangeWatermark(-5, 5, 0, until_ms, ("a cause",)),))}
+
+
+def at(*offsets: int) -> dict[str, dict[int, int]]:
+    return {"shop.ks.t": dict(enumerate(offsets))}
+
+
+def test_a_consumer_reaches_a_watermark_at_its_end_offsets() -> None:
+    state = WatermarkState().published(tables(1), at(10, 5)).published(tables(2), at(12, 5))
+    assert state.reached(at(9, 9)).consumed == {}
+    first = state.reached(at(10, 5))
+    assert (first.consumed, len(first.pending)) == (tables(1), 1)
+    last = first.reached(at(12, 6))
+    assert (last.consumed, last.pending) == (tables(2), ())
+    assert last.reached(at(12, 6)) == last
+
+
+def test_a_partition_that_was_never_read_is_not_reached() -> None:
+    assert not is_reached(at(0, 1), {"shop.ks.t": {0: 7}})
+    assert is_reached(at(0, 0), {})
+    assert is_reached({}, {})
+
+
+def test_a_consumer_far_behind_keeps_the_oldest_and_the_newest_watermark() -> None:
+    state = WatermarkState()
+    for number in range(1, 2 * MAX_PENDING):
+        state = state.published(tables(number), at(number))
+    assert len(state.pending) == MAX_PENDING
+    assert state.pending[0].tables == tables(1)
+    assert state.pending[-1].tables == state.in_topics == tables(2 * MAX_PENDING - 1)
+
+
+def test_a_state_is_read_back() -> None:
+    state = WatermarkState().published(tables(1), at(10)).published(tables(2), at(11))
+    state = state.reached(at(10))
+    assert state_from_json(state_to_json(state)) == state
+
+
+def test_a_state_of_another_format_is_rejected() -> None:
+    with pytest.raises(ValueError, match="format 2"):
+        state_from_json(json.dumps({"format": 2}))
+
+
+def test_the_offsets_of_a_table_are_the_largest_of_its_commits() -> None:
+    texts = [
+        '{"kind": "append", "offsets": {"shop.ks.t": {"0": 7, "1": 2}}}',
+        '{"kind": "append", "offsets": {"shop.ks.t": {"0": 5, "1": 3}}}',
+        '{"part": "merge", "offsets": {"shop.ks.t": {"0": 9, "1": 9}}}',
+        '{"kind": "compact"}',
+        None,
+        "by hand",
+        "[]",
+    ]
+    assert largest_offsets(texts) == at(7, 3)
+
+
+def test_every_level_of_the_option_has_a_rule() -> None:
+    options = {"class": "SimpleStrategy", "replication_factor": "3"}
+    needed = {
+        level: replica_rule(options, level).groups[0].needed
+        for level in ("ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_ONE", "LOCAL_QUORUM")
+    }
+    assert needed == {
+        "ONE": 3,
+        "TWO": 2,
+        "THREE": 1,
+        "QUORUM": 2,
+        "ALL": 1,
+        "LOCAL_ONE": 3,
+        "LOCAL_QUORUM": 2,
+    }

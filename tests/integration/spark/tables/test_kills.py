@@ -27,21 +27,30 @@ BUCKETS = 2
 pytestmark = pytest.mark.servers
 
 
+def metadata(folder: Path, table_format: str) -> list[str]:
+    """The metadata of each version of the table, oldest first."""
+    keyspace, name = TABLE.split(".")
+    if table_format == "delta":
+        found = (folder / "tables" / keyspace / name / "_delta_log").glob("*.json")
+    else:
+        found = (folder / "warehouse" / keyspace / name / "metadata").glob("v*.metadata.json")
+    return [path.read_text() for path in sorted(found, key=lambda path: path.stat().st_mtime_ns)]
+
+
+def names(topic: str, folder: Path, table_format: str) -> bool:
+    """Whether a commit of the table names offsets of the topic."""
+    return any(f'\\"{topic}\\"' in text for text in metadata(folder, table_format))
+
+
 def is_half_written(folder: Path, table_format: str) -> Callable[[], bool]:
     """Whether the updates of a batch are committed, and its new rows are not."""
-    keyspace, name = TABLE.split(".")
 
     def delta() -> bool:
-        commits = sorted((folder / "tables" / keyspace / name / "_delta_log").glob("*.json"))
-        newest = commits[-1].read_text() if commits else ""
+        newest = metadata(folder, "delta")[-1]
         return f'\\"part\\":\\"{Part.MERGE}\\"' in newest
 
     def iceberg() -> bool:
-        metadata = folder / "warehouse" / keyspace / name / "metadata"
-        versions = sorted(metadata.glob("v*.metadata.json"), key=lambda path: path.stat().st_mtime)
-        if not versions:
-            return False
-        refs = json.loads(versions[-1].read_text() or "{}").get("refs", {})
+        refs = json.loads(metadata(folder, "iceberg")[-1] or "{}").get("refs", {})
         main = refs.get("main", {}).get("snapshot-id")
         return any(ref["snapshot-id"] != main for ref in refs.values())
 
@@ -75,14 +84,18 @@ def test_a_job_that_is_killed_between_its_commits(
         "target": target,
         **catalog_settings(tmp_path),
     }
-    lines = [f"{name}={value}" for name, value in settings.items()]
-    job = JobProcess("spark_jobs.tables", tmp_path, jars_directory, java_options, lines)
+
+    def job(**trigger: str) -> JobProcess:
+        lines = [f"{name}={value}" for name, value in {**settings, **trigger}.items()]
+        return JobProcess("spark_jobs.tables", tmp_path, jars_directory, java_options, lines)
+
     send(broker, records[: len(records) // 2])
-    job.run_to_end()
+    killed = job(trigger="processing-time", **{"trigger.interval.ms": "100"})
+    killed.start()
+    killed.wait_until(lambda: names(topic, tmp_path, table_format), "the first batch")
     send(broker, records[len(records) // 2 :])
-    job.start()
-    job.kill_when(is_half_written(tmp_path, table_format), "the first half of a batch")
-    job.run_to_end()
+    killed.kill_when(is_half_written(tmp_path, table_format), "the first half of a batch")
+    job().run_to_end()
 
     options = target_options(spark, tmp_path, table_format)
     progress = progress_of(open_table(spark, options, TABLE))

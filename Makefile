@@ -32,7 +32,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -73,6 +73,9 @@ test-kafka: prerequisites-test setup ## Run the tests of the Kafka sink on anoth
 
 test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)
+
+test-spark-releases: prerequisites-test setup ## Run core tests of the Spark jobs on the oldest and newest Spark, and by Spark Connect
+	@$(PY) -m tests.integration.spark.releases $(ARGS)
 
 registry: prerequisites-test setup ## Test Avro and Protobuf against two real schema registries from Maven Central (159 MB)
 	@$(PY) -m pytest tests/integration/avro/on_registry.py tests/integration/protobuf/on_apicurio.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)

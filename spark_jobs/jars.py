@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from sidecar.errors import SidecarError
-from spark_jobs.dependency_versions import TESTED, DependencyVersions
+from spark_jobs.dependency_versions import TESTED, Artifact, DependencyVersions
 from spark_jobs.errors import SetupError
 
 _RELEASE = re.compile(r"\d+\.\d+[\w.-]*")
@@ -75,18 +75,27 @@ def fetch(
 
 
 def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path]:
-    """The jars of these versions in a folder. Those of Avro and Iceberg may be absent.
+    """The jars in a folder: of these versions, else the only other release of a jar.
 
-    Raises `SetupError` that names missing jars.
+    Those of Avro and Iceberg may be absent. Raises `SetupError` that names missing jars.
     """
-    paths = [directory / each.file_name for each in versions.required_artifacts()]
-    missing = [path.name for path in paths if not path.is_file()]
+    required = {each.file_name: _jar(directory, each) for each in versions.required_artifacts()}
+    missing = [name for name, path in required.items() if path is None]
     if missing:
         raise SetupError(
-            f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars {directory}`."
+            f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars --spark "
+            f"{versions.spark} {directory}`."
         )
-    optional = [directory / each.file_name for each in versions.optional_artifacts()]
-    return paths + [path for path in optional if path.is_file()]
+    optional = [_jar(directory, each) for each in versions.optional_artifacts()]
+    return [path for path in (*required.values(), *optional) if path is not None]
+
+
+def _jar(directory: Path, artifact: Artifact) -> Path | None:
+    named = directory / artifact.file_name
+    if named.is_file():
+        return named
+    others = list(directory.glob(f"{artifact.name}-*.jar"))
+    return others[0] if len(others) == 1 else None
 
 
 def _pom(versions: DependencyVersions, directory: Path) -> str:

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from spark_jobs.dependency_versions import DependencyVersions
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
 from spark_jobs.options.session import SessionOptions
@@ -70,7 +72,8 @@ def create_session(
     conf.setIfMissing("spark.master", wanted.pop("spark.master", master or "local[*]"))
     conf.setIfMissing("spark.app.name", name)
     if jars is not None:
-        conf.setIfMissing("spark.jars", ",".join(str(path.resolve()) for path in jars_in(jars)))
+        found = jars_in(jars, DependencyVersions(spark=pyspark.__version__))
+        conf.setIfMissing("spark.jars", ",".join(str(path.resolve()) for path in found))
     local = (conf.get("spark.master") or "").startswith("local")
     for key, value in {**SETTINGS, **(LOCAL_SETTINGS if local else {}), **wanted}.items():
         conf.setIfMissing(key, value)

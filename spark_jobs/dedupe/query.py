@@ -6,6 +6,8 @@ to one sink after the other. Delta skips a micro-batch that it already has, by t
 checkpoint and the number of the batch.
 """
 
+from contextlib import AbstractContextManager
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -15,6 +17,7 @@ from spark_jobs.checkpoint_owner import OwnedCheckpoint
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dedupe.replica_copies import dedupe
 from spark_jobs.dedupe.stats import INPUT, OUTPUT
+from spark_jobs.job_description import job_description
 from spark_jobs.progress import start_query
 from spark_jobs.source.events import EVENT_COLUMNS, events
 
@@ -57,7 +60,8 @@ def _writer(
     def write(batch: DataFrame, batch_id: int) -> None:
         # Delta does not compute a batch that it skips, and Spark would not store its state. So the
         # whole batch is computed here.
-        batch.persist().count()
+        with _described(batch, batch_id, "drop replica copies"):
+            batch.persist().count()
         try:
             _write_batch(batch, batch_id, options, checkpoint)
         finally:
@@ -72,13 +76,20 @@ def _write_batch(
     """Write to Delta first: Delta skips a repeated batch, but Kafka would have it twice."""
     if options.dead_letter_path is not None:
         invalid_records = batch.where("id is null").select("key", "value", *EVENT_COLUMNS[6:])
-        _append(invalid_records, options.dead_letter_path, batch_id, checkpoint)
+        with _described(batch, batch_id, "append invalid records"):
+            _append(invalid_records, options.dead_letter_path, batch_id, checkpoint)
         batch = batch.where("id is not null")
     if options.delta_path is not None:
-        _append(batch.select(*_TABLE_COLUMNS), options.delta_path, batch_id, checkpoint)
+        with _described(batch, batch_id, "append to Delta"):
+            _append(batch.select(*_TABLE_COLUMNS), options.delta_path, batch_id, checkpoint)
     if "kafka" in options.sinks:
         settings = options.producer_settings()
-        _messages(batch, options).write.format("kafka").options(**settings).save()
+        with _described(batch, batch_id, "send to Kafka"):
+            _messages(batch, options).write.format("kafka").options(**settings).save()
+
+
+def _described(batch: DataFrame, batch_id: int, what: str) -> AbstractContextManager[None]:
+    return job_description(batch.sparkSession, f"dedupe: {what}, micro-batch {batch_id}")
 
 
 def _append(rows: DataFrame, path: str, batch_id: int, checkpoint: OwnedCheckpoint) -> None:

@@ -5,9 +5,10 @@ Each follower has its own, in its folder. Entries that no longer apply are harml
 no change.
 """
 
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from spark_jobs.delta_table import create_delta_table
 
 _HOUR_S = 3600
 _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
@@ -20,9 +21,7 @@ class ExpiryIndex:
         """Open the index, or create it."""
         self._session = session
         self._path = path
-        columns = session.createDataFrame([], _SCHEMA).schema
-        builder = DeltaTable.createIfNotExists(session).location(path).addColumns(columns)
-        builder.partitionedBy("table", "hour").execute()
+        create_delta_table(session, path, _SCHEMA, ("table", "hour"))
 
     def add(self, table_id: str, changes: DataFrame) -> None:
         """Add the keys of changes with a `next_expiry_s`."""
@@ -58,8 +57,10 @@ class ExpiryIndex:
 
     def forget(self, table_id: str, before_s: int) -> None:
         """Delete the hours of a table that ended before this second."""
-        is_past = (F.col("table") == table_id) & (F.col("hour") < before_s // _HOUR_S)
-        DeltaTable.forPath(self._session, self._path).delete(is_past)
+        self._session.sql(
+            f"DELETE FROM delta.`{self._path}` "
+            f"WHERE table = '{table_id}' AND hour < {before_s // _HOUR_S}"
+        )
 
     def _entries(self, table_id: str) -> DataFrame:
         rows = self._session.read.format("delta").load(self._path)

@@ -24,10 +24,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.utils import is_remote
 
+from spark_jobs.delta_table import create_delta_table
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
 from spark_jobs.storage import Folder
@@ -79,8 +80,7 @@ class VersionStore:
         self.buckets = buckets
         self.max_uncompacted_files = max_uncompacted_files
         fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
-        if not DeltaTable.isDeltaTable(session, path):
-            _create(session, path, fixed)
+        create_delta_table(session, path, SCHEMA, ("table", "bucket", "level"), _PROPERTIES | fixed)
         found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
         actual = {row["key"]: row["value"] for row in found}
         if actual.get(_FORMAT) != _THIS_FORMAT:
@@ -97,15 +97,25 @@ class VersionStore:
 
     def version(self) -> int:
         """The latest version."""
-        (row,) = DeltaTable.forPath(self.session, self.path).history(1).collect()
+        (row,) = self.session.sql(f"DESCRIBE HISTORY delta.`{self.path}` LIMIT 1").collect()
         return int(row["version"])
 
     def commits_after(self, version: int) -> Iterator[Commit]:
         """The commits after a version, in order, up to the first one without a log file."""
+        if is_remote():
+            yield from self._commits_by_spark(version)
+            return
         log = Folder(self.session, f"{self.path}/{_LOG}")
         while log.exists(name := f"{version + 1:020}.json"):
             version += 1
             yield read_commit(version, log.read_text(name))
+
+    def _commits_by_spark(self, version: int) -> Iterator[Commit]:
+        """`commits_after` for Spark Connect, which has no access to Hadoop's file systems."""
+        for number in range(version + 1, self.version() + 1):
+            file = f"{self.path}/{_LOG}/{number:020}.json"
+            (row,) = self.session.read.text(file, wholetext=True).collect()
+            yield read_commit(number, row["value"])
 
     def append(self, events: DataFrame, batch: Batch | None = None) -> None:
         """Store the result of `spark_jobs.source.cells.read_cells` durably.
@@ -189,15 +199,6 @@ class VersionStore:
 def bucket_of(token: Column, buckets: int) -> Column:
     """The bucket of a token."""
     return F.pmod(token, F.lit(buckets)).cast("int")
-
-
-def _create(session: SparkSession, path: str, fixed: dict[str, str]) -> None:
-    columns = session.createDataFrame([], SCHEMA).schema
-    builder = DeltaTable.createIfNotExists(session).location(path)
-    builder = builder.addColumns(columns).partitionedBy("table", "bucket", "level")
-    for name, value in {**_PROPERTIES, **fixed}.items():
-        builder = builder.property(name, value)
-    builder.execute()
 
 
 def _bucket(file: str) -> Bucket | None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.dependency_versions import TESTED
 from spark_jobs.jars import fetch
 from spark_jobs.session import create_session
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.java import java_home
+from tests.support.spark.releases import installed_versions
 
 _LOG4J2 = """\
 rootLogger.level = error
@@ -28,11 +28,12 @@ _JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSi
 def fetched_jars() -> Path:
     """The jars that `pyspark` lacks, fetched once and cached."""
     environment = {**os.environ, "JAVA_HOME": str(java_home(17))}
+    versions = installed_versions()
 
     def fetch_all(target: Path) -> None:
-        fetch(target, environment=environment)
+        fetch(target, versions, environment=environment)
 
-    releases = (TESTED.spark, TESTED.delta, TESTED.iceberg, TESTED.spark_avro)
+    releases = (versions.spark, versions.delta, versions.iceberg, versions.spark_avro)
     return cached_directory(f"spark-jars-{'-'.join(map(str, releases))}", fetch_all)
 
 

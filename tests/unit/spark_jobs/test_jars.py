@@ -1,5 +1,6 @@
 """The folder of jars."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,16 @@ def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(SetupError) as raised:
         jars_in(tmp_path)
     assert TESTED.artifacts()[0].file_name in str(raised.value)
-    assert f"python -m spark_jobs.jars {tmp_path}" in str(raised.value)
+    assert f"python -m spark_jobs.jars --spark {TESTED.spark} {tmp_path}" in str(raised.value)
+
+
+def test_another_release_of_a_jar_will_do_if_it_is_the_only_one(tmp_path: Path) -> None:
+    for artifact in replace(TESTED, kafka_clients="3.9.1").artifacts():
+        (tmp_path / artifact.file_name).touch()
+    assert tmp_path / "kafka-clients-3.9.1.jar" in jars_in(tmp_path)
+    (tmp_path / "kafka-clients-3.9.0.jar").touch()
+    with pytest.raises(SetupError, match=r"lacks kafka-clients-3\.9\.2\.jar\."):
+        jars_in(tmp_path)
 
 
 def test_the_jars_of_avro_and_iceberg_may_be_absent(tmp_path: Path) -> None:

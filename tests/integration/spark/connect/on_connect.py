@@ -1,0 +1,62 @@
+"""The functions on DataFrames in a session of Spark Connect (`make test-spark-releases`).
+
+A process has sessions of Connect or classic ones, so the other tests do not collect this file.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.follow import Position, changes_between
+from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.job_description import job_description
+from spark_jobs.reconcile import VersionStore, reconcile, select_tables, table_at
+from tests.integration.spark.connect.server import ConnectServer
+from tests.support.spark.forms import frame, named
+from tests.support.spark.view_cases import EVENTS, ID, NOW_S, TABLE, row, schema
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def remote(
+    jars_directory: Path, java_options: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    folder = tmp_path_factory.mktemp("connect")
+    with ConnectServer(folder, jars_directory, java_options) as server:
+        session = SparkSession.builder.remote(server.remote).getOrCreate()
+        yield session
+        session.stop()
+
+
+def test_a_table_and_its_changes_are_read(remote: SparkSession, tmp_path: Path) -> None:
+    described = schema(tmp_path, TABLE)
+    table = described.table("shop.carts")
+    store = VersionStore(remote, str(tmp_path / "store"), buckets=2)
+    with job_description(remote, "append"):
+        reconcile(frame(remote, tmp_path / "a", EVENTS), store, select_tables(described))
+    items = [found["item"] for found in table_at(store, described, table, NOW_S).collect()]
+    assert sorted(items) == [7, 8, 9]
+    before = Position(store.version(), NOW_S)
+    later = [named(ID, row(10, [], live={"ts": 5}))]
+    reconcile(frame(remote, tmp_path / "b", later), store, select_tables(described))
+    after = Position(store.version(), NOW_S)
+    first = changes_between(store, described, table, None, before, each=False).collect()
+    assert sorted((each["op"], each["after"]["item"]) for each in first) == [
+        *(("c", 7), ("c", 8), ("c", 9))
+    ]
+    (change,) = changes_between(store, described, table, before, after, each=True).collect()
+    assert (change["op"], change["after"]["item"]) == ("c", 10)
+    store.truncate(table.id, 1 << 40)
+    assert table_at(store, described, table, NOW_S).isEmpty()
+
+
+def test_an_index_of_expiries_is_written_and_read(remote: SparkSession, tmp_path: Path) -> None:
+    index = ExpiryIndex(remote, str(tmp_path / "expiries"))
+    keys = [(1, b"a", 3600), (2, None, 7200)]
+    index.add("t", remote.createDataFrame(keys, "token BIGINT, ck BINARY, next_expiry_s BIGINT"))
+    assert [found["token"] for found in index.due("t", 0, 3600).collect()] == [1]
+    index.forget("t", 7200)
+    assert index.next_due_s("t", 0) == 7200

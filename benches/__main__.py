@@ -16,6 +16,7 @@ NAMES = (
     "dedupe",
     "state",
     "reconcile",
+    "changes",
     "mongo_agent",
     "transfer",
     "transform",

@@ -28,7 +28,7 @@ ROWS_PER_S = 2000
 SYNC_PERIODS_MS = (100, 10_000)
 _PARTITIONS = 3
 _WARM_UP_S = 10
-_SCHEMA = (
+SCHEMA = (
     "CREATE KEYSPACE bench WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
     f"CREATE TABLE {TABLE} (id bigint, seq int, kind text, amount int, note text, "
     "PRIMARY KEY (id, seq)) WITH cdc = true",
@@ -85,7 +85,7 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
         KafkaBroker(scratch / "kafka") as broker,
         CassandraNode(scratch / "node", settings=settings) as node,
     ):
-        for statement in _SCHEMA:
+        for statement in SCHEMA:
             node.execute(statement)
         broker.create_topic(topic, _PARTITIONS, {"message.timestamp.type": "LogAppendTime"})
         counter = TopicCounter(broker, topic, _PARTITIONS)
@@ -102,21 +102,21 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
                 },
             ),
         ):
-            _write(node, _WARM_UP_S)
+            write_rows(node, ROWS_PER_S, _WARM_UP_S)
             warm_up_rows = ROWS_PER_S * _WARM_UP_S
             wait_until(lambda: counter.count() >= warm_up_rows, "the first events")
-            written_s = _write(node, seconds)
+            written_s = write_rows(node, ROWS_PER_S, seconds)
             rows = warm_up_rows + ROWS_PER_S * seconds
             wait_until(lambda: counter.count() >= rows, "all events")
         records = broker.consume_all(topic)
     return _result(records, log, sync_period_ms, warm_up_rows, written_s)
 
 
-def _write(node: CassandraNode, seconds: int) -> float:
+def write_rows(node: CassandraNode, rows_per_s: int, seconds: int) -> float:
     """Run the load; return its duration in seconds."""
     address = node.address
     words = ["-m", "benches.load_generator", address.host, str(address.cql_port)]
-    words += [str(ROWS_PER_S), str(seconds)]
+    words += [str(rows_per_s), str(seconds)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolFailedError(f"The writes failed:\n{done.stderr[-2000:]}")

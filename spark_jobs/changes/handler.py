@@ -1,6 +1,6 @@
 """Publishes the changes that a follower reads, and finishes a batch that a crash interrupted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.source_table import SourceTable
+from spark_jobs.reconcile.store import Offsets
 
 ReadChanges = Callable[[SourceTable, Position | None, Position], DataFrame]
 """The changes of a table between two positions, the same at each call."""
@@ -69,7 +70,7 @@ class ChangesHandler:
         changes: DataFrame,
         before: Position | None,
         after: Position,
-        offsets: Mapping[str, Mapping[str, int]],
+        offsets: Offsets,
     ) -> None:
         """Publish the changes between two positions."""
         stream = self._stream(table)

@@ -31,6 +31,9 @@ OF_THE_SIDECAR = {
         "sidecar.properties.source",
         "sidecar.properties.topic_names",
         "sidecar.properties.types",
+        # A job that writes Avro registers its schemas as the agents do.
+        "sidecar.schema_registry.client",
+        "sidecar.schema_registry.settings",
     },
 }
 CRATES_MAY_KNOW = {

@@ -1,0 +1,142 @@
+"""The job: publishes the changes of a version store, and fills the store if topics are named."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+from pyspark.sql import DataFrame, SparkSession
+
+from sidecar.logs import fields
+from spark_jobs import metrics_files
+from spark_jobs.changes.changes_table import ChangesTable
+from spark_jobs.changes.encodings import encoding_of
+from spark_jobs.changes.envelope import PublishedTable
+from spark_jobs.changes.handler import ChangesHandler, ChangeSink, PublishedStream
+from spark_jobs.changes.journal import BatchJournal
+from spark_jobs.changes.kafka_sink import KafkaSink
+from spark_jobs.changes.kafka_topic import KafkaTopic
+from spark_jobs.changes.options import ChangesJobOptions
+from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
+from spark_jobs.follow import Follower, changes_between
+from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.follow.position import Position
+from spark_jobs.options.command_line import JobReport
+from spark_jobs.progress import stop_on_signals
+from spark_jobs.reconcile.job import open_store
+from spark_jobs.reconcile.job import run as run_reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.storage import Folder
+
+logger = logging.getLogger(__name__)
+JOB = "changes"
+_HELP_TEXTS = {"batches": "Batches of changes published."}
+
+
+def main(options: ChangesJobOptions) -> JobReport:
+    """Run in a new session; the report has the number of batches."""
+    # Before Spark starts, so that an invalid schema is reported at once.
+    select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
+    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
+        batches = run(session, options, stop=stop)
+        return JobReport(f"{batches} batches of changes published", {"batches": batches})
+
+
+def run(session: SparkSession, options: ChangesJobOptions, *, stop: threading.Event) -> int:
+    """Run until the trigger ends or `stop` is set. Returns the number of published batches.
+
+    Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
+    """
+    schema = read_schema(options.schema_file)
+    selected = select_tables(schema, options.tables, options.counter_tables)
+    session = isolated_session(session, options.state_partitions)
+    # CQL's quoted names may differ in case alone.
+    session.conf.set("spark.sql.caseSensitive", "true")
+    store = open_store(session, options)
+    owner = CheckpointOwner(JOB, "", options.fixed())
+    app = acquire_checkpoint(session, options.folder, owner).id
+    handler = ChangesHandler(
+        partial(_open_stream, session, options, schema, app),
+        partial(_changes, store, schema, f"{options.folder}/expiries"),
+        has_snapshot=options.snapshot_mode == "initial",
+    )
+    follower = Follower(store, schema, selected.tables, options.folder, handler)
+    logger.info("changes started", extra=fields(output=options.output))
+    if options.has_source:
+        run_reconcile(session, options, tick=follower.step, stop=stop)
+    else:
+        _follow_only(follower, options, handler, stop)
+    return handler.batches
+
+
+def _follow_only(
+    follower: Follower, options: ChangesJobOptions, handler: ChangesHandler, stop: threading.Event
+) -> None:
+    """Follow a store that another job fills."""
+
+    def report(has_failed: bool = False) -> None:
+        sums = {"batches": handler.batches}
+        registry = metrics_files.counters("cdc_changes_", sums, _HELP_TEXTS)
+        metrics_files.write(options, sums, registry, job=JOB, has_failed=has_failed)
+
+    with metrics_files.final_report(report):
+        follower.step()
+        while options.trigger == "processing-time" and not stop.is_set():
+            report()
+            stop.wait(options.trigger_interval_ms / 1000)
+            follower.step()
+
+
+def _open_stream(
+    session: SparkSession,
+    options: ChangesJobOptions,
+    schema: SourceSchema,
+    app: str,
+    table: SourceTable,
+) -> PublishedStream:
+    published = PublishedTable(
+        id=table.id,
+        keyspace=table.keyspace,
+        name=table.name,
+        key=_primary_key(schema, table),
+        prefix=options.prefix,
+        topic=options.topic_of(table.keyspace, table.name),
+    )
+    journal = BatchJournal(Folder(session, f"{options.folder}/{table.id}"))
+    return PublishedStream(journal, tuple(_sinks(session, options, published, app)))
+
+
+def _sinks(
+    session: SparkSession, options: ChangesJobOptions, table: PublishedTable, app: str
+) -> Iterator[ChangeSink]:
+    """The sinks of a table. Delta comes first: it recognizes a batch that it has."""
+    if "delta" in options.sinks:
+        path = options.changes_table_of(table.keyspace, table.name)
+        yield ChangesTable(path, table, app)
+    if "kafka" in options.sinks:
+        topic = KafkaTopic(session, table.topic, options.producer_settings())
+        encoding = encoding_of(table, options)
+        yield KafkaSink(topic, table, encoding, has_tombstones=options.has_tombstones)
+
+
+def _primary_key(schema: SourceSchema, table: SourceTable) -> tuple[str, ...]:
+    stored = json.loads(schema.schema.to_stored())["tables"]
+    (found,) = (each for each in stored if each["id"] == table.id)
+    return tuple(column["name"] for column in (*found["partition_key"], *found["clustering"]))
+
+
+def _changes(
+    store: VersionStore,
+    schema: SourceSchema,
+    expiries: str,
+    table: SourceTable,
+    before: Position | None,
+    after: Position,
+) -> DataFrame:
+    """The changes of an interrupted batch, as the follower read them."""
+    index = ExpiryIndex(store.session, expiries)
+    return changes_between(store, schema, table, before, after, each=True, expiries=index)

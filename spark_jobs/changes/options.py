@@ -1,0 +1,181 @@
+"""Options of `python -m spark_jobs.changes`."""
+
+import string
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, model_validator
+
+from sidecar.errors import ConfigError
+from sidecar.properties.model import PassThrough, pass_through, prop
+from sidecar.properties.topic_names import TopicPrefix
+from sidecar.properties.types import CommaList, LowerCase
+from sidecar.schema_registry.settings import RegistrySettings, registry_settings
+from spark_jobs.options.producer import ProducerOptions
+from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
+from spark_jobs.reconcile.options import ReconcileOptions
+
+SINKS = ("kafka", "delta")
+_NAMES = ("prefix", "keyspace", "table")
+_SCHEMAS = "schemas.enable"
+
+
+def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value.lower() for value in values))
+
+
+def _template(value: str) -> str:
+    try:
+        names = {name for _, name, _, _ in string.Formatter().parse(value) if name is not None}
+    except ValueError as error:
+        raise ValueError(f"must be a template such as `{{prefix}}.{{table}}`: {error}") from error
+    if unknown := sorted(names - set(_NAMES)):
+        raise ValueError(
+            f"has `{{{unknown[0]}}}`; the names are {', '.join(f'`{{{each}}}`' for each in _NAMES)}"
+        )
+    return value
+
+
+Template = Annotated[str, AfterValidator(_template)]
+"""Text with `{prefix}`, `{keyspace}` and `{table}`."""
+
+
+class ChangeEventOptions(ProducerOptions):
+    """Change events and their targets."""
+
+    sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
+        "sink",
+        default=("kafka",),
+        doc="Where changes go: `kafka`, `delta`, or both.",
+    )
+    prefix: TopicPrefix = prop(
+        "topic.prefix",
+        min_length=1,
+        doc="Logical name of the cluster: `source.name`, and the first part of topic names.",
+    )
+    topic: Template = prop(
+        "topic.template",
+        default="{prefix}.{keyspace}.{table}",
+        doc="Topic of a table, from `{prefix}`, `{keyspace}` and `{table}`.",
+    )
+    changes_table: Template | None = prop(
+        "changes.table",
+        default=None,
+        doc="Folder or URI of the Delta table of a table's changes, such as "
+        "`s3a://cdc/changes/{keyspace}/{table}`. For `sink=delta`.",
+    )
+    converter: Annotated[Literal["json", "avro"], LowerCase] = prop(
+        "converter", default="json", doc="Form of keys and values: `json` or `avro`."
+    )
+    converter_settings: PassThrough = pass_through(
+        "converter.",
+        doc="Settings of the converter. `json`: `schemas.enable` (false). `avro`: those of "
+        "Confluent's `AvroConverter`, such as `schema.registry.url`.",
+    )
+    has_tombstones: bool = prop(
+        "tombstones.on.delete",
+        default=True,
+        doc="Whether a message without a value follows each deletion, so that a compacted topic "
+        "forgets the key.",
+    )
+    snapshot_mode: Annotated[Literal["initial", "never"], LowerCase] = prop(
+        "snapshot.mode",
+        default="initial",
+        doc="What the first run publishes. `initial`: the existing rows, as `r`. `never`: only "
+        "later changes.",
+    )
+
+    @property
+    def has_schemas(self) -> bool:
+        """Whether each message in JSON has its schema."""
+        return self.converter_settings.get(_SCHEMAS, "false").lower() == "true"
+
+    def registries(self) -> dict[Literal["key", "value"], RegistrySettings]:
+        """The schema registries of keys and values. Raises `ConfigError`."""
+        sides: tuple[Literal["key", "value"], ...] = ("key", "value")
+        return {
+            side: registry_settings("converter.", self._registry_settings(side), side)
+            for side in sides
+        }
+
+    def _registry_settings(self, side: str) -> dict[str, str]:
+        """The settings without the strategy of the other side."""
+        strategy = ".subject.name.strategy"
+        return {
+            name: value
+            for name, value in self.converter_settings.items()
+            if not name.endswith(strategy) or name == f"{side}{strategy}"
+        }
+
+    def topic_of(self, keyspace: str, table: str) -> str:
+        return self.topic.format(prefix=self.prefix, keyspace=keyspace, table=table)
+
+    def changes_table_of(self, keyspace: str, table: str) -> str:
+        assert self.changes_table is not None
+        return self.changes_table.format(prefix=self.prefix, keyspace=keyspace, table=table)
+
+    @model_validator(mode="after")
+    def _sinks_are_complete(self) -> "ChangeEventOptions":
+        if not self.sinks or set(self.sinks) - set(SINKS):
+            raise ValueError("`sink` must be `kafka`, `delta` or `kafka,delta`")
+        if ("delta" in self.sinks) != (self.changes_table is not None):
+            raise ValueError("`changes.table` must be set for `sink=delta`, and only then")
+        if self.changes_table is not None and "{table}" not in self.changes_table:
+            raise ValueError(
+                "`changes.table` must have `{table}`, because tables differ in columns"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _converter_is_valid(self) -> "ChangeEventOptions":
+        if self.converter == "avro":
+            try:
+                self.registries()
+            except ConfigError as error:
+                raise ValueError(str(error)) from error
+            return self
+        if unknown := sorted(set(self.converter_settings) - {_SCHEMAS}):
+            raise ValueError(f"`converter.{unknown[0]}` is not a setting of `converter=json`")
+        value = self.converter_settings.get(_SCHEMAS, "false")
+        if value.lower() not in ("true", "false"):
+            raise ValueError(f"`converter.{_SCHEMAS}` must be `true` or `false`, not `{value}`")
+        return self
+
+
+# A pydantic model orders its fields by its bases, from the last to the first.
+class ChangesJobOptions(ChangeEventOptions, ReconcileOptions):
+    """Options of `python -m spark_jobs.changes`. Without `topics` another job fills the store."""
+
+    topics_are_optional: ClassVar[bool] = True
+
+    @property
+    def folder(self) -> str:
+        """The folder of the journals and of the follower."""
+        return f"{self.checkpoint.rstrip('/')}/changes"
+
+    @model_validator(mode="after")
+    def _tables_are_separate(self) -> "ChangesJobOptions":
+        if self.changes_table is None:
+            return self
+        for name, folder in (("checkpoint", self.checkpoint), ("output", self.output)):
+            if overlap(folder, self.changes_table):
+                raise ValueError(f"`{name}` and `changes.table` overlap. {SEPARATE_FOLDERS}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_broker(self) -> "ChangesJobOptions":
+        if "kafka" in self.sinks and "kafka.bootstrap.servers" not in self.producer_settings():
+            raise ValueError(
+                "`kafka.bootstrap.servers` or `sink.kafka.bootstrap.servers` must be set"
+            )
+        return self
+
+    def fixed(self) -> dict[str, str]:
+        """Options that must not change while a checkpoint is in use."""
+        options = {
+            "output": self.output,
+            "topic.prefix": self.prefix,
+            "topic.template": self.topic,
+            "sink": ",".join(sorted(self.sinks)),
+            "changes.table": self.changes_table,
+        }
+        return {name: value for name, value in options.items() if value is not None}

@@ -18,6 +18,7 @@ from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
+from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
@@ -144,13 +145,16 @@ class Follower:
         has_due: bool,
     ) -> None:
         cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        session, until = self._store.session, f"{table.full_name} up to {after.store_version}"
         try:
-            (row,) = cached.agg(F.min("next_expiry_s").alias("next")).collect()
+            with job_description(session, f"follow: read changes of {until}"):
+                (row,) = cached.agg(F.min("next_expiry_s").alias("next")).collect()
             # Before the target has the position: a crash in between repeats harmless entries.
             if row["next"] is not None:
                 self._expiries.add(table.id, cached)
             visible = cached.where(F.col("op").isNotNull())
-            self._handler.apply(table, visible, before, after, self._offsets)
+            with job_description(session, f"follow: apply changes of {until}"):
+                self._handler.apply(table, visible, before, after, self._offsets)
         finally:
             cached.unpersist()
         if before is None:

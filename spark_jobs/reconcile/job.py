@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.logs import fields
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
+from spark_jobs.job_description import job_description
 from spark_jobs.metrics_files import final_report
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.stream import StreamOptions
@@ -137,9 +138,12 @@ class StreamingReconcile:
         return self._stats
 
     def _write(self, frame: DataFrame, number: int, offsets: Offsets) -> None:
-        reconcile(frame, self._store, self._tables, Batch(self._app, number, offsets))
+        session = self._store.session
+        with job_description(session, f"reconcile: append micro-batch {number}"):
+            reconcile(frame, self._store, self._tables, Batch(self._app, number, offsets))
         # In the same thread as the writes, so compaction never conflicts with them.
-        compacted = compact(self._store, self._schema, int(time.time()), self._history_s)
+        with job_description(session, f"reconcile: compact after micro-batch {number}"):
+            compacted = compact(self._store, self._schema, int(time.time()), self._history_s)
         if compacted:
             logger.info("buckets compacted", extra=fields(batch=number, buckets=compacted))
             total = self._stats.compacted_buckets + compacted

@@ -16,8 +16,11 @@ from tests.support.spark.releases import RELEASES
 
 CORE = (
     "tests/unit/spark_jobs/dedupe",
+    "tests/unit/spark_jobs/follow",
     "tests/unit/spark_jobs/reconcile",
+    "tests/unit/spark_jobs/tables",
     "tests/unit/spark_jobs/test_session.py",
+    "tests/integration/spark/changes/test_kafka.py",
     "tests/integration/spark/decode",
     "tests/integration/spark/dedupe/test_kafka.py",
     "tests/integration/spark/reconcile/test_kafka.py",

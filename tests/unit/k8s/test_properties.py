@@ -14,8 +14,10 @@ from agent.cli.entry import main as agent
 from mongo_agent.cli.entry import main as mongo_agent
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
+from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
+from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTableOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("k8s", "examples")
@@ -37,6 +39,10 @@ JOBS: dict[str, type[Properties]] = {
     "k8s/spark/reconcile.yaml": ReconcileOptions,
     "k8s/spark/reconcile-scheduled.yaml": ReconcileOptions,
     "k8s/spark/purge-scheduled.yaml": PurgeOptions,
+    "k8s/spark/tables.yaml": TablesJobOptions,
+    "k8s/spark/tables-compact-scheduled.yaml": TypedTableOptions,
+    "k8s/spark/tables-expire-scheduled.yaml": ExpireOptions,
+    "k8s/spark/changes.yaml": ChangesJobOptions,
 }
 _ABSOLUTE = re.compile(r"(?<=[=:])/[\w./-]+")
 

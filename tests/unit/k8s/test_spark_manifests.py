@@ -8,16 +8,22 @@ import yaml
 
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
+from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dependency_versions import TESTED
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
+from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTableOptions
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("[!k]*.yaml"))
 MODELS: dict[str, type[Properties]] = {
+    "changes/__main__.py": ChangesJobOptions,
     "dedupe/__main__.py": DedupeJobOptions,
     "reconcile/__main__.py": ReconcileOptions,
     "reconcile/purge.py": PurgeOptions,
+    "tables/__main__.py": TablesJobOptions,
+    "tables/compact.py": TypedTableOptions,
+    "tables/expire.py": ExpireOptions,
 }
 _INSTALLED = "local:///opt/cdc/spark_jobs/"
 
@@ -29,22 +35,29 @@ def parts(manifest: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any
     return config, application, spec.get("template", spec)
 
 
-@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each.stem)
-def test_job_accepts_its_options(manifest: Path, tmp_path: Path) -> None:
+def options(manifest: Path, folder: Path) -> Properties:
+    """The options of the job; its files are written to `folder`."""
     config, _, spec = parts(manifest)
     main = spec["mainApplicationFile"].removeprefix(_INSTALLED)
     assert (REPOSITORY / "spark_jobs" / main).is_file()
     flag, path = spec["arguments"]
     assert flag == "--config"
     for name, text in config["data"].items():
-        (tmp_path / name).write_text(text)
-    loaded = load(MODELS[main], [tmp_path / Path(path).name])
+        (folder / name).write_text(text)
+    loaded = load(MODELS[main], [folder / Path(path).name])
     assert not loaded.warnings
+    return loaded.properties
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: each.stem)
+def test_job_accepts_its_options(manifest: Path, tmp_path: Path) -> None:
+    config, _, spec = parts(manifest)
+    loaded = options(manifest, tmp_path)
     # The folder that the options name is the one that the files are mounted to.
-    folder = str(Path(path).parent)
+    folder = str(Path(spec["arguments"][1]).parent)
     for pod in (spec["driver"], spec["executor"]):
         assert {"name": "properties", "mountPath": folder} in pod["volumeMounts"]
-    schema_file = getattr(loaded.properties, "schema_file", None)
+    schema_file = getattr(loaded, "schema_file", None)
     if schema_file is not None:
         assert str(schema_file.parent) == folder
         assert schema_file.name in config["data"]
@@ -70,3 +83,23 @@ def test_the_application_hangs_together(manifest: Path) -> None:
 def test_every_job_has_one() -> None:
     mains = {parts(manifest)[2]["mainApplicationFile"] for manifest in MANIFESTS}
     assert {main.removeprefix(_INSTALLED) for main in mains} == set(MODELS)
+
+
+def test_followers_read_the_store_that_reconcile_fills(tmp_path: Path) -> None:
+    jobs = {
+        name: options(REPOSITORY / "k8s" / "spark" / f"{name}.yaml", tmp_path)
+        for name in ("reconcile", "tables", "changes")
+    }
+    found = [job for job in jobs.values() if isinstance(job, ReconcileOptions)]
+    assert [job.has_source for job in found] == [True, False, False]
+    assert len({(job.output, job.buckets) for job in found}) == 1
+    assert len({job.checkpoint for job in found}) == len(found)
+
+
+@pytest.mark.parametrize("command", ["compact", "expire"])
+def test_maintenance_is_of_the_tables_that_the_job_fills(command: str, tmp_path: Path) -> None:
+    folder = REPOSITORY / "k8s" / "spark"
+    found = options(folder / f"tables-{command}-scheduled.yaml", tmp_path)
+    job = options(folder / "tables.yaml", tmp_path)
+    assert isinstance(found, TypedTableOptions) and isinstance(job, TablesJobOptions)
+    assert (found.format, found.target) == (job.format, job.target)

@@ -100,7 +100,10 @@ def prop(
 def pass_through(prefix: str, *, doc: str, has_placeholders: bool = False) -> Any:
     """Declare a `PassThrough` field: every property whose name starts with `prefix`."""
     declaration = Declaration(prefix, doc, is_prefix=True, has_placeholders=has_placeholders)
-    return _field(declaration, MappingProxyType({}), repr=False)
+    # A factory, because pydantic copies a default that it cannot hash.
+    info: Any = Field(default_factory=lambda: MappingProxyType({}), repr=False)
+    info.metadata.append(declaration)
+    return info
 
 
 def _without_separators(value: Any) -> Any:

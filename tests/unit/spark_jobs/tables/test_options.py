@@ -22,6 +22,12 @@ def test_the_place_of_a_table(table_format: str, target: str, name: tuple[str, .
     assert options.target_name("shop.orders") == name
 
 
+def test_a_notebook_names_options_by_field() -> None:
+    options = TargetOptions(format="delta", target="/tables")
+    assert options == options_of(TargetOptions, {"format": "delta", "target": "/tables"})
+    assert options.partition_by == {}
+
+
 def test_topics_are_optional() -> None:
     assert not options_of(TablesJobOptions, JOB).has_source
     broker = {"topics": "a", "kafka.bootstrap.servers": "broker:9092"}

@@ -48,6 +48,9 @@ class Matcher:
                     counter = first
                 elif op is Op.JUMP:
                     counter = first
+                elif op is Op.REPEAT:
+                    # An iteration that matched nothing ends the repetition, as in Python's engine.
+                    counter = second if first * size + place in visited else first
                 elif op is Op.SAVE:
                     saved = (first, place, saved)
                 elif op is Op.POSITION:

@@ -25,6 +25,7 @@ class Op(IntEnum):
     ATOMIC = 9
     FAIL = 10
     MATCH = 11
+    REPEAT = 12
 
 
 Instruction = tuple[Op, Any, Any]
@@ -143,7 +144,7 @@ class _Writer:
             if len(self._written) == splits[-1] + 1:
                 break
         if most == UNBOUNDED:
-            self._add(Op.JUMP, splits[0])
+            self._add(Op.REPEAT, splits[0], len(self._written) + 1)
         end = len(self._written)
         for split in splits:
             self._set(split, *((split + 1, end) if is_greedy else (end, split + 1)))

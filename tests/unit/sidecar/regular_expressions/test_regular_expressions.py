@@ -58,6 +58,8 @@ def test_both_engines_match_the_same_texts(expression: str, text: str, is_blind:
         (r"(?=(sh))(s)(?!x)", "shop"),
         (r"(?>a+)(b)", "aaab"),
         (r"a*+(b)", "aaab"),
+        (r"(?>((?:^|.))*)", "1"),
+        (r"(?>(?:^|.)+)(.)", "12"),
         ("x", "none"),
     ],
 )

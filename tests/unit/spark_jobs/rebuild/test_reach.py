@@ -1,5 +1,6 @@
 """How far back the sources have every write."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -49,14 +50,14 @@ def test_the_id_of_a_table_has_its_creation() -> None:
     assert created_us(str(UUID(int=0x1B255F4D_EF25_40A6 << 64 | 7))) is None
 
 
-def required(**changes: object) -> None:
-    given = {
+def required(**changes: Any) -> None:
+    given: dict[str, Any] = {
         "has_store": True,
         "store_read": None,
         "commits": COMMITS[2:],
         "oldest_segment_ms": None,
     }
-    require_complete("shop.orders", TABLE, HOUR_US, **(given | changes))  # type: ignore[arg-type]
+    require_complete("shop.orders", TABLE, HOUR_US, **(given | changes))
 
 
 def test_a_store_that_reaches_back_is_complete() -> None:

@@ -19,6 +19,8 @@ _MERGE = re.compile(
     re.MULTILINE,
 )
 """An error of `commitlog.merge` in a Python worker."""
+_CASSANDRA = re.compile(r"^cassandra\.(?P<message>\S+: .*)$", re.MULTILINE)
+"""An error of cassandra-driver in a Python worker."""
 _CONFLICT = "DELTA_CONCURRENT_"
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
@@ -47,6 +49,13 @@ def mapped_error(error: BaseException) -> BaseException:
     merge = _MERGE.search(text)
     if merge is not None:
         return InputError(_without_sql_state(merge["message"]))
+    cassandra = _CASSANDRA.search(text)
+    if cassandra is not None:
+        return JobError(
+            f"Cassandra rejected or did not answer a read ({cassandra['message'].strip()}). Check "
+            "`cassandra.hosts`, the login and its rights, and that enough replicas are up for "
+            "`consistency`. The next run continues after the last group of ranges."
+        )
     if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
         return SetupError(
             "Spark has no jar of the Kafka source. Fetch the jars with "

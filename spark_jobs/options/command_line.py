@@ -35,6 +35,8 @@ class JobReport:
     """Lines that the command prints."""
     values: Mapping[str, object]
     """The members of the document with `--json`, besides `message`."""
+    exit_code: int = 0
+    """Exit code of the command. `spark_jobs.errors` lists those of errors."""
 
 
 def job_command(
@@ -82,6 +84,8 @@ def job_command(
             _print_json({"message": report.message, **report.values})
         elif report is not None:
             print(report.message)
+        if report is not None and report.exit_code:
+            sys.exit(report.exit_code)
 
     def main(arguments: Sequence[str] | None = None) -> NoReturn:
         given = sys.argv[1:] if arguments is None else list(arguments)

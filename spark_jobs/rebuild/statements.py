@@ -34,10 +34,10 @@ class StatementWriter:
         The elements of a list get new time UUIDs, in their order, and one write time.
         """
         if with_statics and row["statics"]:
-            yield from self._updates(row["statics"], self._partition(row["pk"]))
+            yield from self._updates(row["statics"], self.partition(row["pk"]))
         if row["ck"] is None:
             return
-        key = self._key(row)
+        key = self.key(row)
         if row["live"] is not None:
             yield self._insert(key, row["live"]["ts"], self._ttl(row["live"]))
         yield from self._updates(row["cells"], key)
@@ -47,7 +47,7 @@ class StatementWriter:
         times of `ts_us` or one microsecond less. Neither row's statics count."""
         if now is None and then is None:
             return
-        key = self._key(now or then or {})
+        key = self.key(now or then or {})
         if then is None:
             yield f"DELETE FROM {self._table} USING TIMESTAMP {ts_us} WHERE {_condition(key)};"
             return
@@ -60,7 +60,7 @@ class StatementWriter:
         self, pk: bytes, now: Iterable[Cell], then: Iterable[Cell], ts_us: int
     ) -> Iterator[str]:
         """The same for the static columns of a partition."""
-        return self._differences(now, then, self._partition(pk), ts_us)
+        return self._differences(now, then, self.partition(pk), ts_us)
 
     def _differences(
         self, now: Iterable[Cell], then: Iterable[Cell], key: Mapping[str, str], ts_us: int
@@ -101,7 +101,7 @@ class StatementWriter:
         found: dict[tuple[int, int | None], list[Cell]] = {}
         latest_us = max(cell["ts"] for cell in cells)
         if of.name == "list" and of.is_multi_cell:
-            cells = sorted(cells, key=_place_in_list)
+            cells = sorted(cells, key=place_in_list)
         for cell in cells:
             # One statement appends all elements of a list, so they stay together.
             ts_us = latest_us if of.name == "list" and of.is_multi_cell else cell["ts"]
@@ -128,13 +128,24 @@ class StatementWriter:
     def _table(self) -> str:
         return f"{quoted(self.layout.keyspace)}.{quoted(self.layout.name)}"
 
-    def _partition(self, pk: bytes) -> dict[str, str]:
+    def partition(self, pk: bytes) -> dict[str, str]:
+        """Literals of the partition key by column."""
         types = self.layout.partition_key
         raw = [pk] if len(types) == 1 else _components(pk)
         return _literals(types, raw)
 
-    def _key(self, row: Row) -> dict[str, str]:
-        return self._partition(row["pk"]) | _literals(self.layout.clustering, row["ckv"])
+    def key(self, row: Row) -> dict[str, str]:
+        """Literals of the primary key by column."""
+        return self.partition(row["pk"]) | _literals(self.layout.clustering, row["ckv"])
+
+
+def key_condition(layout: TableLayout, row: Row) -> str:
+    """The key of a row as the condition of a statement; of the partition if `ck` is null.
+
+    Raises `ValueError` for a type without literals.
+    """
+    key = StatementWriter(layout, at_s=0)
+    return _condition(key.key(row) if row["ck"] is not None else key.partition(row["pk"]))
 
 
 def _literals(types: Mapping[str, CqlType], raw: Sequence[bytes]) -> dict[str, str]:
@@ -161,7 +172,7 @@ def _by_column(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
     return found
 
 
-def _place_in_list(cell: Cell) -> tuple[int, bytes]:
+def place_in_list(cell: Cell) -> tuple[int, bytes]:
     """The order of the time UUIDs of elements (`TimeUUIDType#compareCustom`)."""
     element = uuid.UUID(bytes=cell["path"])
     # The second half compares by signed bytes.

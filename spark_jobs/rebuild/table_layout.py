@@ -26,22 +26,25 @@ class TableLayout:
         return self.regular[name] if name in self.regular else self.static[name]
 
 
-def table_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
-    """The layout of a table. Raises `ConfigError` for a table that statements cannot write."""
-    (stored,) = (
-        table for table in json.loads(schema.to_stored())["tables"] if table["id"] == table_id
-    )
-    full_name = f"{stored['keyspace']}.{stored['name']}"
-    if stored["counter"]:
-        raise ConfigError(
-            f"format=cql: {full_name} is a counter table, and CQL cannot set a counter to a value "
-            "or give it a write time. Choose `format=parquet`, `delta` or `iceberg`."
-        )
-    layout = TableLayout(
+def read_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
+    """The layout of a table. Its types may be unknown to CQL."""
+    stored = _stored(schema, table_id)
+    return TableLayout(
         stored["keyspace"],
         stored["name"],
         *(_types(stored[kind]) for kind in ("partition_key", "clustering", "static", "regular")),
     )
+
+
+def table_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
+    """The layout of a table. Raises `ConfigError` for a table that statements cannot write."""
+    layout = read_layout(schema, table_id)
+    full_name = f"{layout.keyspace}.{layout.name}"
+    if _stored(schema, table_id)["counter"]:
+        raise ConfigError(
+            f"format=cql: {full_name} is a counter table, and CQL cannot set a counter to a value "
+            "or give it a write time. Choose `format=parquet`, `delta` or `iceberg`."
+        )
     for columns in (layout.partition_key, layout.clustering, layout.static, layout.regular):
         for name, of in columns.items():
             if unknown := _without_literals(of):
@@ -50,6 +53,12 @@ def table_layout(schema: commitlog.Schema, table_id: str) -> TableLayout:
                     "CQL has no literals. Choose `format=parquet`, `delta` or `iceberg`."
                 )
     return layout
+
+
+def _stored(schema: commitlog.Schema, table_id: str) -> dict[str, Any]:
+    tables: list[dict[str, Any]] = json.loads(schema.to_stored())["tables"]
+    (stored,) = (table for table in tables if table["id"] == table_id)
+    return stored
 
 
 def _types(columns: list[dict[str, Any]]) -> dict[str, CqlType]:

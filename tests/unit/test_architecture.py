@@ -58,7 +58,11 @@ CRATES_MAY_KNOW = {
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "botocore": "sidecar/store",
-    "cassandra": ("agent/node", "agent/snapshot/connection.py"),
+    "cassandra": (
+        "agent/node",
+        "agent/snapshot/connection.py",
+        "spark_jobs/compare/cassandra_pages.py",
+    ),
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "cryptography": "sidecar/tls",

@@ -25,6 +25,10 @@ RAISED = {
         InputError,
         "shop.t, column a: 3 bytes; expected 4",
     ),
+    "Traceback:\ncassandra.cluster.NoHostAvailable: ('Unable to connect to any servers', {})\n": (
+        JobError,
+        "cluster.NoHostAvailable: ('Unable to connect to any servers', {})). Check",
+    ),
     "Traceback:\nValueError: invalid literal for int()": (None, ""),
     "[DATATYPE_MISMATCH] in concat(cdc: The record , x)": (None, ""),
     "Failed to find data source: kafka. Deploy the application": (SetupError, "spark_jobs.jars"),

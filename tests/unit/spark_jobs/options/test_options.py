@@ -142,3 +142,10 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     for name in ("kafka.*", "topics.pattern", "checkpoint (required)", "spark.*", "jars.dir"):
         assert name in printed
+
+
+def test_a_report_has_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    main = job_command("job", Options, lambda _: JobReport("differs", {}, 7), about="A job.")
+    with pytest.raises(SystemExit) as ended:
+        main([word for name, value in GOOD.items() for word in ("--set", f"{name}={value}")])
+    assert (ended.value.code, capsys.readouterr().out) == (7, "differs\n")

@@ -1,0 +1,169 @@
+"""Pages of raw rows from Cassandra over CQL, in an executor.
+
+cassandra-driver is untyped; this module returns typed values. The encoder decodes the values.
+"""
+
+import ssl
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cassandra import ConsistencyLevel
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.policies import (
+    DCAwareRoundRobinPolicy,
+    FallthroughRetryPolicy,
+    RoundRobinPolicy,
+)
+from cassandra.protocol import ProtocolHandler, ResultMessage
+from cassandra.query import SimpleStatement
+
+_PAGE_TIMEOUT_S = 60.0
+_CONNECT_TIMEOUT_S = 10.0
+_ATTEMPTS = 5
+_FIRST_PAUSE_S = 1.0
+_FIRST_WITH_ELEMENT_TIMES = 5
+_NO_ROWS = b"\0\0\0\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """PEM files; `ca` is the content, the others are paths on each executor."""
+
+    ca: str | None
+    certificate: str | None
+    key: str | None
+    checks_hostname: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """How to connect. Can be pickled."""
+
+    hosts: tuple[str, ...]
+    port: int
+    data_center: str | None = None
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: Tls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a result."""
+
+    body: bytes
+    """The bytes after the metadata: the number of rows, and their cells."""
+    asked_us: int
+    """The reader's clock before the request."""
+    is_last: bool
+
+    @property
+    def rows(self) -> int:
+        return int.from_bytes(self.body[:4], "big")
+
+
+class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
+    """Undecoded rows: one value, the bytes after the metadata."""
+
+    def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
+        self.recv_results_metadata(f, user_types)
+        self.column_names: list[str] = []
+        self.column_types: list[Any] = []
+        self.parsed_rows = [f.read()]
+
+
+class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
+    message_types_by_opcode = {  # noqa: RUF012  # defined by the driver
+        **ProtocolHandler.message_types_by_opcode,
+        ResultMessage.opcode: _RawRows,
+    }
+
+
+class CassandraPages:
+    """A connection for one task."""
+
+    def __init__(self, contact: Contact) -> None:
+        policy = RoundRobinPolicy()
+        if contact.data_center is not None:
+            policy = DCAwareRoundRobinPolicy(contact.data_center)
+        profile = ExecutionProfile(
+            load_balancing_policy=policy,
+            # Failed pages are repeated below, after a pause.
+            retry_policy=FallthroughRetryPolicy(),
+            request_timeout=_PAGE_TIMEOUT_S,
+            row_factory=_unchanged,
+        )
+        login = None
+        if contact.username is not None:
+            login = PlainTextAuthProvider(contact.username, contact.password)
+        self._cluster = Cluster(
+            list(contact.hosts),
+            contact.port,
+            auth_provider=login,
+            ssl_context=None if contact.tls is None else _tls_context(contact.tls),
+            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            connect_timeout=_CONNECT_TIMEOUT_S,
+            schema_metadata_enabled=False,
+            token_metadata_enabled=False,
+            monitor_reporting_enabled=False,
+            application_name="cdc-sidecar",
+        )
+        self._session: Any = None
+
+    def __enter__(self) -> "CassandraPages":
+        try:
+            self._session = self._cluster.connect()
+        except BaseException:
+            self._cluster.shutdown()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cluster.shutdown()
+
+    def has_element_times(self) -> bool:
+        """Whether all nodes return write times of elements, as Cassandra does from 5.0 on."""
+        releases = [str(host.release_version or "0") for host in self._cluster.metadata.all_hosts()]
+        return min(int(each.split(".")[0]) for each in releases) >= _FIRST_WITH_ELEMENT_TIMES
+
+    def read(self, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
+        """The pages of a statement. Repeats a failed page; then raises the driver's exception."""
+        self._session.client_protocol_handler = _RawPages
+        statement = SimpleStatement(
+            cql,
+            fetch_size=page_rows,
+            consistency_level=ConsistencyLevel.name_to_value[consistency],
+            is_idempotent=True,
+        )
+        next_page: bytes | None = None
+        while True:
+            asked_us = time.time_ns() // 1000
+            answer = self._page(statement, next_page)
+            body = bytes(answer.current_rows[0]) if answer.current_rows else _NO_ROWS
+            next_page = answer.paging_state
+            yield Page(body, asked_us, next_page is None)
+            if next_page is None:
+                return
+
+    def _page(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
+        for attempt in range(_ATTEMPTS - 1):
+            try:
+                return self._session.execute(statement, paging_state=next_page)
+            except Exception:
+                time.sleep(_FIRST_PAUSE_S * 2**attempt)
+        return self._session.execute(statement, paging_state=next_page)
+
+
+def _tls_context(tls: Tls) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=tls.ca)
+    context.check_hostname = tls.checks_hostname
+    if tls.certificate is not None:
+        context.load_cert_chain(tls.certificate, tls.key)
+    return context
+
+
+def _unchanged(_names: Any, rows: Any) -> Any:
+    return rows

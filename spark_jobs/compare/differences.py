@@ -1,0 +1,146 @@
+"""The rows that differ, joined and explained in the executors."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from spark_jobs.compare.digests import ComparedColumns, content
+from spark_jobs.compare.row_difference import Cause, ReadTimes, row_differences, worst
+from spark_jobs.compare.token_ranges import range_of
+from spark_jobs.rebuild.statements import key_condition
+from spark_jobs.rebuild.table_layout import TableLayout
+
+DIFFERENCES = pa.schema(
+    {
+        "range": pa.int32(),
+        "token": pa.int64(),
+        "pk": pa.binary(),
+        "ck": pa.binary(),
+        "key": pa.string(),
+        "cause": pa.string(),
+        "newest_us": pa.int64(),
+        "columns": pa.string(),
+    }
+)
+"""One row for each row that differs. `key` is a condition in CQL. `newest_us` is the newest write
+time that only the store has. `columns` names each column with its cause and both write times."""
+_KEY = ("range", "token", "pk", "ck")
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """Explains differing rows. Can be pickled."""
+
+    layout: TableLayout
+    columns: ComparedColumns
+    times: Mapping[int, ReadTimes]
+    """By number of the range."""
+
+    def explain(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of `DIFFERENCES`, from rows with a key, `live` and `store`."""
+        for batch in batches:
+            rows = [found for row in batch.to_pylist() if (found := self._explained(row))]
+            if rows:
+                yield pa.RecordBatch.from_pylist(rows, schema=DIFFERENCES)
+
+    def _explained(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        live, store = row["live"], row["store"]
+        found = row_differences(live, store, self.times[row["range"]], self.columns)
+        if not found:
+            return None
+        only_in_store = [each.store_us for each in found if each.live_us is None]
+        return {
+            **{name: row[name] for name in _KEY},
+            "key": self._key(row),
+            "cause": worst(found),
+            "newest_us": max((each for each in only_in_store if each is not None), default=None),
+            "columns": "; ".join(
+                f"{each.column or '(row)'}: {each.cause}"
+                f" (live {_time(each.live_us)}, store {_time(each.store_us)})"
+                for each in found
+            ),
+        }
+
+    def _key(self, row: dict[str, Any]) -> str:
+        shown = row["live"] or row["store"]
+        try:
+            return key_condition(self.layout, {**shown, "pk": row["pk"], "ck": row["ck"]})
+        except ValueError:
+            # A type without literals.
+            return f"partition key 0x{row['pk'].hex()}, clustering 0x{(row['ck'] or b'').hex()}"
+
+
+def differing_rows(
+    live: DataFrame, store: DataFrame, ranges: int, columns: ComparedColumns
+) -> DataFrame:
+    """The rows of which a value or a write time differs, with both sides as `live` and `store`.
+
+    The static values of a partition are a row whose `ck` is null.
+    """
+    sides = [
+        _with_statics(rows.withColumn("range", range_of(F.col("token"), ranges))).select(
+            *_KEY, F.struct("ckv", "live", "cells").alias(name)
+        )
+        for name, rows in (("live", live), ("store", store))
+    ]
+    left, right = sides[0].alias("l"), sides[1].alias("s")
+    both = left.join(right, _is_same_row("l", "s"), "full").select(
+        *(F.coalesce(f"l.{name}", f"s.{name}").alias(name) for name in _KEY), "live", "store"
+    )
+    return both.where(~_content("live", columns).eqNullSafe(_content("store", columns)))
+
+
+def explained(rows: DataFrame, explainer: Explainer) -> DataFrame:
+    """One row of `DIFFERENCES` for each row that differs."""
+    return rows.mapInArrow(explainer.explain, from_arrow_schema(DIFFERENCES))
+
+
+def with_later_writes(differences: DataFrame, changed: DataFrame) -> DataFrame:
+    """Losses of rows in `changed` as `WRITTEN_AFTER`: the store has a later write or deletion."""
+    is_changed = F.col("c.range").isNotNull()
+    cause = F.when(is_changed, Cause.WRITTEN_AFTER.value).otherwise(F.col("d.cause"))
+    joined = differences.alias("d").join(
+        changed.select(*_KEY).alias("c"),
+        _is_same_row("d", "c") & (F.col("d.cause") == Cause.LOSS.value),
+        "left",
+    )
+    return joined.select(
+        *(
+            cause.alias(name) if name == "cause" else F.col(f"d.{name}").alias(name)
+            for name in DIFFERENCES.names
+        )
+    )
+
+
+def _is_same_row(one: str, other: str) -> Column:
+    condition = F.lit(True)
+    for name in _KEY:
+        condition &= F.col(f"{one}.{name}").eqNullSafe(F.col(f"{other}.{name}"))
+    return condition
+
+
+def _with_statics(rows: DataFrame) -> DataFrame:
+    regular = rows.where(F.col("ck").isNotNull())
+    statics = rows.where(F.size("statics") > 0).dropDuplicates(["token", "pk"])
+    return regular.unionByName(
+        statics.withColumns(
+            {
+                "ck": F.lit(None).cast("binary"),
+                "live": F.lit(None).cast(rows.schema["live"].dataType),
+                "cells": F.col("statics"),
+            }
+        )
+    )
+
+
+def _content(side: str, columns: ComparedColumns) -> Column:
+    return F.when(F.col(side).isNotNull(), content(F.col(f"{side}.cells"), columns))
+
+
+def _time(ts_us: int | None) -> str:
+    return "none" if ts_us is None else str(ts_us)

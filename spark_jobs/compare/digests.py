@@ -1,0 +1,104 @@
+"""Digests of token ranges, and of rows, with Spark's own expressions.
+
+A digest covers what `SELECT` shows, and the write times of columns with one cell. It leaves out
+what CQL does not return: row markers, positions in lists, and before Cassandra 5.0 the write times
+of elements.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.compare.token_ranges import range_of
+from spark_jobs.rebuild.table_layout import TableLayout
+
+OLDEST_US = -(1 << 63) + 1
+"""The write time of values for which CQL returns none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeDigest:
+    """The digest of one range."""
+
+    rows: int = 0
+    hash: int = 0
+    oldest_us: int | None = None
+    """The smallest write time of a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedColumns:
+    """What is comparable of each column."""
+
+    lists: Collection[str]
+    """Lists whose elements are cells: positions are not comparable."""
+    single: Collection[str]
+    """Columns with one cell: write times are comparable."""
+
+
+def compared_columns(layout: TableLayout) -> ComparedColumns:
+    columns = {**layout.static, **layout.regular}
+    return ComparedColumns(
+        lists=frozenset(
+            name for name, of in columns.items() if of.is_multi_cell and of.name == "list"
+        ),
+        single=frozenset(name for name, of in columns.items() if not of.is_multi_cell),
+    )
+
+
+def range_digests(rows: DataFrame, ranges: int, columns: ComparedColumns) -> dict[int, RangeDigest]:
+    """The digests of ranges that have rows, by number. `rows` are those of `Merger.rows`."""
+    times = F.transform(F.concat("cells", "statics"), lambda cell: cell["ts"])
+    known = F.filter(times, lambda ts_us: ts_us > OLDEST_US)
+    hashed = F.xxhash64("pk", "ck", content(F.col("cells"), columns), _statics(columns))
+    found = (
+        rows.select(
+            range_of(F.col("token"), ranges).alias("range"),
+            hashed.alias("hash"),
+            F.array_min(known).alias("oldest_us"),
+        )
+        .groupBy("range")
+        .agg(F.count(F.lit(1)), F.bit_xor("hash"), F.min("oldest_us"))
+    )
+    return {row[0]: RangeDigest(row[1], row[2], row[3]) for row in found.collect()}
+
+
+def content(cells: Column, columns: ComparedColumns) -> Column:
+    """The comparable part of cells."""
+
+    def comparable(cell: Column) -> Column:
+        name = cell["column"]
+        return F.struct(
+            name,
+            F.when(~_is_in(name, columns.lists), cell["path"]),
+            F.when(_is_in(name, columns.single), cell["ts"]),
+            cell["value"],
+        )
+
+    def in_list_order(cell: Column) -> Column:
+        return F.struct(
+            cell["column"].alias("column"),
+            F.when(_is_in(cell["column"], columns.lists), _list_place(cell["path"])).alias("place"),
+            *(cell[name].alias(name) for name in ("path", "ts", "value")),
+        )
+
+    if columns.lists:
+        cells = F.array_sort(F.transform(cells, in_list_order))
+    return F.transform(cells, comparable)
+
+
+def _list_place(path: Column) -> Column:
+    """The order of the time UUIDs of elements. Of equal times the order may be another one than
+    Cassandra's, so the rows are compared."""
+    parts = ((7, 2), (5, 2), (1, 4), (9, 8))
+    return F.concat(*(F.substring(path, start, length) for start, length in parts))
+
+
+def _statics(columns: ComparedColumns) -> Column:
+    return content(F.col("statics"), columns)
+
+
+def _is_in(name: Column, columns: Collection[str]) -> Column:
+    return name.isin(*sorted(columns)) if columns else F.lit(False)

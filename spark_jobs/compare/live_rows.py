@@ -1,0 +1,127 @@
+"""The rows of a live table in the canonical form of `Merger.rows`, read in the executors.
+
+A range is read in the order of tokens, so its events need no exchange and no sort.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from commitlog import EventBatch, EventFormat, Schema, SnapshotEncoder
+from commitlog.merge import Merger
+from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
+from spark_jobs.compare.token_ranges import TokenRange
+
+# The last member `token` with a number: `cells` comes last in a value, and its texts are base64.
+_TOKEN = r'(?s).*"token": ?(?P<token>-?\d+)'
+
+
+class Throttle:
+    """Delays pages so that a task reads at most so many rows a second; None means no limit."""
+
+    def __init__(
+        self,
+        rows_per_second: int | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._rate = rows_per_second
+        self._clock = clock
+        self._pause = pause
+        self._next_s = clock()
+
+    def wait(self) -> None:
+        """Wait until the next page may be requested."""
+        due_s = self._next_s - self._clock()
+        if due_s > 0:
+            self._pause(due_s)
+
+    def add(self, rows: int) -> None:
+        if self._rate is not None:
+            self._next_s = max(self._next_s, self._clock()) + rows / self._rate
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReader:
+    """Reads ranges of one table. Can be pickled."""
+
+    contact: Contact = field(repr=False)
+    merger: Merger
+    stored_schema: bytes
+    table_id: str
+    consistency: str
+    page_rows: int
+    rows_per_second: int | None
+    now_s: int
+    """Values that expire up to this second are left out."""
+
+    def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of ranges: an input with the columns `after` and `to`."""
+        throttle = Throttle(self.rows_per_second)
+        with CassandraPages(self.contact) as pages:
+            encoder = SnapshotEncoder(
+                Schema.from_stored(self.stored_schema),
+                self.table_id,
+                _format(),
+                element_times=pages.has_element_times(),
+                started_us=0,
+            )
+            for batch in batches:
+                for after, to in zip(batch.column("after"), batch.column("to"), strict=True):
+                    events = self._events(pages, encoder, throttle, after.as_py(), to.as_py())
+                    yield from self.merger.rows(events, now_s=self.now_s)
+
+    def _events(
+        self,
+        pages: CassandraPages,
+        encoder: SnapshotEncoder,
+        throttle: Throttle,
+        after: int,
+        to: int,
+    ) -> Iterator[pa.RecordBatch]:
+        is_first = True
+        throttle.wait()
+        for page in pages.read(encoder.cql(after, to), self.consistency, self.page_rows):
+            throttle.add(page.rows)
+            batch = encoder.encode(
+                page.body,
+                read_at_us=page.asked_us,
+                start=after,
+                end=to if page.is_last else None,
+                continues=not is_first,
+            )
+            is_first = False
+            if len(batch):
+                yield with_tokens(batch)
+            if not page.is_last:
+                throttle.wait()
+
+
+def with_tokens(batch: EventBatch) -> pa.RecordBatch:
+    """Events as input of a `Merger`."""
+    text = pa.record_batch(batch).column("value").cast(pa.string())
+    found = pc.extract_regex(text, _TOKEN)
+    token = pc.struct_field(found, "token").cast(pa.int64())
+    return pa.record_batch(
+        [token, text, pa.nulls(len(text), pa.binary())], names=["token", "event", "state"]
+    )
+
+
+def read_live(
+    session: SparkSession, reader: LiveReader, ranges: Sequence[TokenRange], tasks: int
+) -> DataFrame:
+    """The rows of these ranges. Each task reads its ranges one after the other."""
+    rows = [(each.number, each.after, each.to) for each in ranges]
+    frame = session.createDataFrame(rows, "number int, after bigint, `to` bigint")
+    by_task = frame.repartitionByRange(min(tasks, len(ranges)), "number")
+    return by_task.mapInArrow(reader.read_all, from_arrow_schema(reader.merger.rows_schema))
+
+
+def _format() -> EventFormat:
+    return EventFormat(topic_prefix="live", cluster="live", node_id="live", all_tables=True)

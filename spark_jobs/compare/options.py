@@ -1,0 +1,220 @@
+"""Options of `python -m spark_jobs.compare`."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, SecretStr, field_validator, model_validator
+
+from sidecar.properties.model import Properties, prop
+from sidecar.properties.types import CommaList, UpperCase
+from spark_jobs.compare.cassandra_pages import Contact, Tls
+from spark_jobs.options.session import SessionOptions
+from spark_jobs.options.types import (
+    SEPARATE_FOLDERS,
+    Count,
+    Location,
+    Seconds,
+    TableName,
+    WritableFile,
+    overlap,
+)
+
+_PORT = 9042
+ReadConsistency = Literal[
+    "ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE"
+]
+
+
+def _moment_ms(value: object) -> object:
+    if not isinstance(value, str) or value.strip().lstrip("-").isdecimal():
+        return value
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError as error:
+        raise ValueError("must be a time in ISO-8601, or in milliseconds since 1970") from error
+    if moment.tzinfo is None:
+        raise ValueError("must name its zone, such as 2026-11-26T20:15:00Z")
+    return int(moment.timestamp() * 1000)
+
+
+class CassandraOptions(Properties):
+    """The connection to the cluster, with the names of the agent's properties."""
+
+    cassandra_hosts: CommaList = prop(
+        "cassandra.hosts",
+        min_length=1,
+        doc="Nodes to which executors connect first, separated by commas.",
+    )
+    cassandra_port: int = prop(
+        "cassandra.port", default=_PORT, ge=1, le=65535, doc="CQL port of the nodes."
+    )
+    cassandra_data_center: str | None = prop(
+        "cassandra.data.center",
+        default=None,
+        min_length=1,
+        doc="Data center whose nodes coordinate the reads. Not set: any node.",
+    )
+    cassandra_username: str | None = prop(
+        "cassandra.username", default=None, min_length=1, doc="CQL user."
+    )
+    cassandra_password: SecretStr | None = prop(
+        "cassandra.password",
+        default=None,
+        secret=True,
+        min_length=1,
+        doc="Password of the CQL user. `${file:/path}` and `${env:NAME}` store it elsewhere.",
+    )
+    cassandra_ssl_enabled: bool = prop(
+        "cassandra.ssl.enabled", default=False, doc="Whether the CQL connections use TLS."
+    )
+    cassandra_ssl_ca_path: Path | None = prop(
+        "cassandra.ssl.ca.path",
+        default=None,
+        doc="PEM file on the driver with the authorities that verify the nodes' certificates. Not "
+        "set: those of the system.",
+    )
+    cassandra_ssl_certificate_path: Path | None = prop(
+        "cassandra.ssl.certificate.path",
+        default=None,
+        doc="PEM file with the client certificate, at this path on each executor.",
+    )
+    cassandra_ssl_key_path: Path | None = prop(
+        "cassandra.ssl.key.path",
+        default=None,
+        doc="PEM file with the key of the client certificate, when it is in a separate file, at "
+        "this path on each executor.",
+    )
+    cassandra_ssl_check_hostname: bool = prop(
+        "cassandra.ssl.check.hostname",
+        default=True,
+        doc="Whether a node's certificate must contain the host name of the connection.",
+    )
+
+    def contact(self) -> Contact:
+        """Raises OSError if a file cannot be read."""
+        password = self.cassandra_password
+        return Contact(
+            hosts=tuple(self.cassandra_hosts),
+            port=self.cassandra_port,
+            data_center=self.cassandra_data_center,
+            username=self.cassandra_username,
+            password=None if password is None else password.get_secret_value(),
+            tls=self._tls() if self.cassandra_ssl_enabled else None,
+        )
+
+    def _tls(self) -> Tls:
+        ca, certificate, key = (
+            self.cassandra_ssl_ca_path,
+            self.cassandra_ssl_certificate_path,
+            self.cassandra_ssl_key_path,
+        )
+        return Tls(
+            ca=None if ca is None else ca.read_text(encoding="ascii"),
+            certificate=None if certificate is None else str(certificate),
+            key=None if key is None else str(key),
+            checks_hostname=self.cassandra_ssl_check_hostname,
+        )
+
+    @model_validator(mode="after")
+    def _login_is_whole(self) -> "CassandraOptions":
+        if (self.cassandra_username is None) != (self.cassandra_password is None):
+            raise ValueError("`cassandra.username` and `cassandra.password` belong together")
+        return self
+
+
+class CompareOptions(SessionOptions, CassandraOptions):
+    """Options of the comparison."""
+
+    output: Location = prop(
+        "output",
+        min_length=1,
+        doc="Folder or URI of the version store that `spark_jobs.reconcile` writes.",
+    )
+    buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
+    schema_file: Path = prop(
+        "schema.file",
+        doc="Description of the source table: the output of `DESCRIBE … WITH INTERNALS`, the rows "
+        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`.",
+    )
+    table: TableName = prop("table", min_length=1, doc="The table, as `keyspace.table`.")
+    state: Location = prop(
+        "state",
+        min_length=1,
+        doc="Folder or URI for what was read, of this table alone. The next run continues there.",
+    )
+    consistency: Annotated[ReadConsistency, UpperCase] = prop(
+        "consistency",
+        default="LOCAL_QUORUM",
+        doc="Consistency level of the reads. `ALL` also returns writes that a single replica has.",
+    )
+    ranges: int = prop(
+        "ranges",
+        default=1024,
+        ge=1,
+        le=65_536,
+        doc="Number of token ranges with a digest each, rounded up to a power of two.",
+    )
+    tasks: Count = prop(
+        "tasks", default=4, doc="Number of tasks that read from Cassandra at the same time."
+    )
+    group_ranges: Count = prop(
+        "group.ranges",
+        default=64,
+        doc="Number of ranges that are read before the progress is stored.",
+    )
+    page_rows: Count = prop("page.rows", default=1000, doc="Rows of a page.")
+    rows_per_second: Count | None = prop(
+        "rows.per.second",
+        default=None,
+        doc="Limit of the rows that each task reads in a second. Not set: no limit.",
+    )
+    expiry_margin_s: Seconds = prop(
+        "expiry.margin.seconds",
+        default=600,
+        ge=0,
+        doc="Values that expire within this time after the start are not compared by digests.",
+    )
+    watermarks: Location | None = prop(
+        "watermarks",
+        default=None,
+        doc="`state` of `spark_jobs.watermarks`, which runs with `store` set to this store: up to "
+        "which time the store is complete.",
+    )
+    complete_until_ms: Annotated[int | None, BeforeValidator(_moment_ms)] = prop(
+        "complete.until",
+        default=None,
+        doc="Time up to which the store is known to be complete, instead of `watermarks`: "
+        "ISO-8601 with a zone, or milliseconds since 1970.",
+    )
+    wait_s: Seconds = prop(
+        "wait.seconds",
+        default=0,
+        ge=0,
+        doc="How long to wait until the watermark passes the end of the reads.",
+    )
+    report_rows: Count = prop(
+        "report.rows", default=100, doc="Largest number of rows of each cause in the report."
+    )
+    report_html_file: WritableFile | None = prop(
+        "report.html.file", default=None, doc="File on the driver for the report as a page."
+    )
+    report_json_file: WritableFile | None = prop(
+        "report.json.file", default=None, doc="File on the driver for the report as JSON."
+    )
+
+    @field_validator("complete_until_ms")
+    @classmethod
+    def _not_negative(cls, value: int | None) -> int | None:
+        if value is not None and value < 0:
+            raise ValueError("must not be before 1970")
+        return value
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "CompareOptions":
+        if self.watermarks is not None and self.complete_until_ms is not None:
+            raise ValueError("`watermarks` and `complete.until` are both set. Set one of them")
+        for name, location in (("output", self.output), ("watermarks", self.watermarks)):
+            if location is not None and overlap(self.state, location):
+                raise ValueError(f"`state` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        return self

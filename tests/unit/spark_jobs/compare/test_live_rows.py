@@ -1,0 +1,54 @@
+"""The rows of a live table: limits and tokens."""
+
+import pyarrow as pa
+
+from commitlog import EventFormat, Schema, SnapshotEncoder
+from commitlog.merge import Merger
+from spark_jobs.compare.live_rows import Throttle, with_tokens
+from tests.support.snapshot_rows import DDL, READ_AT_US, TABLE_ID, encode, integer, long, row
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now_s += seconds
+
+
+def test_a_throttle_limits_rows() -> None:
+    clock = Clock()
+    throttle = Throttle(100, clock=clock, pause=clock.pause)
+    for _ in range(3):
+        throttle.wait()
+        throttle.add(50)
+    assert clock.pauses == [0.5, 0.5]
+    unlimited = Throttle(None, clock=clock, pause=clock.pause)
+    unlimited.add(1000)
+    unlimited.wait()
+    assert clock.pauses == [0.5, 0.5]
+
+
+def test_values_that_look_like_tokens() -> None:
+    """The token is that of the partition."""
+    schema = Schema.from_cql(DDL)
+    event_format = EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
+    encoder = SnapshotEncoder(schema, TABLE_ID, event_format, element_times=True, started_us=0)
+    text = b'{"token": 5, "cells": {"token":7}}'
+    rows = [
+        row(1, 2, v=(integer(5), long(1000), None), st=(text, long(7), None)),
+        row(2, None, st=(text, long(7), None)),
+    ]
+    found = with_tokens(encode(rows, encoder))
+    assert found.schema.names == ["token", "event", "state"]
+    merger = Merger(schema, "ks", "t", table_id=TABLE_ID)
+    merged = pa.Table.from_batches(merger.rows([found], now_s=READ_AT_US // 1_000_000)).to_pylist()
+    assert [(each["token"], each["statics"][0]["value"]) for each in merged] == [
+        (-4069959284402364209, text),
+        (-3248873570005575792, text),
+    ]

@@ -79,8 +79,8 @@ def registry_of(state: WatermarkState) -> CollectorRegistry:
     )
     consumed = Gauge(
         "cdc_table_watermark_consumed_timestamp_seconds",
-        "Unix time in seconds up to which the table of `store` has every acknowledged write, by "
-        "table; NaN while it is not known.",
+        "Unix time in seconds up to which the table of `store` or `target` has every acknowledged "
+        "write, by table; NaN while it is not known.",
         ("table",),
         registry=registry,
     )

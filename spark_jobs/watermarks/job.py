@@ -17,6 +17,9 @@ from spark_jobs.session import create_job_session
 from spark_jobs.source.end_offsets import end_offsets
 from spark_jobs.source.kafka import read
 from spark_jobs.storage import Folder
+from spark_jobs.tables.commit_position import progress
+from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.target import open_table
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
@@ -57,8 +60,7 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     # After the reports: every event that they speak of is before these offsets.
     ends = end_offsets(session, options.kafka, event_topics(reports, tables))
     state = state.published(tables, ends)
-    if options.store is not None:
-        state = state.reached(store_offsets(session, options.store))
+    state = state.reached(consumed_offsets(session, options, tables))
     folder.write_text(STATE_FILE, state_to_json(state))
     values: dict[str, Any] = {
         "tables": values_of(state.in_topics),
@@ -88,6 +90,25 @@ def event_topics(reports: Iterable[NodeReport], tables: Iterable[str]) -> list[s
         for prefix in prefixes
         for table in tables
     ]
+
+
+def consumed_offsets(
+    session: SparkSession, options: WatermarkOptions, tables: Iterable[str]
+) -> dict[str, Offsets]:
+    """The offsets that `store` or the typed tables have, by table."""
+    if options.store is not None:
+        return dict.fromkeys(tables, store_offsets(session, options.store))
+    place = options.typed_tables()
+    if place is None:
+        return {}
+    typed = {name: open_table(session, place, name) for name in tables}
+    return {name: typed_offsets(table) for name, table in typed.items() if table.exists()}
+
+
+def typed_offsets(table: TypedTable) -> Offsets:
+    """The offsets of the last whole batch of a typed table."""
+    batch = progress(commit.position for commit in table.commits()).complete
+    return {} if batch is None else largest_offsets([batch.to_json()])
 
 
 def store_offsets(session: SparkSession, path: str) -> Offsets:

@@ -1,12 +1,15 @@
 """Options of `python -m spark_jobs.watermarks`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
+
+from pydantic import model_validator
 
 from sidecar.properties.model import prop
-from sidecar.properties.types import Milliseconds, UpperCase
+from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.source import SourceOptions
 from spark_jobs.options.types import Location, TableList, WritableFile
+from spark_jobs.tables.options import TargetOptions
 from spark_jobs.watermarks.quorum import WriteConsistency
 from spark_jobs.watermarks.table_watermark import WatermarkRules
 
@@ -54,6 +57,16 @@ class WatermarkOptions(SessionOptions, SourceOptions):
         doc="A Delta table whose commits name the offsets that it has, such as `output` of "
         "reconcile. The report then has its watermarks too.",
     )
+    format: Annotated[Literal["delta", "iceberg"], LowerCase] = prop(
+        "format", default="delta", doc="Format of the typed tables in `target`."
+    )
+    target: str | None = prop(
+        "target",
+        default=None,
+        min_length=1,
+        doc="Place of typed tables, as of the job `tables`. The report then has their watermarks. "
+        "Not with `store`.",
+    )
     metrics_json_file: WritableFile | None = prop(
         "metrics.json.file", default=None, doc="File on the driver for the report as JSON."
     )
@@ -62,6 +75,18 @@ class WatermarkOptions(SessionOptions, SourceOptions):
         default=None,
         doc="File on the driver for watermarks in Prometheus' text format (textfile collector).",
     )
+
+    @model_validator(mode="after")
+    def _one_consumer(self) -> "WatermarkOptions":
+        if self.store is not None and self.target is not None:
+            raise ValueError("`store` and `target` are both set; the report is about one of them")
+        return self
+
+    def typed_tables(self) -> TargetOptions | None:
+        """The place of the typed tables; None without `target`."""
+        if self.target is None:
+            return None
+        return TargetOptions.model_validate({"format": self.format, "target": self.target})
 
     def rules(self) -> WatermarkRules:
         return WatermarkRules(self.write_consistency, self.clock_skew_ms, self.write_timeout_ms)

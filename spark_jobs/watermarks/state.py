@@ -41,13 +41,18 @@ class WatermarkState:
         waiting = self.pending[: MAX_PENDING - 1]
         return replace(self, in_topics=tables, pending=(*waiting, Pending(ends, tables)))
 
-    def reached(self, offsets: Offsets) -> "WatermarkState":
-        """After a consumer has read the topics up to `offsets`."""
-        passed = [each for each in self.pending if is_reached(each.ends, offsets)]
-        if not passed:
-            return self
-        left = self.pending[self.pending.index(passed[-1]) + 1 :]
-        return replace(self, consumed=passed[-1].tables, pending=left)
+    def reached(self, offsets: Mapping[str, Offsets]) -> "WatermarkState":
+        """After each table has everything of the topics up to its offsets."""
+        consumed = dict(self.consumed)
+        passed_by_all = len(self.pending)
+        for table, reached in offsets.items():
+            passed = [at for at, each in enumerate(self.pending) if is_reached(each.ends, reached)]
+            last = passed[-1] if passed else -1
+            if passed and table in self.pending[last].tables:
+                consumed[table] = self.pending[last].tables[table]
+            passed_by_all = min(passed_by_all, last + 1)
+        left = self.pending[passed_by_all:] if offsets else self.pending
+        return replace(self, consumed=consumed, pending=left)
 
 
 def is_reached(ends: Offsets, offsets: Offsets) -> bool:

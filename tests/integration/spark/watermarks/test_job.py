@@ -1,4 +1,4 @@
-"""The job over a broker: watermarks of the topics, and those that a Delta table has reached."""
+"""The job over a broker: watermarks of the topics, and those that tables have reached."""
 
 import json
 import time
@@ -9,16 +9,22 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType
 
 from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
+from spark_jobs.tables.commit_position import CommitPosition, Part
+from spark_jobs.tables.target import create_table, definition, open_table
 from spark_jobs.watermarks.job import STATE_FILE, run
 from spark_jobs.watermarks.options import WatermarkOptions
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import dotted, options_of
+from tests.support.spark.typed_tables import FORMATS, target_options
 
 pytestmark = pytest.mark.servers
 
+MANY = 1000
+"""More than the events of all tests."""
 TOPIC, EVENTS, TABLE = "shop-watermarks", "shop.ks.t", "ks.t"
 NODES = ("a", "b", "c")
 
@@ -78,12 +84,11 @@ class Story:
             "kafka.bootstrap.servers": self.broker.bootstrap,
             "topics": TOPIC,
             "state": str(self.state),
-            "store": str(self.store),
             "write.consistency": "QUORUM",
             "clock.skew.ms": "0",
             "write.timeout.ms": "0",
             "metrics.prometheus.file": str(self.metrics),
-            **dotted(further),
+            **dotted(further or {"store": str(self.store)}),
         }
         return run(self.spark, options_of(WatermarkOptions, settings))
 
@@ -126,3 +131,26 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
     (story.state / f".{STATE_FILE}.crc").unlink()
     with pytest.raises(CheckpointError, match="is not a state of this job"):
         story.run()
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
+    spark: SparkSession, broker: KafkaBroker, tmp_path: Path, table_format: str
+) -> None:
+    story = Story(spark, broker, tmp_path)
+    typed = target_options(spark, tmp_path, table_format)
+    settings = {"format": table_format, "target": typed.target}
+    broker.create_topic(TOPIC, 1)
+    broker.create_topic(EVENTS, 1)
+    story.send(EVENTS, "k", b"0")
+    story.watermark(a=1_200_000, b=1_200_000)
+    assert until(story.run(**settings), "consumed") is None
+
+    columns = {"id": IntegerType()}
+    table = open_table(spark, typed, TABLE)
+    create_table(table, typed, TABLE, definition(typed, TABLE, "store-1", "table-1", columns))
+    position = CommitPosition("store-1", "table-1", 1, 100, offsets={EVENTS: {"0": MANY}})
+    table.record(position.as_part(Part.MERGE))
+    assert until(story.run(**settings), "consumed") is None
+    table.record(position)
+    assert until(story.run(**settings), "consumed") == "1970-01-01T00:20:00.000+00:00"

@@ -26,14 +26,29 @@ def at(*offsets: int) -> dict[str, dict[int, int]]:
     return {"shop.ks.t": dict(enumerate(offsets))}
 
 
+def reaches(*offsets: int) -> dict[str, dict[str, dict[int, int]]]:
+    return {TABLE: at(*offsets)}
+
+
 def test_a_consumer_reaches_a_watermark_at_its_end_offsets() -> None:
     state = WatermarkState().published(tables(1), at(10, 5)).published(tables(2), at(12, 5))
-    assert state.reached(at(9, 9)).consumed == {}
-    first = state.reached(at(10, 5))
+    assert state.reached(reaches(9, 9)).consumed == {}
+    first = state.reached(reaches(10, 5))
     assert (first.consumed, len(first.pending)) == (tables(1), 1)
-    last = first.reached(at(12, 6))
+    last = first.reached(reaches(12, 6))
     assert (last.consumed, last.pending) == (tables(2), ())
-    assert last.reached(at(12, 6)) == last
+    assert last.reached(reaches(12, 6)) == last
+
+
+def test_each_table_reaches_a_watermark_by_itself() -> None:
+    both = {**tables(1), "ks.u": TableWatermark("ks.u", (RangeWatermark(-5, 5, 0, 1, ()),))}
+    state = WatermarkState().published(both, at(10))
+    ahead = state.reached({TABLE: at(10), "ks.u": at(9)})
+    assert ahead.consumed.keys() == {TABLE}
+    assert ahead.pending == state.pending
+    whole = ahead.reached({TABLE: at(10), "ks.u": at(10)})
+    assert (whole.consumed, whole.pending) == (both, ())
+    assert state.reached({}) == state
 
 
 def test_a_partition_that_was_never_read_is_not_reached() -> None:
@@ -53,7 +68,7 @@ def test_a_consumer_far_behind_keeps_the_oldest_and_the_newest_watermark() -> No
 
 def test_a_state_is_read_back() -> None:
     state = WatermarkState().published(tables(1), at(10)).published(tables(2), at(11))
-    state = state.reached(at(10))
+    state = state.reached(reaches(10))
     assert state_from_json(state_to_json(state)) == state
 
 

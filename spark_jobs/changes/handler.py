@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.follow.position import Position
+from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
 
@@ -61,7 +62,7 @@ class ChangesHandler:
         begun = stream.journal.begun
         if begun is not None:
             changes = self._read_changes(table, begun.before, begun.after)
-            self._write(stream, changes, begun, is_resumed=True)
+            self._write(table, stream, changes, begun, is_resumed=True)
         return stream.journal.position
 
     def apply(
@@ -81,7 +82,7 @@ class ChangesHandler:
         for sink in stream.sinks:
             ends |= sink.end_offsets()
         batch = stream.journal.begin(before, after, ends)
-        self._write(stream, changes, batch, is_resumed=False)
+        self._write(table, stream, changes, batch, is_resumed=False)
 
     def _stream(self, table: SourceTable) -> PublishedStream:
         if table.id not in self._streams:
@@ -89,9 +90,17 @@ class ChangesHandler:
         return self._streams[table.id]
 
     def _write(
-        self, stream: PublishedStream, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool
+        self,
+        table: SourceTable,
+        stream: PublishedStream,
+        changes: DataFrame,
+        batch: BegunBatch,
+        *,
+        is_resumed: bool,
     ) -> None:
-        for sink in stream.sinks:
-            sink.write(changes, batch, is_resumed=is_resumed)
+        what = f"changes: {table.full_name}, publish those up to {batch.after}"
+        with job_description(changes.sparkSession, what):
+            for sink in stream.sinks:
+                sink.write(changes, batch, is_resumed=is_resumed)
         stream.journal.finish(batch)
         self.batches += 1

@@ -145,15 +145,16 @@ class Follower:
         has_due: bool,
     ) -> None:
         cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
-        session, until = self._store.session, f"{table.full_name} up to {after.store_version}"
+        session, what = self._store.session, f"follow: {table.full_name}"
         try:
-            with job_description(session, f"follow: read changes of {until}"):
+            with job_description(session, f"{what}, read changes up to {after}"):
                 (row,) = cached.agg(F.min("next_expiry_s").alias("next")).collect()
             # Before the target has the position: a crash in between repeats harmless entries.
             if row["next"] is not None:
-                self._expiries.add(table.id, cached)
+                with job_description(session, f"{what}, add to the expiry index"):
+                    self._expiries.add(table.id, cached)
             visible = cached.where(F.col("op").isNotNull())
-            with job_description(session, f"follow: apply changes of {until}"):
+            with job_description(session, f"{what}, apply changes up to {after}"):
                 self._handler.apply(table, visible, before, after, self._offsets)
         finally:
             cached.unpersist()

@@ -12,3 +12,6 @@ class Position:
 
     store_version: int
     second: int
+
+    def __str__(self) -> str:
+        return f"version {self.store_version} at second {self.second}"

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from commitlog.merge import Merger
 from sidecar.logs import fields
 from spark_jobs.errors import JobError
+from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.rebuild.cql_files import load_statements, undo_statements
 from spark_jobs.rebuild.options import RebuildOptions
@@ -49,12 +50,13 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
     counted = Observation()
     rows = F.count(F.lit(1)).alias("rows")
     try:
-        if options.format != "cql":
-            typed = _typed(sources, merger_of(schema, table), window)
-            write_rows(typed.observe(counted, rows), options.format, options.target)
-        elif writer is not None:
-            statements = _statements(sources, merger_of(schema, table), window, writer, options)
-            write_statements(statements.observe(counted, rows), options.target)
+        with job_description(session, f"rebuild: {table.full_name}, write {options.format}"):
+            if options.format != "cql":
+                typed = _typed(sources, merger_of(schema, table), window)
+                write_rows(typed.observe(counted, rows), options.format, options.target)
+            elif writer is not None:
+                statements = _statements(sources, merger_of(schema, table), window, writer, options)
+                write_statements(statements.observe(counted, rows), options.target)
     except PySparkException as error:
         if options.output is not None and any(text in str(error) for text in _VACUUMED):
             raise JobError(

@@ -6,7 +6,7 @@ because its values may be older than the position.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
 from pyspark import StorageLevel
@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from sidecar.logs import fields
 from spark_jobs.follow.position import Position
+from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.tables.apply_batch import apply_batch, progress_of
@@ -117,7 +118,8 @@ class TypedTables:
             },
         )
         batch = net_changes(changes, target.columns())
-        apply_batch(target, batch, position, self._known.get(table.id))
+        with self._described(table, str(batch)):
+            apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
         self.batches += 1
         logger.info(
@@ -142,7 +144,8 @@ class TypedTables:
         after = Position(merged.store_version, merged.second)
         with _cached(self._read_changes(table, before, after)) as changes:
             batch = net_changes(changes, target.columns())
-            apply_batch(target, batch, replace(merged, part=Part.WHOLE), complete)
+            with self._described(table, f"finish the last batch: {batch}"):
+                apply_batch(target, batch, replace(merged, part=Part.WHOLE), complete)
 
     def _fill_new_columns(
         self,
@@ -171,12 +174,16 @@ class TypedTables:
             if batch.is_empty:
                 target.record(position)
             else:
-                target.commit(batch, position)
+                with self._described(table, f"fill new columns: {batch}"):
+                    target.commit(batch, position)
         logger.info(
             "new columns filled",
             extra=fields(table=table.full_name, columns=",".join(new), rows=batch.matched),
         )
         return position
+
+    def _described(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
+        return job_description(self._session, f"tables: {table.full_name}, {what}")
 
     def _open(self, table: SourceTable) -> tuple[TypedTable, Columns]:
         columns = nullable(self._typed_columns(table))

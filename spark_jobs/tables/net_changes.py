@@ -32,6 +32,9 @@ class NetChanges:
     def is_empty(self) -> bool:
         return not self.inserts and not self.matched
 
+    def __str__(self) -> str:
+        return f"insert {self.inserts:,} rows, update or delete {self.matched:,}"
+
 
 def net_changes(changes: DataFrame, columns: Columns) -> NetChanges:
     """The changes for a table with these `columns`, without `cdc_row_id`.

@@ -63,3 +63,10 @@ def local_session(
             "spark.sql.catalog.lake.warehouse": str(warehouse / "lake"),
         },
     )
+
+
+def descriptions(session: SparkSession) -> list[str | None]:
+    """The descriptions of all jobs in Spark's UI, the newest first."""
+    listed = session.sparkContext._jsc.sc().statusStore().jobsList(None)
+    found = (listed.apply(at).description() for at in range(listed.size()))
+    return [each.get() if each.isDefined() else None for each in found]

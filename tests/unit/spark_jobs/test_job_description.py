@@ -5,13 +5,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.job_description import job_description
-
-
-def descriptions(spark: SparkSession) -> list[str | None]:
-    """Those of all jobs, the newest first."""
-    listed = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
-    found = (listed.apply(at).description() for at in range(listed.size()))
-    return [each.get() if each.isDefined() else None for each in found]
+from tests.support.spark.session import descriptions
 
 
 def test_jobs_of_a_block_have_its_description(spark: SparkSession) -> None:

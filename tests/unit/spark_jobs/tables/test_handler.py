@@ -26,6 +26,7 @@ from spark_jobs.tables.format.protocol import TargetError
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import open_table, read_table
+from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
     APP,
     FORMATS,
@@ -113,6 +114,9 @@ def test_columns_follow_the_source(source: Source) -> None:
     source.changes[FIRST, SECOND] = [(2, "u", {"id": 2, "items": [(3,)], "n": 4})]
     source.apply(handler, changed, FIRST, SECOND)
     assert source.rows()[row_id(2)] == {"id": 2, "items": [{"a": 3}], "n": 4}
+    # Delta and Spark add the names of their own steps.
+    wanted = "tables: shop.carts, insert 0 rows, update or delete 1"
+    assert any(wanted in (each or "") for each in descriptions(source.session))
 
 
 @pytest.mark.parametrize("table_format", ["delta"])

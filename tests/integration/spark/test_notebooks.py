@@ -1,0 +1,30 @@
+"""The notebooks of examples/spark run, and print what they store."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.notebooks import code_cells, printed, stored_output
+from tests.support.recorded_orders import EXAMPLES, files
+
+NOTEBOOK = EXAMPLES / "spark" / "orders.ipynb"
+
+
+def test_cells_print_their_stored_outputs(
+    spark: SparkSession, jars_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CDC_JARS", str(jars_directory))
+    for cell, text in zip(code_cells(NOTEBOOK), printed(NOTEBOOK), strict=True):
+        # `python -m tests.support.notebooks` stores the outputs of a changed notebook.
+        assert text == stored_output(cell), "".join(cell["source"])
+
+
+def test_its_events_are_those_of_the_recording() -> None:
+    for path, values in files().items():
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            stored = [json.loads(line) for line in lines]
+        # The time of the conversion.
+        assert [each | {"ts_ms": 0} for each in stored] == [each | {"ts_ms": 0} for each in values]

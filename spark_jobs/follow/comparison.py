@@ -2,17 +2,18 @@
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 _US = 1_000_000
 
 
-def compared(earlier: DataFrame, later: DataFrame, second: int) -> DataFrame:
+def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> DataFrame:
     """The net changes from one first fill to another, with the columns of the later one.
 
-    Both have the columns of `Merger.changes_schema`, with other types of `after`. The values of
-    columns that the later one lacks, or has with another type, are null in `before`. The write
-    times of the changes are this second.
+    Both have the columns of `Merger.changes_schema`, with other types of `after`. Its first `keys`
+    columns are the primary key, which may have been renamed. Columns that the later one lacks are
+    left out of `before`; those that it has with another type are null. The write times of the
+    changes are this second.
     """
     after_type = later.schema["after"].dataType
     assert isinstance(after_type, StructType)
@@ -20,7 +21,7 @@ def compared(earlier: DataFrame, later: DataFrame, second: int) -> DataFrame:
         "cdc_row_id",
         F.col("token").alias("_token"),
         F.col("ck").alias("_ck"),
-        _fitted(earlier, after_type).alias("_before"),
+        _fitted(earlier, after_type, keys).alias("_before"),
     )
     joined = before.join(later.where(F.col("after").isNotNull()), "cdc_row_id", "full")
     was, now = F.col("_before"), F.col("after")
@@ -48,15 +49,63 @@ def compared(earlier: DataFrame, later: DataFrame, second: int) -> DataFrame:
     return changes.where(has_op | F.col("next_expiry_s").isNotNull()).select(*later.columns)
 
 
-def _fitted(rows: DataFrame, wanted: StructType) -> Column:
-    """The struct `after` of `rows` with these fields."""
+def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:
+    """The struct `after` of `rows` with these fields. The first `keys` of them are the primary key,
+    whose columns may have had other names."""
     found = rows.schema["after"].dataType
     assert isinstance(found, StructType)
-    types = {field.name: field.dataType for field in found}
-    fields = [
-        F.col("after")[field.name].alias(field.name)
-        if types.get(field.name) == field.dataType
-        else F.lit(None).cast(field.dataType).alias(field.name)
-        for field in wanted
-    ]
+    renamed = dict(zip(wanted.names[:keys], found.names[:keys], strict=True))
+    fields = []
+    for field in wanted:
+        name = renamed.get(field.name, field.name)
+        if name in found.names and _leads_to(found[name].dataType, field.dataType):
+            value = _converted(F.col("after")[name], found[name].dataType, field.dataType)
+        else:
+            value = F.lit(None).cast(field.dataType)
+        fields.append(value.alias(field.name))
     return F.struct(*fields)
+
+
+def _leads_to(found: DataType, wanted: DataType) -> bool:
+    """Whether ALTER TYPE makes one type the other: new fields at the end, or other names."""
+    match found, wanted:
+        case (StructType(), StructType()):
+            pairs = zip(found, wanted, strict=False)
+            return len(found) <= len(wanted) and all(
+                _leads_to(old.dataType, new.dataType) for old, new in pairs
+            )
+        case (ArrayType(), ArrayType()):
+            return _leads_to(found.elementType, wanted.elementType)
+        case (MapType(), MapType()):
+            is_key = _leads_to(found.keyType, wanted.keyType)
+            return is_key and _leads_to(found.valueType, wanted.valueType)
+    return found == wanted
+
+
+def _converted(value: Column, found: DataType, wanted: DataType) -> Column:
+    """A value with the names and new fields of a type that its own leads to."""
+    if found == wanted:
+        return value
+    match found, wanted:
+        case (StructType(), StructType()):
+            fields = [
+                _converted(value.getField(old.name), old.dataType, new.dataType).alias(new.name)
+                for old, new in zip(found, wanted, strict=False)
+            ]
+            added = wanted.fields[len(found) :]
+            fields += [F.lit(None).cast(each.dataType).alias(each.name) for each in added]
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case (ArrayType(), ArrayType()):
+            old, new = found.elementType, wanted.elementType
+            return F.transform(value, lambda each: _converted(each, old, new))
+        case (MapType(), MapType()):
+            return F.map_from_entries(
+                F.transform(
+                    F.map_entries(value),
+                    lambda each: F.struct(
+                        _converted(each["key"], found.keyType, wanted.keyType),
+                        _converted(each["value"], found.valueType, wanted.valueType),
+                    ),
+                )
+            )
+    return value

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from spark_jobs.follow import Follower, Position
+from spark_jobs.follow import Follower, Position, changes_between
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
@@ -13,7 +13,7 @@ from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Offsets, VersionStore
 from spark_jobs.storage import Folder
 from tests.support.spark.forms import frame
-from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, schema
+from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, cell, number, row, schema
 
 
 class Recorder:
@@ -82,3 +82,35 @@ def test_a_change_that_shows_the_same_is_no_change(spark: SparkSession, tmp_path
         assert earlier is not None and "old" in earlier.tables[0].columns
     KnownSchemas(folder, changed).followed(table)
     assert KnownSchemas(folder, changed).earlier(table, Position(1, 1)) is None
+
+
+RENAMED = (
+    TABLE.replace("item int", "place int")
+    .replace("(pk, day), item", "(pk, day), place")
+    .replace("item DESC", "place DESC")
+    .replace("(x int, y text)", "(x int, note text, z int)")
+)
+
+
+def test_new_names_and_fields_are_no_change_of_rows(spark: SparkSession, tmp_path: Path) -> None:
+    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
+    before, after = schema(tmp_path, TABLE), schema(tmp_path, RENAMED)
+    (table,), (renamed,) = before.tables, after.tables
+    reconcile(frame(spark, tmp_path / "events", EVENTS), store, select_tables(before))
+    first = Position(store.version(), NOW_S)
+    later = [
+        row(7, [cell("u", number(6), path=b"\0\2", ts=6)]),
+        row(8, [], **{"del": {"ts": 20, "ldt": 20}}),
+    ]
+    reconcile(frame(spark, tmp_path / "later", later), store, select_tables(after))
+    second = Position(store.version(), NOW_S)
+    changes = changes_between(
+        store, after, renamed, first, second, each=False, earlier_schema=before
+    ).where("op IS NOT NULL")
+    by_place = {each["before"]["place"]: each for each in changes.collect()}
+    assert {place: change["op"] for place, change in by_place.items()} == {7: "u", 8: "d"}
+    user = {"x": None, "note": "y", "z": None}
+    assert by_place[7]["before"]["u"].asDict() == user
+    assert by_place[7]["after"]["u"].asDict() == user | {"z": 6}
+    shown = changes_between(store, before, table, None, first, each=False).count()
+    assert shown == 3

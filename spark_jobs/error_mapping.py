@@ -22,6 +22,10 @@ _MERGE = re.compile(
 _CASSANDRA = re.compile(r"^cassandra\.(?P<message>\S+: .*)$", re.MULTILINE)
 """An error of cassandra-driver in a Python worker."""
 _CONFLICT = "DELTA_CONCURRENT_"
+_REMOVED_VERSION = re.compile(
+    r"FAILED_READ_FILE\.FILE_NOT_EXIST|DELTA_(?:FILE_NOT_FOUND|LOG_FILE_NOT_FOUND|VERSION_NOT_FOUND"
+    r"|TRUNCATED_TRANSACTION_LOG|UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION)"
+)
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
     r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
@@ -82,6 +86,12 @@ def mapped_error(error: BaseException) -> BaseException:
         return JobError(
             "Another job wrote to the same Delta table at the same time. This job changed nothing, "
             "and no event is lost. Run the two jobs one after the other."
+        )
+    if _REMOVED_VERSION.search(text):
+        return JobError(
+            "A Delta table no longer has a version that this job reads: VACUUM removed its files, "
+            "or Delta Lake its log. A job that follows a version store was behind for too long: "
+            "fill its target anew, with a new `checkpoint`. Start any other job again."
         )
     return error
 

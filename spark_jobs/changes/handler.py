@@ -7,13 +7,10 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from spark_jobs.changes.journal import BatchJournal, BegunBatch
-from spark_jobs.follow.position import Position
+from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
-
-ReadChanges = Callable[[SourceTable, Position | None, Position], DataFrame]
-"""The changes of a table between two positions, the same at each call."""
 
 
 class ChangeSink(Protocol):
@@ -43,27 +40,32 @@ class ChangesHandler:
     def __init__(
         self,
         open_stream: Callable[[SourceTable], PublishedStream],
-        read_changes: ReadChanges,
         *,
         has_snapshot: bool,
     ) -> None:
         """`open_stream` is called once for each table. With `has_snapshot` the first batch has
         the rows that exist."""
         self._open_stream = open_stream
-        self._read_changes = read_changes
         self._has_snapshot = has_snapshot
         self._streams: dict[str, PublishedStream] = {}
         self.batches = 0
         """Number of batches that were published."""
 
-    def position(self, table: SourceTable) -> Position | None:
-        """The position up to which every change is published. Finishes an interrupted batch."""
+    def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
+        """The batch of the journal that is begun and not finished."""
+        begun = self._stream(table).journal.begun
+        return None if begun is None else InterruptedBatch(begun.before, begun.after)
+
+    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+        """Publish what the sinks do not have yet."""
         stream = self._stream(table)
         begun = stream.journal.begun
-        if begun is not None:
-            changes = self._read_changes(table, begun.before, begun.after)
-            self._write(table, stream, changes, begun, is_resumed=True)
-        return stream.journal.position
+        assert begun is not None
+        self._write(table, stream, changes, begun, is_resumed=True)
+
+    def position(self, table: SourceTable) -> Position | None:
+        """The position up to which every change is published."""
+        return self._stream(table).journal.position
 
     def apply(
         self,

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from sidecar.logs import fields
 from spark_jobs import metrics_files
@@ -19,16 +19,13 @@ from spark_jobs.changes.kafka_sink import KafkaSink
 from spark_jobs.changes.kafka_topic import KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
-from spark_jobs.follow import Follower, changes_between
-from spark_jobs.follow.expiries import ExpiryIndex
-from spark_jobs.follow.position import Position
+from spark_jobs.follow import Follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.storage import Folder
 
@@ -61,7 +58,6 @@ def run(session: SparkSession, options: ChangesJobOptions, *, stop: threading.Ev
     app = acquire_checkpoint(session, options.folder, owner).id
     handler = ChangesHandler(
         partial(_open_stream, session, options, schema, app),
-        partial(_changes, store, schema, f"{options.folder}/expiries"),
         has_snapshot=options.snapshot_mode == "initial",
     )
     follower = Follower(store, schema, selected.tables, options.folder, handler)
@@ -127,16 +123,3 @@ def _primary_key(schema: SourceSchema, table: SourceTable) -> tuple[str, ...]:
     stored = json.loads(schema.schema.to_stored())["tables"]
     (found,) = (each for each in stored if each["id"] == table.id)
     return tuple(column["name"] for column in (*found["partition_key"], *found["clustering"]))
-
-
-def _changes(
-    store: VersionStore,
-    schema: SourceSchema,
-    expiries: str,
-    table: SourceTable,
-    before: Position | None,
-    after: Position,
-) -> DataFrame:
-    """The changes of an interrupted batch, as the follower read them."""
-    index = ExpiryIndex(store.session, expiries)
-    return changes_between(store, schema, table, before, after, each=True, expiries=index)

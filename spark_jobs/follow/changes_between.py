@@ -3,6 +3,7 @@
 from functools import partial
 
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from spark_jobs.follow.comparison import compared
 from spark_jobs.follow.expiries import ExpiryIndex
@@ -42,9 +43,15 @@ def changes_between(
         return compared(old, new, keys, after.second)
     commits = () if before is None else store.commits_after(before.store_version)
     plan = plan_read(table.id, before, after, commits, has_due=expiries is not None)
-    # A feed without events of the table has no rows.
-    plan = plan or ReadPlan("touched", has_new=True)
+    if plan is None:
+        return no_changes(store, schema, table)
     return planned_changes(plan, store, schema, table, before, after, each=each, expiries=expiries)
+
+
+def no_changes(store: VersionStore, schema: SourceSchema, table: SourceTable) -> DataFrame:
+    """No rows, with the columns of changes of a table."""
+    columns = from_arrow_schema(merger_of(schema, table).changes_schema)
+    return store.session.createDataFrame([], columns)
 
 
 def planned_changes(

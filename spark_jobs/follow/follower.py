@@ -8,18 +8,16 @@ from collections.abc import Callable, Sequence
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from sidecar.logs import fields
 from spark_jobs.errors import JobError
-from spark_jobs.follow.changes_between import changes_between, planned_changes
+from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
 from spark_jobs.job_description import job_description
-from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
 from spark_jobs.reconcile.store.commits import latest_offsets
@@ -55,7 +53,7 @@ class Follower:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Read the positions of the tables from the handler.
+        """Finish interrupted batches, and read the positions of the tables from the handler.
 
         Raises `JobError` if the store no longer has the log of a position.
         """
@@ -66,9 +64,11 @@ class Follower:
         self._clock = clock
         self._expiries = ExpiryIndex(store.session, f"{folder.rstrip('/')}/expiries")
         self._version = store.version()
+        self._known = KnownSchemas(Folder(store.session, folder), schema)
+        for table in tables:
+            self._finish_interrupted(table)
         self._positions = {table.id: handler.position(table) for table in tables}
         self._stored = dict(self._positions)
-        self._known = KnownSchemas(Folder(store.session, folder), schema)
         self._earlier = {
             table.id: earlier
             for table in tables
@@ -100,6 +100,27 @@ class Follower:
         while not stop.is_set():
             self.step()
             stop.wait(poll_s)
+
+    def _finish_interrupted(self, table: SourceTable) -> None:
+        """Read the batch that a crash interrupted again, with the schemas that it began with."""
+        batch = self._handler.interrupted(table)
+        if batch is None:
+            return
+        schemas = self._known.of_batch(table, batch.before)
+        (described,) = (each for each in schemas.current.tables if each.id == table.id)
+        changes = changes_between(
+            *(self._store, schemas.current, described, batch.before, batch.after),
+            each=self._handler.each,
+            expiries=self._expiries,
+            earlier_schema=schemas.earlier,
+        )
+        cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        description = f"follow: {table.full_name}, finish the last batch"
+        try:
+            with job_description(self._store.session, description):
+                self._handler.finish(table, cached.where(F.col("op").isNotNull()))
+        finally:
+            cached.unpersist()
 
     def _follow(self, table: SourceTable) -> bool:
         before = self._positions[table.id]
@@ -154,12 +175,13 @@ class Follower:
                 with job_description(session, f"{what}, add to the expiry index"):
                     self._expiries.add(table.id, cached)
             visible = cached.where(F.col("op").isNotNull())
+            if before is None:
+                # Before the first fill begins: a crash may interrupt it.
+                self._known.followed(table)
             with job_description(session, f"{what}, apply changes up to {after}"):
                 self._handler.apply(table, visible, before, after, self._offsets)
         finally:
             cached.unpersist()
-        if before is None:
-            self._known.followed(table)
         self._positions[table.id] = self._stored[table.id] = after
         if has_due:
             self._expiries.forget(table.id, after.second)
@@ -178,14 +200,10 @@ class Follower:
         assert stored is not None
         if after.store_version - stored.store_version >= MAX_IDLE_VERSIONS:
             before = self._positions[table.id]
-            nothing = self._nothing(table)
+            nothing = no_changes(self._store, self._schema, table)
             self._handler.apply(table, nothing, before, after, self._offsets)
             self._stored[table.id] = after
         self._positions[table.id] = after
-
-    def _nothing(self, table: SourceTable) -> DataFrame:
-        schema = merger_of(self._schema, table).changes_schema
-        return self._store.session.createDataFrame([], from_arrow_schema(schema))
 
     def _commits_since_positions(self) -> list[Commit]:
         """The commits after the earliest position; of new tables none are needed."""

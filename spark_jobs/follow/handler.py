@@ -1,5 +1,6 @@
 """The interface of a target that follows source tables."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -7,6 +8,14 @@ from pyspark.sql import DataFrame
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class InterruptedBatch:
+    """A batch that a target has in part. `before` is None for the first fill."""
+
+    before: Position | None
+    after: Position
 
 
 class ChangeHandler(Protocol):
@@ -21,11 +30,19 @@ class ChangeHandler(Protocol):
     A first fill and a comparison always have one net change a row.
     """
 
+    def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
+        """The batch that a crash interrupted; None if the target has whole batches.
+
+        Called once for each table, at the start of the follower, before `position`.
+        """
+
+    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+        """Apply the rest of the interrupted batch. `changes` are those of the whole batch."""
+
     def position(self, table: SourceTable) -> Position | None:
         """The position up to which the target has the table; None if the target is new.
 
-        Called once for each table, at the start of the follower. It may finish a batch that a
-        crash interrupted.
+        Called once for each table, at the start of the follower.
         """
 
     def apply(

@@ -37,6 +37,15 @@ class KnownSchema:
         return self.following
 
 
+@dataclass(frozen=True, slots=True)
+class BatchSchemas:
+    """The schemas that a batch is read with."""
+
+    current: SourceSchema
+    earlier: SourceSchema | None = None
+    """That of the rows before the batch, if the batch is a comparison."""
+
+
 class KnownSchemas:
     """The files of a follower."""
 
@@ -47,22 +56,39 @@ class KnownSchemas:
     def earlier(self, table: SourceTable, position: Position) -> SourceSchema | None:
         """The schema of a target's rows if it shows other rows than the present one."""
         now = stored_table(self._schema, table)
-        if not self._folder.exists(_name(table)):
+        known = self._read(table)
+        if known is None:
             self._write(table, KnownSchema(now))
             return None
-        content = json.loads(self._folder.read_text(_name(table)))
-        since = content["since"] and Position(**content["since"])
-        text = KnownSchema(content["current"], content["following"], since).at(position)
-        earlier = from_stored_table(text, Path(_name(table)))
+        text = known.at(position)
+        earlier = _described(text, table)
         if _shows_the_same(earlier, self._schema, table):
             self._write(table, KnownSchema(now))
             return None
         self._write(table, KnownSchema(text, now, position))
         return earlier
 
+    def of_batch(self, table: SourceTable, before: Position | None) -> BatchSchemas:
+        """The schemas of a batch that was begun at a position, maybe by an earlier start."""
+        known = self._read(table)
+        if known is None:
+            return BatchSchemas(self._schema)
+        current = _described(known.current, table)
+        if known.following is None:
+            return BatchSchemas(current)
+        following = _described(known.following, table)
+        return BatchSchemas(following, current if before == known.since else None)
+
     def followed(self, table: SourceTable) -> None:
-        """Record that the target has the rows of the present schema."""
+        """Record that the target has, or is about to get, the rows of the present schema."""
         self._write(table, KnownSchema(stored_table(self._schema, table)))
+
+    def _read(self, table: SourceTable) -> KnownSchema | None:
+        if not self._folder.exists(_name(table)):
+            return None
+        content = json.loads(self._folder.read_text(_name(table)))
+        since = content["since"] and Position(**content["since"])
+        return KnownSchema(content["current"], content["following"], since)
 
     def _write(self, table: SourceTable, known: KnownSchema) -> None:
         self._folder.write_text(_name(table), json.dumps(asdict(known)))
@@ -72,6 +98,10 @@ def _shows_the_same(earlier: SourceSchema, schema: SourceSchema, table: SourceTa
     (before,) = earlier.tables
     types = (merger_of(earlier, before).typed_schema, merger_of(schema, table).typed_schema)
     return types[0].equals(types[1]) and dict(before.dropped) == dict(table.dropped)
+
+
+def _described(text: str, table: SourceTable) -> SourceSchema:
+    return from_stored_table(text, Path(_name(table)))
 
 
 def _name(table: SourceTable) -> str:

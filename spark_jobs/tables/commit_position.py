@@ -21,8 +21,6 @@ class Part(StrEnum):
     MERGE = "merge"
     """The updates and deletes; the new rows follow in another commit."""
     INSERT = "insert"
-    REFRESH = "refresh"
-    """The values of new columns, in rows that the table already has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +106,18 @@ def fingerprints(columns: Columns, dropped: Mapping[str, int]) -> dict[str, str]
 
 
 def replaced_columns(known: Mapping[str, str], now: Mapping[str, str]) -> frozenset[str]:
-    """The columns that were dropped and added again after the `known` fingerprints."""
+    """The columns that were dropped and added again with another type, after `known`.
+
+    With the same type the column stays: later values may already be in it.
+    """
     return frozenset(
         name
         for name in known.keys() & now.keys()
-        if known[name].partition("@")[2] != now[name].partition("@")[2]
+        if all(was != new for was, new in zip(_parts(known[name]), _parts(now[name]), strict=True))
     )
+
+
+def _parts(fingerprint: str) -> tuple[str, str]:
+    """The type, and the time of the last drop."""
+    of_type, _, dropped = fingerprint.partition("@")
+    return of_type, dropped

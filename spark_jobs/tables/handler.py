@@ -1,21 +1,19 @@
 """Keeps typed tables up to date with the changes of a version store.
 
-The history of each table is the only record of its position. A new column is filled from the store,
-because its values may be older than the position.
+The history of each table is the only record of its position. After a change of columns the follower
+compares the rows, which also fills new columns.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from sidecar.logs import fields
-from spark_jobs.follow.position import Position
+from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
@@ -39,8 +37,6 @@ from spark_jobs.tables.target import (
 )
 
 logger = logging.getLogger(__name__)
-ReadChanges = Callable[[SourceTable, Position | None, Position], DataFrame]
-"""The net changes of a table between two positions; None is before the first event."""
 
 
 class TypedTables:
@@ -58,18 +54,43 @@ class TypedTables:
         options: TargetOptions,
         app: str,
         typed_columns: Callable[[SourceTable], StructType],
-        read_changes: ReadChanges,
     ) -> None:
         self._session = session
         self._options = options
         self._app = app
         self._typed_columns = typed_columns
-        self._read_changes = read_changes
         self._known: dict[str, CommitPosition | None] = {}
         self.batches = 0
 
+    def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
+        """The batch whose updates are committed and whose new rows are missing.
+
+        Raises `TargetError`.
+        """
+        target, _ = self._open(table)
+        if not target.exists():
+            return None
+        require_owner(target, self._app, table.id)
+        progress = progress_of(target)
+        if progress.merged is None:
+            return None
+        complete = progress.complete
+        before = None if complete is None else _position(complete)
+        return InterruptedBatch(before, _position(progress.merged))
+
+    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+        """Insert the new rows of the interrupted batch."""
+        # The columns are still those that the batch began with.
+        target, _ = self._open(table)
+        progress = progress_of(target)
+        assert progress.merged is not None
+        batch = net_changes(changes, target.columns())
+        position = replace(progress.merged, part=Part.WHOLE)
+        with self._described(table, f"finish the last batch: {batch}"):
+            apply_batch(target, batch, position, progress.complete)
+
     def position(self, table: SourceTable) -> Position | None:
-        """Create or evolve the table, finish the batch of a killed job, and fill new columns.
+        """Create the table or change its columns, and return the position that it names.
 
         Raises `ConfigError`, `TargetError` or `ColumnChangeError`.
         """
@@ -78,23 +99,17 @@ class TypedTables:
             new = definition(self._options, table.full_name, self._app, table.id, columns)
             create_table(target, self._options, table.full_name, new)
         require_owner(target, self._app, table.id)
-        progress = progress_of(target)
-        now = self._fingerprints(table, columns)
-        if progress.latest is None and not target.read().isEmpty():
+        complete = progress_of(target).complete
+        if complete is None and not target.read().isEmpty():
             raise TargetError(
                 f"{target.sql_name} has rows, but its history no longer names a position. Drop or "
                 "rename it, or set another `target`, and start again."
             )
-        known = {} if progress.complete is None else progress.complete.columns
+        now = self._fingerprints(table, columns)
+        known = {} if complete is None else complete.columns
         evolve(target, columns, len(columns) - len(now), replaced_columns(known, now))
-        complete = progress.complete
-        if progress.merged is not None:
-            self._finish(target, table, complete, progress.merged)
-            complete = progress.merged
-        if complete is not None:
-            complete = self._fill_new_columns(target, table, complete, now)
         self._known[table.id] = complete
-        return None if complete is None else Position(complete.store_version, complete.second)
+        return None if complete is None else _position(complete)
 
     def apply(
         self,
@@ -132,56 +147,6 @@ class TypedTables:
             ),
         )
 
-    def _finish(
-        self,
-        target: TypedTable,
-        table: SourceTable,
-        complete: CommitPosition | None,
-        merged: CommitPosition,
-    ) -> None:
-        """Insert the new rows of a batch whose updates are committed."""
-        before = None if complete is None else Position(complete.store_version, complete.second)
-        after = Position(merged.store_version, merged.second)
-        with _cached(self._read_changes(table, before, after)) as changes:
-            batch = net_changes(changes, target.columns())
-            with self._described(table, f"finish the last batch: {batch}"):
-                apply_batch(target, batch, replace(merged, part=Part.WHOLE), complete)
-
-    def _fill_new_columns(
-        self,
-        target: TypedTable,
-        table: SourceTable,
-        complete: CommitPosition,
-        now: Mapping[str, str],
-    ) -> CommitPosition:
-        """Set the columns that the rows were computed without."""
-        new = [
-            name for name, fingerprint in now.items() if complete.columns.get(name) != fingerprint
-        ]
-        if not new and complete.columns.keys() == now.keys():
-            return complete
-        position = replace(complete, columns=dict(now), part=Part.REFRESH)
-        if not new:
-            target.record(position)
-            return position
-        at = Position(complete.store_version, complete.second)
-        has_value = F.lit(False)
-        for name in new:
-            has_value |= F.col("after")[name].isNotNull()
-        rows = self._read_changes(table, None, at).where(has_value).withColumn("op", F.lit("u"))
-        with _cached(rows) as changes:
-            batch = net_changes(changes, target.columns())
-            if batch.is_empty:
-                target.record(position)
-            else:
-                with self._described(table, f"fill new columns: {batch}"):
-                    target.commit(batch, position)
-        logger.info(
-            "new columns filled",
-            extra=fields(table=table.full_name, columns=",".join(new), rows=batch.matched),
-        )
-        return position
-
     def _described(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"tables: {table.full_name}, {what}")
 
@@ -196,10 +161,5 @@ class TypedTables:
         return fingerprints(values, table.dropped)
 
 
-@contextmanager
-def _cached(frame: DataFrame) -> Iterator[DataFrame]:
-    frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        yield frame
-    finally:
-        frame.unpersist()
+def _position(of_commit: CommitPosition) -> Position:
+    return Position(of_commit.store_version, of_commit.second)

@@ -4,12 +4,12 @@ import logging
 import threading
 from functools import partial
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from sidecar.logs import fields
-from spark_jobs.follow import Follower, Position, changes_between
+from spark_jobs.follow import Follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.reconcile.job import open_store
@@ -47,13 +47,7 @@ def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Eve
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
-    handler = TypedTables(
-        session,
-        options,
-        _store_id(store),
-        partial(_typed_columns, schema),
-        partial(_net_changes, store, schema),
-    )
+    handler = TypedTables(session, options, _store_id(store), partial(_typed_columns, schema))
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
     if options.has_source:
@@ -74,13 +68,3 @@ def _store_id(store: VersionStore) -> str:
 
 def _typed_columns(schema: SourceSchema, table: SourceTable) -> StructType:
     return from_arrow_schema(merger_of(schema, table).typed_schema)
-
-
-def _net_changes(
-    store: VersionStore,
-    schema: SourceSchema,
-    table: SourceTable,
-    before: Position | None,
-    after: Position,
-) -> DataFrame:
-    return changes_between(store, schema, table, before, after, each=False)

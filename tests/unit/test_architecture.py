@@ -110,7 +110,13 @@ SURFACE = {
     },
     "spark_jobs.tables": {"TargetOptions", "read_table"},
     "spark_jobs.reconcile.store": {"Batch", "Commit", "Offsets", "VersionStore"},
-    "spark_jobs.follow": {"ChangeHandler", "Follower", "Position", "changes_between"},
+    "spark_jobs.follow": {
+        "ChangeHandler",
+        "Follower",
+        "InterruptedBatch",
+        "Position",
+        "changes_between",
+    },
     "spark_jobs.source": {"EVENT_COLUMNS", "events", "read", "read_stream"},
 }
 # Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.

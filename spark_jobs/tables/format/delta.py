@@ -201,9 +201,6 @@ def _position(row: Row) -> CommitPosition | None:
 
 def _transaction(position: CommitPosition) -> dict[str, str]:
     """The settings of a commit. Delta skips a commit with a number that it already has."""
-    if position.part == Part.REFRESH:
-        # Repeats the number of the last batch, and may be repeated itself.
-        return {_METADATA: position.to_json()}
     return {
         _METADATA: position.to_json(),
         f"{_TXN}AppId": f"{position.app}/{position.table_id}",

@@ -56,18 +56,8 @@ def changes(session: SparkSession) -> DataFrame:
     )
 
 
-def handler(
-    session: SparkSession,
-    folder: Path,
-    bootstrap: str,
-    topic: str,
-    repeated: DataFrame | None = None,
-) -> ChangesHandler:
-    """A handler that publishes these changes, with its journal in a folder.
-
-    `repeated` are the changes of an interrupted batch, by default all.
-    """
-    read = changes(session) if repeated is None else repeated
+def handler(session: SparkSession, folder: Path, bootstrap: str, topic: str) -> ChangesHandler:
+    """A handler that publishes these changes, with its journal in a folder."""
     table = replace(ORDERS, topic=topic)
 
     def open_stream(_: SourceTable) -> PublishedStream:
@@ -75,7 +65,7 @@ def handler(
         sink = KafkaSink(target, table, _encoding, has_tombstones=True)
         return PublishedStream(BatchJournal(Folder(session, str(folder / "journal"))), (sink,))
 
-    return ChangesHandler(open_stream, lambda *_: read, has_snapshot=True)
+    return ChangesHandler(open_stream, has_snapshot=True)
 
 
 def _encoding(_: StructType) -> Encoding:

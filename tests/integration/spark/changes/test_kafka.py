@@ -11,6 +11,7 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.follow import InterruptedBatch
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.servers.processes import ServerProcess, wait_until
 from tests.support.spark.publishing_program import (
@@ -77,6 +78,8 @@ def test_a_publisher_killed_while_it_sends(
     sent = end_of(broker, topic)
     assert 0 < sent < MESSAGES
     publisher = handler(spark, tmp_path, broker.bootstrap, topic)
+    assert publisher.interrupted(TABLE) == InterruptedBatch(BEFORE, AFTER)
+    publisher.finish(TABLE, changes(spark))
     assert publisher.position(TABLE) == AFTER
     assert_each_change_once(broker.consume_all(topic))
 
@@ -91,5 +94,7 @@ def test_a_batch_that_is_sent_but_not_recorded(
     sent = end_of(broker, topic)
     assert sent == 10 * (CHANGES_OF_A_ROW + 1)
     (tmp_path / "journal" / LAST_ENTRY).unlink()
-    assert handler(spark, tmp_path, broker.bootstrap, topic, few).position(TABLE) == AFTER
+    publisher = handler(spark, tmp_path, broker.bootstrap, topic)
+    publisher.finish(TABLE, few)
+    assert publisher.position(TABLE) == AFTER
     assert end_of(broker, topic) == sent

@@ -33,6 +33,12 @@ class Target:
         self.rows: dict[str, dict[bytes, Any]] = {}
         self.calls: list[tuple[str, Position | None, Position, Offsets, int]] = []
 
+    def interrupted(self, table: SourceTable) -> None:
+        return None
+
+    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+        raise AssertionError("no batch is interrupted")
+
     def position(self, table: SourceTable) -> Position | None:
         return self.positions.get(table.id)
 

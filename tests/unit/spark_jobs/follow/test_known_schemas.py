@@ -26,6 +26,12 @@ class Recorder:
         self.changes: list[list[Row]] = []
         self.crashes = False
 
+    def interrupted(self, table: SourceTable) -> None:
+        return None
+
+    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+        raise AssertionError("no batch is interrupted")
+
     def position(self, table: SourceTable) -> Position | None:
         return self.at
 

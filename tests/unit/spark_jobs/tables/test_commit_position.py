@@ -12,6 +12,7 @@ from spark_jobs.tables.commit_position import (
     fingerprints,
     progress,
     read_position,
+    replaced_columns,
 )
 
 FIRST = CommitPosition("store", "table", 7, 1_700_000_000, {"v": "12"}, {"topic": {"0": 5}})
@@ -62,3 +63,15 @@ def test_a_fingerprint_changes_with_type_and_drop() -> None:
     assert fingerprints({"v": IntegerType()}, {"w": 4}) == known
     assert fingerprints({"v": LongType()}, {}) != known
     assert fingerprints({"v": IntegerType()}, {"v": 4}) != known
+
+
+def test_a_column_is_replaced_if_it_was_dropped_and_has_another_type() -> None:
+    known = fingerprints({"v": IntegerType()}, {"v": 2})
+    for kind, dropped_us, is_replaced in (
+        (IntegerType(), 2, False),
+        (IntegerType(), 4, False),
+        (LongType(), 2, False),
+        (LongType(), 4, True),
+    ):
+        now = fingerprints({"v": kind}, {"v": dropped_us})
+        assert replaced_columns(known, now) == ({"v"} if is_replaced else frozenset())

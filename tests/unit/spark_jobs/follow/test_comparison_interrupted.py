@@ -1,0 +1,112 @@
+"""A job that ends in the middle of a comparison after a schema change, and starts again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from spark_jobs.changes import job as changes_job
+from spark_jobs.changes.changes_table import ChangesTable
+from spark_jobs.changes.options import ChangesJobOptions
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.tables import job as tables_job
+from spark_jobs.tables.format import delta
+from spark_jobs.tables.options import TablesJobOptions
+from tests.support.spark.forms import frame
+from tests.support.spark.options import options_of
+from tests.support.spark.view_cases import CHANGED, EVENTS, TABLE, cell, row, schema
+
+NUMBER = (1 << 40).to_bytes(8)
+ROWS = [
+    *EVENTS,
+    # Visible only with the new column.
+    row(10, [cell("fresh", NUMBER)]),
+]
+
+
+def settings(folder: Path, trigger: str = "available-now") -> dict[str, str]:
+    return {
+        "output": str(folder / "store"),
+        "buckets": "1",
+        "checkpoint": str(folder / "checkpoint"),
+        "schema.file": str(folder / "schema.cql"),
+        "state.partitions": "2",
+        "trigger": trigger,
+    }
+
+
+@pytest.fixture
+def start(spark: SparkSession, tmp_path: Path) -> Callable[..., None]:
+    """Starts a job with a schema; it follows the store once."""
+    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
+    described = schema(tmp_path, TABLE)
+    reconcile(frame(spark, tmp_path / "events", ROWS), store, select_tables(described))
+
+    def run(job: Any, model: Any, text: str, **options: str) -> None:
+        schema(tmp_path, text)
+        own = {name.replace("_", "."): value for name, value in options.items()}
+        job.run(spark, options_of(model, settings(tmp_path) | own), stop=Event())
+
+    return run
+
+
+def by_item(rows: DataFrame) -> dict[int, Row]:
+    return {each["item"]: each for each in rows.collect() if each["item"] is not None}
+
+
+def test_changes_of_a_comparison_are_published(
+    start: Callable[..., None],
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def publish(text: str) -> None:
+        path = f"{tmp_path}/changes/{{table}}"
+        own = {"sink": "delta", "changes_table": path, "topic_prefix": "c1"}
+        start(changes_job, ChangesJobOptions, text, **own)
+
+    publish(TABLE)
+    with monkeypatch.context() as patch:
+        patch.delattr(ChangesTable, "write")
+        with pytest.raises(AttributeError):
+            publish(CHANGED)
+    # Another change, before the batch is finished.
+    again = CHANGED.replace("ADD fresh", "ADD other int; ALTER TABLE shop.carts ADD fresh")
+    publish(again)
+    rows = spark.read.format("delta").load(str(tmp_path / "changes" / "carts"))
+    found = rows.where("op <> 'r'").selectExpr(
+        "op", "after.fresh", "coalesce(after.item, before.item) AS item", "after.other"
+    )
+    assert {item: (each["op"], each["fresh"]) for item, each in by_item(found).items()} == {
+        8: ("d", None),
+        9: ("u", 1 << 40),
+        10: ("c", 1 << 40),
+    }
+
+
+def test_the_new_rows_of_a_comparison_are_inserted(
+    start: Callable[..., None],
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def keep(text: str) -> None:
+        start(tables_job, TablesJobOptions, text, target=str(tmp_path / "tables"))
+
+    keep(TABLE)
+    with monkeypatch.context() as patch:
+        patch.delattr(delta, "insert_statement")
+        with pytest.raises(NameError):
+            keep(CHANGED)
+    keep(CHANGED)
+    rows = by_item(spark.read.format("delta").load(str(tmp_path / "tables" / "shop" / "carts")))
+    assert {item: each["fresh"] for item, each in rows.items()} == {
+        7: None,
+        9: 1 << 40,
+        10: 1 << 40,
+    }

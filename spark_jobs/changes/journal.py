@@ -1,4 +1,4 @@
-"""The batches of a table that are published or begun, in small files of the checkpoint.
+"""The batches of a table that are published or begun, in a small file of the checkpoint.
 
 A batch is recorded before its first message is sent, with the end offsets of its topic. After a
 crash the same batch is read again, and messages after these offsets are not sent twice.
@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from spark_jobs.follow.position import Position
 
-_FILES = ("batches-0.json", "batches-1.json")
-"""Written in turn: a crash during a write leaves the other one."""
+FILE = "batches.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,9 @@ class BegunBatch:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    writes: int
-    number: int
-    position: Position | None
-    begun: BegunBatch | None
-
-
-_EMPTY = _Entry(0, 0, None, None)
+    number: int = 0
+    position: Position | None = None
+    begun: BegunBatch | None = None
 
 
 class Files(Protocol):
@@ -51,10 +46,8 @@ class BatchJournal:
     """The journal of one table. For one process."""
 
     def __init__(self, folder: Files) -> None:
-        """Raises ValueError if both files are damaged."""
         self._folder = folder
-        found = [entry for entry in map(self._read, _FILES) if entry is not None]
-        self._last = max(found, key=lambda entry: entry.writes, default=_EMPTY)
+        self._last = _entry(folder.read_text(FILE)) if folder.exists(FILE) else _Entry()
 
     @property
     def position(self) -> Position | None:
@@ -85,18 +78,14 @@ class BatchJournal:
         self._write(self._last.number, position, None)
 
     def _write(self, number: int, position: Position | None, begun: BegunBatch | None) -> None:
-        entry = _Entry(self._last.writes + 1, number, position, begun)
-        text = json.dumps(asdict(entry), indent=2) + "\n"
-        self._folder.write_text(_FILES[entry.writes % len(_FILES)], text)
+        entry = _Entry(number, position, begun)
+        self._folder.write_text(FILE, json.dumps(asdict(entry), indent=2) + "\n")
         self._last = entry
 
-    def _read(self, name: str) -> _Entry | None:
-        if not self._folder.exists(name):
-            return None
-        found = json.loads(self._folder.read_text(name))
-        return _Entry(
-            found["writes"], found["number"], _position(found["position"]), _begun(found["begun"])
-        )
+
+def _entry(text: str) -> _Entry:
+    found = json.loads(text)
+    return _Entry(found["number"], _position(found["position"]), _begun(found["begun"]))
 
 
 def _position(found: Mapping[str, int] | None) -> Position | None:

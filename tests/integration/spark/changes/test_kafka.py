@@ -11,6 +11,7 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.changes.journal import FILE
 from spark_jobs.follow import InterruptedBatch
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.servers.processes import ServerProcess, wait_until
@@ -27,8 +28,6 @@ from tests.support.spark.publishing_program import (
 PARTITIONS = 2
 MESSAGES = ROWS * (CHANGES_OF_A_ROW + 1)
 """Each row ends with a tombstone."""
-LAST_ENTRY = "batches-0.json"
-"""The file with the second entry of a journal."""
 _DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
@@ -93,7 +92,8 @@ def test_a_batch_that_is_sent_but_not_recorded(
     handler(spark, tmp_path, broker.bootstrap, topic).apply(TABLE, few, BEFORE, AFTER, {})
     sent = end_of(broker, topic)
     assert sent == 10 * (CHANGES_OF_A_ROW + 1)
-    (tmp_path / "journal" / LAST_ENTRY).unlink()
+    # The entry before it has the begun batch.
+    (tmp_path / "journal" / FILE).unlink()
     publisher = handler(spark, tmp_path, broker.bootstrap, topic)
     publisher.finish(TABLE, few)
     assert publisher.position(TABLE) == AFTER

@@ -42,16 +42,3 @@ def test_a_batch_may_begin_after_the_position_of_the_last_one() -> None:
     journal = BatchJournal(MemoryFolder())
     journal.skip_to(FIRST)
     assert journal.begin(SECOND, Position(3, 120), {}).before == SECOND
-
-
-def test_a_missing_file_leaves_the_entry_before_it() -> None:
-    """A write removes a file before the file has its new content."""
-    folder = MemoryFolder()
-    journal = BatchJournal(folder)
-    journal.finish(journal.begin(None, FIRST, {}))
-    known = dict(folder.files)
-    journal.begin(FIRST, SECOND, {0: 9})
-    (written,) = {name for name, text in folder.files.items() if known[name] != text}
-    del folder.files[written]
-    found = BatchJournal(folder)
-    assert (found.position, found.begun) == (FIRST, None)

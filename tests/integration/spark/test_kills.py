@@ -7,7 +7,11 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.mongo_reconcile import job as mongo_job
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
+from spark_jobs.reconcile import job as reconcile_job
+from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from tests.oracle.algebra import Tables
@@ -60,7 +64,7 @@ def test_reconcile_killed_after_a_write(
     job.start()
     job.kill_when(lambda: job.has_written(KILLED_IN, table), "an append")
     assert not job.has_committed(KILLED_IN)
-    job.run_to_end()
+    reconcile_job.run(spark, job.options(ReconcileOptions))
     assert job.has_committed(BATCHES - 1)
     tables = Tables()
     for record in records:
@@ -89,7 +93,7 @@ def test_mongo_reconcile_killed_during_a_micro_batch(
     job.start()
     job.kill_when(lambda: job.has_begun(KILLED_IN), "a micro-batch")
     assert not job.has_committed(KILLED_IN)
-    job.run_to_end()
+    mongo_job.run(spark, job.options(MongoJobOptions))
     assert job.has_committed(BATCHES - 1)
     rows = DocumentTable(spark, str(tmp_path / "table")).current("shop.cust").collect()
     assert {key: document for key, document, _ in rows} == collection.documents

@@ -5,11 +5,15 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
+from sidecar.properties.model import Properties
 from tests.support.servers.java import java_home
 from tests.support.servers.processes import ServerProcess, wait_until
+from tests.support.spark.options import options_of
 
 _DEADLINE_S = 600
+_Options = TypeVar("_Options", bound=Properties)
 
 
 class JobProcess:
@@ -33,6 +37,7 @@ class JobProcess:
         self.log = folder / "job.log"
         self.process = ServerProcess(module, command, self.log, environment=environment)
         self._checkpoint = folder / "checkpoint"
+        self._settings = settings
 
     def start(self) -> None:
         self.process.start()
@@ -41,6 +46,15 @@ class JobProcess:
         """Start the job and wait until it ends with code 0."""
         self.start()
         assert self.process.wait(_DEADLINE_S) == 0, self.process.log_tail()
+
+    def options(self, model: type[_Options]) -> _Options:
+        """The options of the job, to start it again in the process of the test.
+
+        A second JVM would cost half a minute. The state of a job is in its files alone.
+        """
+        own = [f"checkpoint={self._checkpoint}", "state.partitions=2"]
+        given = [*own, *self._settings]
+        return options_of(model, dict(setting.split("=", 1) for setting in given))
 
     def has_begun(self, batch: int) -> bool:
         return (self._checkpoint / "offsets" / str(batch)).exists()

@@ -23,7 +23,6 @@ from spark_jobs.reconcile.visible_rows import table_at
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.spark.job_process import JobProcess
-from tests.support.spark.options import options_of
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
 
@@ -107,8 +106,7 @@ def test_a_job_that_is_killed_and_reads_late_copies(
     job = JobProcess(MODULE, tmp_path, jars_directory, java_options, given)
     job.start()
     job.kill_when(lambda: bool(broker.consume_all(*topics)), "a change")
-    own = {"checkpoint": str(tmp_path / "checkpoint"), "state.partitions": "2"}
-    options = options_of(ChangesJobOptions, settings | own)
+    options = job.options(ChangesJobOptions)
     run(spark, options, stop=Event())
     for name, topic in zip(TABLES, topics, strict=True):
         sent = broker.consume_all(topic)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -11,13 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.reconcile import VersionStore, read_schema, table_at
 from spark_jobs.tables.apply_batch import progress_of
 from spark_jobs.tables.commit_position import Part
+from spark_jobs.tables.job import run
+from spark_jobs.tables.options import TablesJobOptions
 from spark_jobs.tables.target import open_table, read_table
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.job_process import JobProcess
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
-from tests.support.spark.typed_tables import FORMATS, catalog_settings, target_options
+from tests.support.spark.typed_tables import FORMATS, catalog_settings
 
 RECORDING = "5.0/three-nodes"
 SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
@@ -27,30 +30,30 @@ BUCKETS = 2
 pytestmark = pytest.mark.servers
 
 
-def metadata(folder: Path, table_format: str) -> list[str]:
-    """The metadata of each version of the table, oldest first."""
+def metadata(tables: Path, table_format: str) -> list[str]:
+    """The metadata of each version of the table, oldest first. `tables` is the target's folder."""
     keyspace, name = TABLE.split(".")
     if table_format == "delta":
-        found = (folder / "tables" / keyspace / name / "_delta_log").glob("*.json")
+        found = (tables / keyspace / name / "_delta_log").glob("*.json")
     else:
-        found = (folder / "warehouse" / keyspace / name / "metadata").glob("v*.metadata.json")
+        found = (tables / keyspace / name / "metadata").glob("v*.metadata.json")
     return [path.read_text() for path in sorted(found, key=lambda path: path.stat().st_mtime_ns)]
 
 
-def names(topic: str, folder: Path, table_format: str) -> bool:
+def names(topic: str, tables: Path, table_format: str) -> bool:
     """Whether a commit of the table names offsets of the topic."""
-    return any(f'\\"{topic}\\"' in text for text in metadata(folder, table_format))
+    return any(f'\\"{topic}\\"' in text for text in metadata(tables, table_format))
 
 
-def is_half_written(folder: Path, table_format: str) -> Callable[[], bool]:
+def is_half_written(tables: Path, table_format: str) -> Callable[[], bool]:
     """Whether the updates of a batch are committed, and its new rows are not."""
 
     def delta() -> bool:
-        newest = metadata(folder, "delta")[-1]
+        newest = metadata(tables, "delta")[-1]
         return f'\\"part\\":\\"{Part.MERGE}\\"' in newest
 
     def iceberg() -> bool:
-        refs = json.loads(metadata(folder, "iceberg")[-1] or "{}").get("refs", {})
+        refs = json.loads(metadata(tables, "iceberg")[-1] or "{}").get("refs", {})
         main = refs.get("main", {}).get("snapshot-id")
         return any(ref["snapshot-id"] != main for ref in refs.values())
 
@@ -72,7 +75,12 @@ def test_a_job_that_is_killed_between_its_commits(
         for record in three_copies([RECORDING])
         if record.topic == f"shop.{TABLE}"
     ]
-    target = "lake" if table_format == "iceberg" else tmp_path / "tables"
+    tables = tmp_path / "tables"
+    target = {"delta": str(tables), "iceberg": f"lake.{tmp_path.name}"}[table_format]
+    # The catalog of the session, which takes over from the killed job.
+    catalog = {name: spark.conf.get(name) or "" for name in catalog_settings(tmp_path)}
+    if table_format == "iceberg":
+        tables = Path(catalog["spark.sql.catalog.lake.warehouse"]) / tmp_path.name
     settings = {
         "kafka.bootstrap.servers": broker.bootstrap,
         "topics": topic,
@@ -82,7 +90,7 @@ def test_a_job_that_is_killed_between_its_commits(
         "schema.file": SCHEMA,
         "format": table_format,
         "target": target,
-        **catalog_settings(tmp_path),
+        **catalog,
     }
 
     def job(**trigger: str) -> JobProcess:
@@ -92,12 +100,12 @@ def test_a_job_that_is_killed_between_its_commits(
     send(broker, records[: len(records) // 2])
     killed = job(trigger="processing-time", **{"trigger.interval.ms": "100"})
     killed.start()
-    killed.wait_until(lambda: names(topic, tmp_path, table_format), "the first batch")
+    killed.wait_until(lambda: names(topic, tables, table_format), "the first batch")
     send(broker, records[len(records) // 2 :])
-    killed.kill_when(is_half_written(tmp_path, table_format), "the first half of a batch")
-    job().run_to_end()
+    killed.kill_when(is_half_written(tables, table_format), "the first half of a batch")
+    options = job().options(TablesJobOptions)
+    run(spark, options, stop=Event())
 
-    options = target_options(spark, tmp_path, table_format)
     progress = progress_of(open_table(spark, options, TABLE))
     assert progress.complete is not None
     assert progress.merged is None

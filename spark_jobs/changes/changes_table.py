@@ -24,21 +24,26 @@ class ChangesTable:
 
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Append the changes. Delta skips a batch that it already has."""
-        is_snapshot = batch.before is None
-        op = F.lit("r") if is_snapshot else F.col("op")
-        rows = changes.where(F.col("op").isNotNull()).select(
-            change_id(self._table, batch.after).alias("id"),
-            "cdc_row_id",
-            F.lit(batch.after.store_version).cast("bigint").alias("store_version"),
-            F.lit(batch.after.second).cast("bigint").alias("second"),
-            "seq",
-            op.alias("op"),
-            "cause",
-            "ts_us",
-            "before",
-            "after",
-        )
+        rows = change_rows(changes, self._table, batch)
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
-        writer = writer.option("userMetadata", json.dumps(asdict(batch.after)))
+        metadata = {**asdict(batch.after), "offsets": batch.offsets}
+        writer = writer.option("userMetadata", json.dumps(metadata))
         writer = writer.option("txnAppId", f"{self._app}/{self._table.id}")
         writer.option("txnVersion", batch.number).save(self._path)
+
+
+def change_rows(changes: DataFrame, table: PublishedTable, batch: BegunBatch) -> DataFrame:
+    """The rows of a table of changes."""
+    op = F.lit("r") if batch.before is None else F.col("op")
+    return changes.where(F.col("op").isNotNull()).select(
+        change_id(table, batch.after).alias("id"),
+        "cdc_row_id",
+        F.lit(batch.after.store_version).cast("bigint").alias("store_version"),
+        F.lit(batch.after.second).cast("bigint").alias("second"),
+        "seq",
+        op.alias("op"),
+        "cause",
+        "ts_us",
+        "before",
+        "after",
+    )

@@ -83,7 +83,7 @@ class ChangesHandler:
         ends: dict[int, int] = {}
         for sink in stream.sinks:
             ends |= sink.end_offsets()
-        batch = stream.journal.begin(before, after, ends)
+        batch = stream.journal.begin(before, after, ends, offsets)
         self._write(table, stream, changes, batch, is_resumed=False)
 
     def _stream(self, table: SourceTable) -> PublishedStream:

@@ -14,6 +14,7 @@ from spark_jobs.changes.changes_table import ChangesTable
 from spark_jobs.changes.encodings import encoding_of
 from spark_jobs.changes.envelope import PublishedTable
 from spark_jobs.changes.handler import ChangesHandler, ChangeSink, PublishedStream
+from spark_jobs.changes.iceberg_changes_table import IcebergChangesTable
 from spark_jobs.changes.journal import BatchJournal
 from spark_jobs.changes.kafka_sink import KafkaSink
 from spark_jobs.changes.kafka_topic import KafkaTopic
@@ -26,7 +27,7 @@ from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
-from spark_jobs.session import create_job_session, isolated_session
+from spark_jobs.session import create_job_session, isolated_session, require_iceberg
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
@@ -109,10 +110,14 @@ def _open_stream(
 def _sinks(
     session: SparkSession, options: ChangesJobOptions, table: PublishedTable, app: str
 ) -> Iterator[ChangeSink]:
-    """The sinks of a table. Delta comes first: it recognizes a batch that it has."""
-    if "delta" in options.sinks:
-        path = options.changes_table_of(table.keyspace, table.name)
-        yield ChangesTable(path, table, app)
+    """The sinks of a table. A table comes first: it recognizes a batch that it has."""
+    if options.table_sink is not None:
+        name = options.changes_table_of(table.keyspace, table.name)
+        if options.table_sink == "delta":
+            yield ChangesTable(name, table, app)
+        else:
+            require_iceberg(session)
+            yield IcebergChangesTable(session, name.split("."), table, app)
     if "kafka" in options.sinks:
         topic = KafkaTopic(session, table.topic, options.producer_settings())
         encoding = encoding_of(table, options)

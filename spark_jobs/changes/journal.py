@@ -6,10 +6,11 @@ crash the same batch is read again, and messages after these offsets are not sen
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 from spark_jobs.follow.position import Position
+from spark_jobs.reconcile.store import Offsets
 
 FILE = "batches.json"
 
@@ -25,6 +26,8 @@ class BegunBatch:
     after: Position
     end_offsets: Mapping[int, int]
     """Offsets of the topic before the first message, by partition."""
+    offsets: Offsets = field(default_factory=dict)
+    """Offsets of the agents' topics that the store has read up to `after`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +63,16 @@ class BatchJournal:
         return self._last.begun
 
     def begin(
-        self, before: Position | None, after: Position, end_offsets: Mapping[int, int]
+        self,
+        before: Position | None,
+        after: Position,
+        end_offsets: Mapping[int, int],
+        offsets: Offsets | None = None,
     ) -> BegunBatch:
         """Record a new batch. Durable when it returns."""
         last = self._last
         assert last.begun is None, "the last batch is not finished"
-        batch = BegunBatch(last.number + 1, before, after, dict(end_offsets))
+        batch = BegunBatch(last.number + 1, before, after, dict(end_offsets), offsets or {})
         self._write(last.number, last.position, batch)
         return batch
 
@@ -97,5 +104,14 @@ def _begun(found: Mapping[str, Any] | None) -> BegunBatch | None:
         return None
     after = _position(found["after"])
     assert after is not None
-    offsets = {int(partition): offset for partition, offset in found["end_offsets"].items()}
-    return BegunBatch(found["number"], _position(found["before"]), after, offsets)
+    return BegunBatch(
+        found["number"],
+        _position(found["before"]),
+        after,
+        _by_partition(found["end_offsets"]),
+        {topic: _by_partition(ends) for topic, ends in found["offsets"].items()},
+    )
+
+
+def _by_partition(found: Mapping[str, int]) -> dict[int, int]:
+    return {int(partition): offset for partition, offset in found.items()}

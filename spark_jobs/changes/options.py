@@ -14,7 +14,8 @@ from spark_jobs.options.producer import ProducerOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
 from spark_jobs.reconcile.options import ReconcileOptions
 
-SINKS = ("kafka", "delta")
+TABLE_SINKS = ("delta", "iceberg")
+SINKS = ("kafka", *TABLE_SINKS)
 _NAMES = ("prefix", "keyspace", "table")
 _SCHEMAS = "schemas.enable"
 
@@ -45,7 +46,7 @@ class ChangeEventOptions(ProducerOptions):
     sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
         "sink",
         default=("kafka",),
-        doc="Where changes go: `kafka`, `delta`, or both.",
+        doc="Where changes go: `kafka`, a table of `delta` or `iceberg`, or `kafka` and a table.",
     )
     prefix: TopicPrefix = prop(
         "topic.prefix",
@@ -60,8 +61,9 @@ class ChangeEventOptions(ProducerOptions):
     changes_table: Template | None = prop(
         "changes.table",
         default=None,
-        doc="Folder or URI of the Delta table of a table's changes, such as "
-        "`s3a://cdc/changes/{keyspace}/{table}`. For `sink=delta`.",
+        doc="Table of a table's changes. For `sink=delta` a folder or URI, such as "
+        "`s3a://cdc/changes/{keyspace}/{table}`; for `sink=iceberg` a name with its catalog, such "
+        "as `lake.changes.{keyspace}.{table}`.",
     )
     converter: Annotated[Literal["json", "avro"], LowerCase] = prop(
         "converter", default="json", doc="Form of keys and values: `json` or `avro`."
@@ -109,6 +111,11 @@ class ChangeEventOptions(ProducerOptions):
     def topic_of(self, keyspace: str, table: str) -> str:
         return self.topic.format(prefix=self.prefix, keyspace=keyspace, table=table)
 
+    @property
+    def table_sink(self) -> str | None:
+        """The format of the tables of changes; None without such tables."""
+        return next((sink for sink in self.sinks if sink in TABLE_SINKS), None)
+
     def changes_table_of(self, keyspace: str, table: str) -> str:
         assert self.changes_table is not None
         return self.changes_table.format(prefix=self.prefix, keyspace=keyspace, table=table)
@@ -116,13 +123,19 @@ class ChangeEventOptions(ProducerOptions):
     @model_validator(mode="after")
     def _sinks_are_complete(self) -> "ChangeEventOptions":
         if not self.sinks or set(self.sinks) - set(SINKS):
-            raise ValueError("`sink` must be `kafka`, `delta` or `kafka,delta`")
-        if ("delta" in self.sinks) != (self.changes_table is not None):
-            raise ValueError("`changes.table` must be set for `sink=delta`, and only then")
+            raise ValueError(f"`sink` must be one or two of {', '.join(SINKS)}")
+        if set(TABLE_SINKS) <= set(self.sinks):
+            raise ValueError("`sink` must have only one of `delta` and `iceberg`")
+        if (self.table_sink is None) != (self.changes_table is None):
+            raise ValueError(
+                "`changes.table` must be set for `sink=delta` and `sink=iceberg`, and only then"
+            )
         if self.changes_table is not None and "{table}" not in self.changes_table:
             raise ValueError(
                 "`changes.table` must have `{table}`, because tables differ in columns"
             )
+        if self.table_sink == "iceberg" and "." not in (self.changes_table or ""):
+            raise ValueError("`changes.table` must begin with a catalog, such as `lake.{table}`")
         return self
 
     @model_validator(mode="after")
@@ -154,7 +167,7 @@ class ChangesJobOptions(ChangeEventOptions, ReconcileOptions):
 
     @model_validator(mode="after")
     def _tables_are_separate(self) -> "ChangesJobOptions":
-        if self.changes_table is None:
+        if self.changes_table is None or self.table_sink != "delta":
             return self
         for name, folder in (("checkpoint", self.checkpoint), ("output", self.output)):
             if overlap(folder, self.changes_table):

@@ -102,7 +102,7 @@ def column_changes(
     old_keys, new_keys = list(existing)[:keys], list(wanted)[:keys]
     changes: list[ColumnChange] = []
     for old, new in zip(old_keys, new_keys, strict=True):
-        changes += _type_changes((old,), existing[old], wanted[new])
+        changes += type_changes((old,), existing[old], wanted[new])
         if old != new:
             changes.append(Rename((old,), new))
     old_rest = {name: existing[name] for name in list(existing)[keys:]}
@@ -113,26 +113,42 @@ def column_changes(
         if name not in old_rest or name in replaced:
             changes.append(Add((name,), kind))
         else:
-            changes += _type_changes((name,), old_rest[name], kind)
+            changes += type_changes((name,), old_rest[name], kind)
     return [*drops, *changes]
 
 
-def _type_changes(path: Path, old: DataType, new: DataType) -> Iterator[ColumnChange]:
+def type_changes(path: Path, old: DataType, new: DataType) -> Iterator[ColumnChange]:
+    """The changes that give the column or field at `path` another type."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         # A user type never loses a field, and a new field comes last.
         for before, after in zip(old.fields, new.fields, strict=False):
-            yield from _type_changes((*path, before.name), before.dataType, after.dataType)
+            yield from type_changes((*path, before.name), before.dataType, after.dataType)
             if before.name != after.name:
                 yield Rename((*path, before.name), after.name)
         for field in new.fields[len(old.fields) :]:
             yield Add((*path, field.name), field.dataType)
     elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        yield from _type_changes((*path, "element"), old.elementType, new.elementType)
+        yield from type_changes((*path, "element"), old.elementType, new.elementType)
     elif isinstance(old, MapType) and isinstance(new, MapType):
-        yield from _type_changes((*path, "key"), old.keyType, new.keyType)
-        yield from _type_changes((*path, "value"), old.valueType, new.valueType)
+        yield from type_changes((*path, "key"), old.keyType, new.keyType)
+        yield from type_changes((*path, "value"), old.valueType, new.valueType)
     elif old != new:
         yield Widen(path, old, new)
+
+
+def is_in_map_key(columns: Columns, path: Path) -> bool:
+    """Whether a path leads into the key of a map; a field may have the name `key` too."""
+    kind = columns.get(path[0])
+    for name in path[1:]:
+        if isinstance(kind, MapType):
+            if name == "key":
+                return True
+            kind = kind.valueType
+        elif isinstance(kind, ArrayType):
+            kind = kind.elementType
+        elif isinstance(kind, StructType):
+            kind = kind[name].dataType if name in kind.names else None
+    return False
 
 
 def alter_statement(table: str, change: ColumnChange) -> str:

@@ -28,6 +28,7 @@ from spark_jobs.tables.columns import (
     Rename,
     Widen,
     alter_statement,
+    is_in_map_key,
     mapped,
     nullable,
     quoted,
@@ -116,6 +117,7 @@ class IcebergTypedTable:
         return mapped(kind, _stored_scalar)
 
     def evolve(self, changes: Sequence[ColumnChange]) -> None:
+        columns = self.columns()
         for change in changes:
             if isinstance(change, Widen) and not _is_wider(change.before, change.type):
                 raise ColumnChangeError(
@@ -123,7 +125,7 @@ class IcebergTypedTable:
                     f"from {change.before.simpleString()} to {change.type.simpleString()}. Start "
                     "with a new target."
                 )
-            if isinstance(change, Add | Rename) and "key" in change.path[1:]:
+            if isinstance(change, Add | Rename) and is_in_map_key(columns, change.path):
                 raise ColumnChangeError(
                     f"{self.sql_name}: the key of the map {change.path[0]} has a new field, and "
                     "Iceberg cannot change keys of maps. Start with a new target."

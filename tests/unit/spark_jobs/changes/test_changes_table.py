@@ -1,40 +1,71 @@
-"""The Delta table of changes over repeated batches and new columns."""
+"""The tables of changes over repeated batches and new columns."""
 
-import json
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.changes.changes_table import ChangesTable
+from spark_jobs.changes.handler import ChangeSink
+from spark_jobs.changes.iceberg_changes_table import IcebergChangesTable
 from spark_jobs.changes.journal import BegunBatch
 from spark_jobs.follow.position import Position
+from spark_jobs.tables.columns import ColumnChangeError
+from spark_jobs.tables.format.iceberg import IcebergTypedTable
+from spark_jobs.tables.format.protocol import newest_position
+from spark_jobs.watermarks.job import store_offsets
 from tests.support.spark.changes import ORDERS, ORDERS_ROW, POSITION, Change, changes_frame
 
 ROW = {"id": 7, "seq": 3, "note": "a"}
-FIRST = BegunBatch(1, None, POSITION, {})
-SECOND = BegunBatch(2, POSITION, Position(18, POSITION.second), {})
+FIRST = BegunBatch(1, None, POSITION, {}, {"t": {0: 5}})
+SECOND = BegunBatch(2, POSITION, Position(18, POSITION.second), {}, {"t": {0: 9, 1: 2}})
 
 
-def test_a_repeated_batch_is_appended_once(spark: SparkSession, tmp_path: Path) -> None:
-    table = ChangesTable(str(tmp_path), ORDERS, "app")
+def verify_batches(spark: SparkSession, table: ChangeSink) -> None:
+    """Write two batches, each twice. Between them the source gets a column."""
     existing = changes_frame(spark, [Change(None, ROW)])
-    later_row = {**ROW, "amount": 5}
+    later_row = {"amount": 5, **ROW}
     later = changes_frame(
         spark,
         [Change(ROW, later_row), Change(later_row, None, 1, op="d"), Change(ROW, ROW, 2, op=None)],
-        f"{ORDERS_ROW}, amount int",
+        f"amount tinyint, {ORDERS_ROW}",
     )
     for batch, changes in ((FIRST, existing), (SECOND, later)):
         table.write(changes, batch, is_resumed=False)
         table.write(changes, batch, is_resumed=True)
-    rows = spark.read.format("delta").load(str(tmp_path)).orderBy("store_version", "seq").collect()
+
+
+def assert_each_change_once(table: DataFrame) -> None:
+    rows = table.orderBy("store_version", "seq").collect()
     assert [(row.op, row.store_version, row.seq) for row in rows] == [
         ("r", 17, 0),
         ("u", 18, 0),
         ("d", 18, 1),
     ]
+    assert rows[0].before is None
     assert rows[0].after.asDict() == {**ROW, "amount": None}
-    assert rows[1].after.asDict() == rows[2].before.asDict() == later_row
+    assert rows[1].after.asDict() == rows[2].before.asDict() == {**ROW, "amount": 5}
     assert len({bytes(row.id) for row in rows}) == len(rows)
-    history = spark.sql(f"DESCRIBE HISTORY delta.`{tmp_path}`").orderBy("version").collect()
-    assert [json.loads(commit.userMetadata)["store_version"] for commit in history] == [17, 18]
+
+
+def test_delta_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
+    verify_batches(spark, ChangesTable(str(tmp_path), ORDERS, "app"))
+    assert_each_change_once(spark.read.format("delta").load(str(tmp_path)))
+    assert store_offsets(spark, str(tmp_path)) == SECOND.offsets
+
+
+def test_iceberg_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
+    name = ("lake", tmp_path.name, "orders")
+    table = IcebergChangesTable(spark, name, ORDERS, "app")
+    verify_batches(spark, table)
+    assert_each_change_once(spark.table(".".join(name)))
+    position = newest_position(IcebergTypedTable(spark, name).commits())
+    assert position is not None
+    assert position.offsets == {"t": {"0": 9, "1": 2}}
+    # A batch of another checkpoint is another batch.
+    other = IcebergChangesTable(spark, name, ORDERS, "other")
+    other.write(changes_frame(spark, [Change(None, ROW)]), SECOND, is_resumed=True)
+    assert spark.table(".".join(name)).count() == 4
+    replaced = changes_frame(spark, [Change(None, {"id": 7})], "id int, seq int, note int")
+    with pytest.raises(ColumnChangeError, match=r"after\.note|before\.note"):
+        table.write(replaced, BegunBatch(3, SECOND.after, Position(19, 0), {}), is_resumed=False)

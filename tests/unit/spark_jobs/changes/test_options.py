@@ -17,7 +17,12 @@ TO_DELTA = {**GOOD, "sink": "delta", "changes.table": "/changes/{keyspace}/{tabl
 REGISTRY = {"converter": "avro", "converter.schema.registry.url": "http://127.0.0.1:2"}
 BAD = {
     "no prefix": ({**GOOD, "topic.prefix": ""}, "`topic.prefix`"),
-    "sink": ({**GOOD, "sink": "iceberg"}, "must be `kafka`, `delta` or `kafka,delta`"),
+    "sink": ({**GOOD, "sink": "hudi"}, "must be one or two of kafka, delta, iceberg"),
+    "two formats": ({**TO_DELTA, "sink": "delta,iceberg"}, "only one of `delta` and `iceberg`"),
+    "no catalog": (
+        {**TO_DELTA, "sink": "iceberg", "changes.table": "{table}"},
+        "`changes.table` must begin with a catalog",
+    ),
     "no table": ({**GOOD, "sink": "kafka,delta"}, "`changes.table` must be set for `sink=delta`"),
     "an unused table": ({**TO_DELTA, "sink": "kafka"}, "and only then"),
     "one table for all": ({**TO_DELTA, "changes.table": "/changes"}, "must have `{table}`"),

@@ -20,6 +20,7 @@ from spark_jobs.tables.columns import (
     Widen,
     alter_statement,
     column_changes,
+    is_in_map_key,
     sql_type,
 )
 
@@ -97,3 +98,12 @@ def test_a_field_is_renamed_by_its_place() -> None:
 )
 def test_statements(change: ColumnChange, statement: str) -> None:
     assert alter_statement("t", change) == f"ALTER TABLE t {statement}"
+
+
+def test_a_field_named_key_is_no_key_of_a_map() -> None:
+    item = struct(key=INT, m=MapType(struct(x=INT), struct(key=INT)))
+    columns = {"k": INT, "v": ArrayType(item)}
+    element = ("v", "element")
+    assert is_in_map_key(columns, (*element, "m", "key", "x"))
+    for path in (("k",), (*element, "key"), (*element, "m", "value", "key"), ("v", "element", "n")):
+        assert not is_in_map_key(columns, path)

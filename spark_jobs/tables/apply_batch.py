@@ -1,14 +1,9 @@
 """Applies a batch to a typed table exactly once, also after a crash or a conflict."""
 
-import logging
-
-from sidecar.logs import fields
 from spark_jobs.tables.commit_position import CommitPosition, Progress, progress
+from spark_jobs.tables.conflicts import repeated
 from spark_jobs.tables.format.protocol import TargetError, TypedTable
 from spark_jobs.tables.net_changes import NetChanges
-
-logger = logging.getLogger(__name__)
-_ATTEMPTS = 5
 
 
 def progress_of(table: TypedTable) -> Progress:
@@ -26,23 +21,20 @@ def apply_batch(
 
     Does nothing if the table has the batch, and commits the rest if it has the first half. Repeats
     the batch after a conflict with maintenance of the table. Raises `TargetError` if the table is
-    at another position, because another job writes to it.
+    at another position, because another job writes to it, and `ConflictError`.
     """
-    for attempt in range(1, _ATTEMPTS + 1):
+
+    def attempt() -> None:
         known = progress_of(table)
         if position.is_of_batch(known.complete):
             return
         _require_position(table, known, position, before)
-        try:
-            if changes.is_empty and known.merged is None:
-                table.record(position)
-            else:
-                table.commit(changes, position, is_merged=known.merged is not None)
-            return
-        except Exception as error:
-            if attempt == _ATTEMPTS or not table.is_conflict(error):
-                raise
-            logger.info("batch repeated", extra=fields(table=table.sql_name, attempt=attempt))
+        if changes.is_empty and known.merged is None:
+            table.record(position)
+        else:
+            table.commit(changes, position, is_merged=known.merged is not None)
+
+    repeated(table, attempt)
 
 
 def _require_position(

@@ -37,6 +37,7 @@ from spark_jobs.tables.format.protocol import (
     Commit,
     TableDefinition,
     newest_position,
+    settled,
 )
 from spark_jobs.tables.format.session_conf import session_conf
 from spark_jobs.tables.net_changes import (
@@ -156,7 +157,7 @@ class DeltaTypedTable:
             Commit(row["version"], row["timestamp"], row["operation"], _position(row))
             for row in rows
         ]
-        return sorted(found, key=lambda commit: -commit.version)
+        return settled(sorted(found, key=lambda commit: -commit.version))
 
     def read(self, version: int | None = None) -> DataFrame:
         if version is None:

@@ -41,6 +41,7 @@ from spark_jobs.tables.format.protocol import (
     Commit,
     TableDefinition,
     newest_position,
+    settled,
 )
 from spark_jobs.tables.format.session_conf import session_conf
 from spark_jobs.tables.net_changes import (
@@ -102,8 +103,7 @@ class IcebergTypedTable:
             )
 
     def owner(self) -> tuple[str, str] | None:
-        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
-        properties = {row["key"]: row["value"] for row in rows}
+        properties = self._properties()
         if APP_PROPERTY not in properties:
             return None
         return properties[APP_PROPERTY], properties[TABLE_PROPERTY]
@@ -191,7 +191,7 @@ class IcebergTypedTable:
                 Commit(row["snapshot_id"], row["committed_at"], row["operation"], position)
             )
             newest = row["parent_id"]
-        return found
+        return settled(found)
 
     def read(self, version: int | None = None) -> DataFrame:
         self._session.sql(f"REFRESH TABLE {self.sql_name}")
@@ -226,9 +226,8 @@ class IcebergTypedTable:
 
     def _restate(self) -> None:
         """Name the latest position in the current snapshot, which never expires."""
-        commits = self.commits()
-        position = newest_position(commits)
-        if position is not None and commits[0].position is None:
+        position = newest_position(self.commits())
+        if position is not None:
             self.record(position)
 
     def _call(
@@ -240,6 +239,10 @@ class IcebergTypedTable:
     def _procedure(self, procedure: str, arguments: str) -> str:
         catalog, table = quoted(self._name[0]), quoted(*self._name[1:])
         return f"CALL {catalog}.system.{procedure}(table => '{table}', {arguments})"
+
+    def _properties(self) -> dict[str, str]:
+        rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
+        return {row["key"]: row["value"] for row in rows}
 
     def _metadata(self, table: str) -> str:
         return f"{self.sql_name}.{table}"

@@ -1,7 +1,7 @@
 """The interface of the formats."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -47,6 +47,23 @@ class Commit:
     operation: str
     position: CommitPosition | None
     """None for a commit of another program."""
+
+
+def settled(newest_first: Sequence[Commit]) -> list[Commit]:
+    """The commits with the positions that their rows show.
+
+    Maintenance repeats the latest position that it has read. Its commit may follow a newer batch.
+    """
+    found: list[Commit] = []
+    latest: CommitPosition | None = None
+    for commit in reversed(newest_first):
+        position = commit.position
+        if position is not None:
+            if latest is None or position.number >= latest.number:
+                latest = position
+            commit = replace(commit, position=latest)
+        found.append(commit)
+    return found[::-1]
 
 
 def newest_position(newest_first: Sequence[Commit]) -> CommitPosition | None:

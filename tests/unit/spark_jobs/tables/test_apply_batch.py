@@ -122,5 +122,8 @@ def test_a_batch_is_repeated_after_maintenance_and_refused_after_another_job(
 
     with pytest.raises(TargetError, match="another job writes"):
         apply_batch(table, both, position(3), position(1))
+    # Maintenance repeats a position that it read before the last batch.
+    table.record(position(1))
+    assert position(2).is_of_batch(table.commits()[0].position)
     apply_batch(table, changes(), position(3), position(2))
     assert position(3).is_of_batch(progress_of(table).complete)

@@ -19,6 +19,7 @@ from spark_jobs.options.types import (
     WritableFile,
     overlap,
 )
+from spark_jobs.tables.options import TableFormat, TargetOptions
 
 _PORT = 9042
 ReadConsistency = Literal[
@@ -131,6 +132,16 @@ class CompareOptions(SessionOptions, CassandraOptions):
         min_length=1,
         doc="Folder or URI of the version store that `spark_jobs.reconcile` writes.",
     )
+    target: str | None = prop(
+        "target",
+        default=None,
+        min_length=1,
+        doc="`target` of `spark_jobs.tables`, to compare its typed table too. Not set: only the "
+        "version store is compared.",
+    )
+    format: TableFormat = prop(
+        "format", default="delta", doc="Format of the typed table: `delta` or `iceberg`."
+    )
     buckets: Count = prop("buckets", default=16, doc="Number of buckets of the version store.")
     schema_file: Path = prop(
         "schema.file",
@@ -203,6 +214,12 @@ class CompareOptions(SessionOptions, CassandraOptions):
         "report.json.file", default=None, doc="File on the driver for the report as JSON."
     )
 
+    def target_options(self) -> TargetOptions | None:
+        """The place of the typed table."""
+        if self.target is None:
+            return None
+        return TargetOptions.model_validate({"format": self.format, "target": self.target})
+
     @field_validator("complete_until_ms")
     @classmethod
     def _not_negative(cls, value: int | None) -> int | None:
@@ -214,7 +231,12 @@ class CompareOptions(SessionOptions, CassandraOptions):
     def _is_possible(self) -> "CompareOptions":
         if self.watermarks is not None and self.complete_until_ms is not None:
             raise ValueError("`watermarks` and `complete.until` are both set. Set one of them")
-        for name, location in (("output", self.output), ("watermarks", self.watermarks)):
+        target = self.target if self.format == "delta" else None
+        for name, location in (
+            ("output", self.output),
+            ("watermarks", self.watermarks),
+            ("target", target),
+        ):
             if location is not None and overlap(self.state, location):
                 raise ValueError(f"`state` and `{name}` overlap. {SEPARATE_FOLDERS}")
         return self

@@ -1,18 +1,23 @@
-"""The report of a comparison: values, lines and a page. Pure."""
+"""The report of a comparison: values and lines. Pure."""
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from string import Template
-from typing import Any, Literal
+from enum import StrEnum
+from typing import Any, TypeVar
 
+from spark_jobs.compare.findings import (
+    EXIT_CODES,
+    DifferingRow,
+    Verdict,
+    joint_verdict,
+    moment,
+)
 from spark_jobs.compare.row_difference import HARMLESS, Cause
+from spark_jobs.compare.target_report import TARGET_HARMLESS, TARGET_MEANINGS, TargetReport
 
-Verdict = Literal["equal", "differs", "not_there_yet"]
-EXIT_CODES: Mapping[Verdict, int] = {"equal": 0, "differs": 7, "not_there_yet": 8}
 _ROWS_IN_MESSAGE = 10
-_MEANINGS: Mapping[Cause, str] = {
+_Cause = TypeVar("_Cause", bound=StrEnum)
+MEANINGS: Mapping[Cause, str] = {
     Cause.LOSS: "The store lacks a write that it should have, unless the write was never "
     "acknowledged.",
     Cause.LOST_DELETE: "The store has a value that Cassandra deleted.",
@@ -25,15 +30,11 @@ _MEANINGS: Mapping[Cause, str] = {
     Cause.WRITTEN_AFTER: "The write is newer than the read.",
     Cause.EXPIRED: "The value expired before the read.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class DifferingRow:
-    cause: Cause
-    key: str
-    """A condition in CQL."""
-    columns: str
-    """Each column with its cause and both write times."""
+VERDICTS: Mapping[Verdict, str] = {
+    "equal": "equal",
+    "differs": "rows differ",
+    "not_there_yet": "not complete up to the read",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,20 @@ class ComparisonReport:
     """Rows by cause."""
     rows: Sequence[DifferingRow]
     """Some rows of each cause, the worst first."""
+    target: TargetReport | None = None
+    """The typed table against the store."""
 
     @property
     def verdict(self) -> Verdict:
+        """The verdict of all parts."""
+        parts = [self.live_verdict]
+        if self.target is not None:
+            parts.append(self.target.verdict)
+        return joint_verdict(parts)
+
+    @property
+    def live_verdict(self) -> Verdict:
+        """The verdict on the store, as a copy of the live table."""
         found = {cause for cause, rows in self.causes.items() if rows} - HARMLESS
         if found - {Cause.NOT_THERE_YET}:
             return "differs"
@@ -73,108 +85,47 @@ class ComparisonReport:
             "ranges": self.ranges,
             "differing_ranges": self.differing_ranges,
             "live_rows": self.live_rows,
-            "read_from": _moment(self.read_from_us),
-            "read_to": _moment(self.read_to_us),
+            "read_from": moment(self.read_from_us),
+            "read_to": moment(self.read_to_us),
             "store_version": self.store_version,
-            "complete_until": _optional_moment(self.complete_until_us),
+            "complete_until": optional_moment(self.complete_until_us),
             "causes": {str(cause): self.causes.get(cause, 0) for cause in Cause},
-            "rows": [
-                {"cause": str(row.cause), "key": row.key, "columns": row.columns}
-                for row in self.rows
-            ],
+            "rows": [row.values() for row in self.rows],
+            "target": None if self.target is None else self.target.values(),
         }
 
     def message(self) -> str:
         """The report as lines."""
         lines = [
-            f"{self.table}: {_VERDICTS[self.verdict]}",
+            f"{self.table}: {VERDICTS[self.live_verdict]}",
             f"  {self.live_rows} live rows in {self.ranges} token ranges, "
             f"{self.differing_ranges} of them compared row by row",
         ]
-        for cause in Cause:
-            if count := self.causes.get(cause, 0):
-                lines.append(f"  {cause}: {count} rows. {_MEANINGS[cause]}")
-        shown = [row for row in self.rows if row.cause not in HARMLESS][:_ROWS_IN_MESSAGE]
-        lines += [f"  {row.cause}: {row.key}: {row.columns}" for row in shown]
+        lines += _found(self.causes, MEANINGS, self.rows, HARMLESS)
+        if (target := self.target) is not None:
+            lines += [
+                f"{target.table}: {VERDICTS[target.verdict]}",
+                f"  {target.typed_rows} rows, compared with version {target.store_version} of the "
+                "store",
+                *_found(target.causes, TARGET_MEANINGS, target.rows, TARGET_HARMLESS),
+            ]
         return "\n".join(lines)
 
-    def page(self) -> str:
-        """The report as a page that needs no other file."""
-        facts = [
-            ("Rows in Cassandra", str(self.live_rows)),
-            ("Consistency level", self.consistency),
-            ("Token ranges", str(self.ranges)),
-            ("Compared row by row", str(self.differing_ranges)),
-            ("Read from", _moment(self.read_from_us)),
-            ("Read to", _moment(self.read_to_us)),
-            ("Version of the store", str(self.store_version)),
-            ("Store complete until", _optional_moment(self.complete_until_us) or "not known"),
-        ]
-        counts = [
-            (str(cause), str(self.causes[cause]), _MEANINGS[cause])
-            for cause in Cause
-            if self.causes.get(cause)
-        ]
-        rows = [(str(row.cause), row.key, row.columns) for row in self.rows]
-        return _PAGE.substitute(
-            table=html.escape(self.table),
-            verdict=html.escape(_VERDICTS[self.verdict]),
-            kind=self.verdict,
-            facts=_table(("", ""), facts),
-            causes=_table(("Cause", "Rows", "Meaning"), counts),
-            rows=_table(("Cause", "Row", "Columns, with write times in microseconds"), rows),
-        )
+
+def optional_moment(ts_us: int | None) -> str | None:
+    return None if ts_us is None else moment(ts_us)
 
 
-_VERDICTS: Mapping[Verdict, str] = {
-    "equal": "equal",
-    "differs": "rows differ",
-    "not_there_yet": "the store is not complete up to the read",
-}
-_PAGE = Template(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>$table: $verdict</title>
-<style>
-body { font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0; width: 100%; }
-th, td { border-bottom: 1px solid #ccc; padding: 0.3rem 0.6rem; text-align: left; }
-td { overflow-wrap: anywhere; vertical-align: top; }
-.equal { color: #17602a; } .differs { color: #a1161a; } .not_there_yet { color: #7a5200; }
-</style>
-</head>
-<body>
-<h1>$table</h1>
-<p class="$kind"><strong>$verdict</strong></p>
-$facts
-<h2>Causes</h2>
-$causes
-<h2>Rows</h2>
-$rows
-</body>
-</html>
-"""
-)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return "<p>None</p>"
-    head = ""
-    if any(heads):
-        cells = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in heads)
-        head = f"<thead><tr>{cells}</tr></thead>"
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(each)}</td>" for each in row) + "</tr>" for row in rows
-    )
-    return f"<table>{head}<tbody>\n{body}\n</tbody></table>"
-
-
-def _moment(ts_us: int) -> str:
-    return datetime.fromtimestamp(ts_us / 1_000_000, UTC).isoformat(timespec="milliseconds")
-
-
-def _optional_moment(ts_us: int | None) -> str | None:
-    return None if ts_us is None else _moment(ts_us)
+def _found(
+    causes: Mapping[_Cause, int],
+    meanings: Mapping[_Cause, str],
+    rows: Sequence[DifferingRow],
+    harmless: Collection[StrEnum],
+) -> list[str]:
+    lines = [
+        f"  {cause}: {causes[cause]} rows. {meaning}"
+        for cause, meaning in meanings.items()
+        if causes.get(cause)
+    ]
+    shown = [row for row in rows if row.cause not in harmless][:_ROWS_IN_MESSAGE]
+    return lines + [f"  {row.cause}: {row.key}: {row.columns}" for row in shown]

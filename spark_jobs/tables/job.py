@@ -17,10 +17,10 @@ from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.options import TablesJobOptions
+from spark_jobs.tables.target import store_id
 
 logger = logging.getLogger(__name__)
 JOB = "tables"
@@ -47,7 +47,7 @@ def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Eve
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
-    handler = TypedTables(session, options, _store_id(store), partial(_typed_columns, schema))
+    handler = TypedTables(session, options, store_id(store), partial(_typed_columns, schema))
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
     if options.has_source:
@@ -58,12 +58,6 @@ def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Eve
             stop.wait(options.trigger_interval_ms / 1000)
             follower.step()
     return handler.batches
-
-
-def _store_id(store: VersionStore) -> str:
-    """The id of the Delta table of the store. A new table at the same path has another id."""
-    (detail,) = store.session.sql(f"DESCRIBE DETAIL delta.`{store.path}`").collect()
-    return str(detail["id"])
 
 
 def _typed_columns(schema: SourceSchema, table: SourceTable) -> StructType:

@@ -13,10 +13,13 @@ from spark_jobs.reconcile.options import ReconcileOptions
 _WEEK_S = 7 * 86_400
 
 
+TableFormat = Annotated[Literal["delta", "iceberg"], LowerCase]
+
+
 class TargetOptions(Properties):
     """Format and place of the typed tables, and the layout of new ones."""
 
-    format: Annotated[Literal["delta", "iceberg"], LowerCase] = prop(
+    format: TableFormat = prop(
         "format", default="delta", doc="Format of the typed tables: `delta` or `iceberg`."
     )
     target: str = prop(

@@ -36,6 +36,7 @@ from spark_jobs.tables.format.protocol import (
     TABLE_PROPERTY,
     Commit,
     TableDefinition,
+    complete_version,
     newest_position,
     settled,
 )
@@ -161,7 +162,7 @@ class DeltaTypedTable:
 
     def read(self, version: int | None = None) -> DataFrame:
         if version is None:
-            version = _complete_version(self.commits())
+            version = complete_version(self.commits())
         return self._reader().option("versionAsOf", version).load(self._path)
 
     def compact(self) -> Mapping[str, int]:
@@ -207,18 +208,6 @@ def _transaction(position: CommitPosition) -> dict[str, str]:
         f"{_TXN}AppId": f"{position.app}/{position.table_id}",
         f"{_TXN}Version": str(position.number),
     }
-
-
-def _complete_version(newest_first: Sequence[Commit]) -> int:
-    """The newest version without a half-committed batch."""
-    version = newest_first[0].version
-    for commit in newest_first:
-        if commit.position is None:
-            continue
-        if commit.position.part != Part.MERGE:
-            break
-        version = commit.version - 1
-    return version
 
 
 def _is_wider(old: DataType, new: DataType) -> bool:

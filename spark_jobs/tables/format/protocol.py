@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType
 
 from spark_jobs.errors import JobError
 from spark_jobs.tables.columns import ColumnChange, Columns
-from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.commit_position import CommitPosition, Part
 from spark_jobs.tables.net_changes import NetChanges
 
 APP_PROPERTY, TABLE_PROPERTY = "cdc.app", "cdc.table.id"
@@ -69,6 +69,18 @@ def settled(newest_first: Sequence[Commit]) -> list[Commit]:
 def newest_position(newest_first: Sequence[Commit]) -> CommitPosition | None:
     """The position that the newest commit of this job names."""
     return next((each.position for each in newest_first if each.position is not None), None)
+
+
+def complete_version(newest_first: Sequence[Commit]) -> int:
+    """The newest version without a half-committed batch."""
+    version = newest_first[0].version
+    for commit in newest_first:
+        if commit.position is None:
+            continue
+        if commit.position.part != Part.MERGE:
+            break
+        version = commit.version - 1
+    return version
 
 
 class TypedTable(Protocol):

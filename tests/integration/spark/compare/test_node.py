@@ -4,6 +4,7 @@ import base64
 import itertools
 import json
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,11 +16,15 @@ from pyspark.sql import Row, SparkSession
 from spark_jobs.compare.job import run
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.compare.report_page import report_page
+from spark_jobs.compare.target_report import TargetReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells
 from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import archived_segments
+from spark_jobs.tables.job import run as run_tables
+from spark_jobs.tables.options import TablesJobOptions
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until
@@ -112,11 +117,13 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
         expiring = f"SELECT c FROM {LIVE} WHERE p = {EXPIRED} AND c = 9"
         wait_until(lambda: not node.execute(expiring), "the row to expire", deadline_s=60)
 
+        follow(spark, tmp_path, schema)
         early = compare(spark, tmp_path, schema, LIVE, node, "1", now_us=slow_reads(read_from_us))
         assert (early.verdict, early.exit_code) == ("not_there_yet", 8)
         gone = compare(spark, tmp_path, schema, GONE, node, later_ms())
         assert found(gone) == {("truncate_suspected", f'"k" = {k}') for k in range(5)}
 
+    spark.sql(f"DELETE FROM delta.`{tmp_path / 'tables/shop/live'}` WHERE p = 10 AND c = 0")
     # The node has ended: the second run has all rows, and only the watermark is another.
     report = compare(spark, tmp_path, schema, LIVE, node, later_ms())
     print(report.message())
@@ -130,7 +137,9 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
         ("expired", f'"p" = {EXPIRED} AND "c" = 9'),
     }
     assert report.differing_ranges < report.ranges
-    assert "<td>lost_delete</td>" in report.page()
+    assert report.target is not None
+    assert found(report.target) == {("missing_row", '{"p":10,"c":0}')}
+    assert "<td>lost_delete</td>" in report_page(report)
 
 
 def slow_reads(from_us: int) -> Callable[[], int]:
@@ -159,9 +168,22 @@ def inject(events: Events) -> None:
         events.add(table, token, ck, cells)
 
 
-def found(report: ComparisonReport) -> set[tuple[str, str]]:
+def found(report: ComparisonReport | TargetReport) -> set[tuple[str, str]]:
     assert sum(report.causes.values()) == len(report.rows)
     return {(str(row.cause), row.key) for row in report.rows}
+
+
+def follow(spark: SparkSession, folder: Path, schema: SourceSchema) -> None:
+    """Fill the typed table of `LIVE` from the store."""
+    options = {
+        "output": str(folder / "store"),
+        "buckets": str(BUCKETS),
+        "checkpoint": str(folder / "checkpoint"),
+        "schema.file": str(schema.path),
+        "tables": LIVE,
+        "target": str(folder / "tables"),
+    }
+    run_tables(spark, options_of(TablesJobOptions, options), stop=threading.Event())
 
 
 def later_ms() -> str:
@@ -209,4 +231,6 @@ def compare(
         "expiry.margin.seconds": "0",
         "complete.until": complete_ms,
     }
+    if table == LIVE:
+        options["target"] = str(folder / "tables")
     return run(spark, options_of(CompareOptions, options), schema, **clock)

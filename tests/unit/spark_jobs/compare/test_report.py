@@ -1,10 +1,21 @@
 """The report of a comparison."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
 import pytest
 from justhtml import JustHTML
 
-from spark_jobs.compare.report import ComparisonReport, DifferingRow
+from spark_jobs.compare.findings import DifferingRow, Verdict
+from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.compare.report_page import report_page
 from spark_jobs.compare.row_difference import Cause
+from spark_jobs.compare.target_report import TargetCause, TargetReport
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+SCHEMA = REPOSITORY / "docs/reference/schemas/spark-compare.json"
 
 
 def report(**causes: int) -> ComparisonReport:
@@ -33,9 +44,57 @@ def test_verdict(causes: dict[str, int], verdict: str, exit_code: int) -> None:
         assert (f"  {cause}: {rows} rows" in found.message()) == bool(rows)
 
 
+def target(**causes: int) -> TargetReport:
+    counts = {TargetCause(name): rows for name, rows in causes.items()}
+    rows = [DifferingRow(cause, '{"k":"<1>"}', "v") for cause in counts]
+    return TargetReport("lake.shop.t", 12, 9, 3, {"topic": {"0": 7}}, 4, counts, rows)
+
+
+TARGET_CASES: list[tuple[dict[str, int], dict[str, int], Verdict]] = [
+    ({}, {}, "equal"),
+    ({"expired": 1}, {"written_after": 1, "expired": 2}, "equal"),
+    ({}, {"not_there_yet": 1}, "not_there_yet"),
+    ({"not_there_yet": 1}, {}, "not_there_yet"),
+    ({"not_there_yet": 1}, {"missing_row": 1}, "differs"),
+    ({"loss": 1}, {"not_there_yet": 1}, "differs"),
+]
+
+
+@pytest.mark.parametrize(("live", "typed", "verdict"), TARGET_CASES)
+def test_verdict_with_a_typed_table(
+    live: dict[str, int], typed: dict[str, int], verdict: Verdict
+) -> None:
+    found = replace(report(**live), target=target(**typed))
+    assert found.verdict == verdict
+    values = found.values()["target"]
+    assert {name: rows for name, rows in values["causes"].items() if rows} == typed
+    for cause, rows in typed.items():
+        assert f"  {cause}: {rows} rows" in found.message()
+
+
+def test_the_json_follows_its_schema() -> None:
+    schema = json.loads(SCHEMA.read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(
+        schema, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+    bare = report(loss=1)
+    full = replace(bare, complete_until_us=5_000_000, target=target(extra_row=1))
+    typed = schema["properties"]["target"]["anyOf"][0]
+    for values in (bare.values(), full.values()):
+        validator.validate(json.loads(json.dumps(values)))
+        assert list(values) == list(schema["properties"]) == schema["required"]
+    assert list(full.values()["target"]) == list(typed["properties"]) == typed["required"]
+    for part, causes in ((schema, Cause), (typed, TargetCause)):
+        names = [str(cause) for cause in causes]
+        assert part["properties"]["causes"]["required"] == names
+        assert part["properties"]["rows"]["items"]["properties"]["cause"]["enum"] == names
+
+
 def test_the_page_is_valid_and_alone() -> None:
-    page = report(loss=1, expired=2).page()
+    page = report_page(replace(report(loss=1, expired=2), target=target(extra_row=1)))
     assert JustHTML(page, collect_errors=True).errors == []
     assert "&lt;loss&gt;" in page
+    assert "<td>extra_row</td>" in page
     assert "<script" not in page
     assert "http" not in page

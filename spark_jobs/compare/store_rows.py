@@ -1,0 +1,59 @@
+"""What the version store shows of a table, for the comparison with the live table."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.compare.token_ranges import range_of
+from spark_jobs.reconcile.merged import merged, merger_of
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
+from spark_jobs.reconcile.store import VersionStore
+
+_MERGED = ("token", "event", "state")
+
+
+class StoreRows:
+    """The rows of one table, as `Merger.rows` returns them."""
+
+    def __init__(
+        self, store: VersionStore, schema: SourceSchema, table: SourceTable, ranges: int
+    ) -> None:
+        self._store = store
+        self._table_id = table.id
+        self._merger = merger_of(schema, table)
+        self._ranges = ranges
+        self._truncated_us: dict[int, int | None] = {}
+
+    def version(self) -> int:
+        """The latest version of the store."""
+        return self._store.version()
+
+    def all(self, version: int, second: int) -> DataFrame:
+        """The rows that the store shows at a second."""
+        stored = self._store.rows(self._table_id, version).select(*_MERGED)
+        return self.visible(stored, version, second)
+
+    def since(self, before: int, version: int, ranges: Sequence[int]) -> DataFrame:
+        """What the store has of some ranges, to merge. Values that compaction dropped since the
+        version `before` are there, because a later write may have replaced them."""
+        stored = self._store.rows(self._table_id, before).select(*_MERGED)
+        if version > before:
+            added = self._store.added(self._table_id, before, version)
+            stored = stored.unionByName(added.select(*_MERGED))
+        return stored.where(range_of(F.col("token"), self._ranges).isin(*ranges))
+
+    def visible(
+        self, stored: DataFrame, version: int, second: int, until_us: int | None = None
+    ) -> DataFrame:
+        """The rows that `stored` shows at a second, with writes up to a time."""
+        if version not in self._truncated_us:
+            self._truncated_us[version] = self._store.truncated_us(self._table_id, version)
+        merge = partial(
+            self._merger.rows,
+            now_s=second,
+            truncated_us=self._truncated_us[version],
+            until_us=until_us,
+        )
+        return merged(stored, merge, self._merger.rows_schema)

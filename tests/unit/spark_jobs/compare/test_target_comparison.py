@@ -1,0 +1,154 @@
+"""Typed tables of both formats against the store that fills them."""
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from commitlog import EventFormat, SnapshotEncoder
+from sidecar.errors import ConfigError
+from spark_jobs.compare.row_difference import ReadTimes
+from spark_jobs.compare.target_comparison import TargetComparison
+from spark_jobs.compare.target_report import TargetCause, TargetReport
+from spark_jobs.reconcile.source_table import SourceSchema, read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.source.cells import read_cells
+from spark_jobs.tables.format.protocol import TargetError
+from spark_jobs.tables.job import run as run_tables
+from spark_jobs.tables.options import TablesJobOptions, TargetOptions
+from tests.support.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long, row
+from tests.support.spark.options import options_of
+from tests.support.spark.typed_tables import FORMATS
+
+BUCKETS = 4
+READ_FROM_US = time.time_ns() // 1000
+LATER_US = READ_FROM_US + 3_600_000_000
+
+
+def v(number: int, written_us: int) -> Cells:
+    return integer(number), long(written_us), None
+
+
+def counted(*values: bytes) -> bytes:
+    return integer(len(values)) + b"".join(integer(len(each)) + each for each in values)
+
+
+def a_map(**values: int) -> Cells:
+    pairs = [part for name, value in values.items() for part in (name.encode(), integer(value))]
+    entries = integer(len(values)) + counted(*pairs)[4:]
+    return entries, counted(*[long(50)] * len(values)), counted()
+
+
+ROWS = [row(k, 1, v=v(k, 100), m=a_map(a=1, b=2)) for k in range(8)]
+
+
+class Lake:
+    """A store, and a typed table that follows it."""
+
+    def __init__(self, spark: SparkSession, folder: Path, target: TargetOptions) -> None:
+        self.spark = spark
+        self.folder = folder
+        self.target = target
+        self.store = VersionStore(spark, str(folder / "store"), buckets=BUCKETS)
+        path = folder / "schema.cql"
+        path.write_text(DDL)
+        self.schema: SourceSchema = read_schema(path)
+
+    def write(self, rows: Sequence[Cells]) -> None:
+        event_format = EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
+        encoder = SnapshotEncoder(
+            self.schema.schema, TABLE_ID, event_format, element_times=True, started_us=0
+        )
+        batch = pa.record_batch(encode(rows, encoder)).select(["value"])
+        values = batch.column("value").cast(pa.string()).to_pylist()
+        frame = self.spark.createDataFrame([(each,) for each in values], "value string")
+        self.store.append(read_cells(frame))
+
+    def follow(self) -> None:
+        options = {
+            "output": str(self.folder / "store"),
+            "buckets": str(BUCKETS),
+            "checkpoint": str(self.folder / "checkpoint"),
+            "schema.file": str(self.schema.path),
+            "tables": "ks.t",
+            "format": self.target.format,
+            "target": self.target.target,
+        }
+        run_tables(self.spark, options_of(TablesJobOptions, options), stop=threading.Event())
+
+    def comparison(self, store: VersionStore | None = None) -> TargetComparison:
+        return TargetComparison(
+            self.target,
+            self.schema,
+            self.schema.table("ks.t"),
+            store or self.store,
+            buckets=BUCKETS,
+            place=str(self.folder / "found"),
+            describe=lambda _: nullcontext(),
+        )
+
+    def compare(self) -> TargetReport:
+        reads = ReadTimes(READ_FROM_US, READ_FROM_US + 5_000_000)
+        return self.comparison().report(self.store.version(), reads, 0, rows=10)
+
+    def execute(self, statement: str) -> None:
+        self.spark.sql(statement)
+
+
+def found(report: TargetReport) -> dict[str, tuple[str, str]]:
+    assert sum(report.causes.values()) == len(report.rows)
+    return {each.key: (str(each.cause), each.columns) for each in report.rows}
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_each_fault_of_a_typed_table_is_found(
+    spark: SparkSession, tmp_path: Path, table_format: str
+) -> None:
+    session = spark.newSession()
+    target = "lake.compared" if table_format == "iceberg" else str(tmp_path / "tables")
+    options = options_of(TargetOptions, {"format": table_format, "target": target})
+    lake = Lake(session, tmp_path, options)
+    lake.write(ROWS)
+    with pytest.raises(ConfigError, match="does not exist"):
+        lake.comparison()
+    lake.follow()
+    equal = lake.compare()
+    assert (equal.verdict, equal.typed_rows, found(equal)) == ("equal", len(ROWS), {})
+    assert equal.values()["causes"] == dict.fromkeys(map(str, TargetCause), 0)
+
+    # Writes that the typed table does not have yet.
+    lake.write([row(0, 1, v=v(9, 200)), row(1, 1, v=v(9, LATER_US))])
+    behind = lake.compare()
+    assert behind.verdict == "not_there_yet"
+    assert found(behind) == {
+        '{"k":0,"c":1}': ("not_there_yet", "op u, written at 200"),
+        '{"k":1,"c":1}': ("written_after", f"op u, written at {LATER_US}"),
+    }
+
+    lake.follow()
+    name = equal.table
+    lake.execute(f"DELETE FROM {name} WHERE k = 2")
+    lake.execute(f"UPDATE {name} SET v = NULL, m = NULL WHERE k = 3")
+    lake.execute(f"INSERT INTO {name} SELECT * FROM {name} WHERE k = 4")
+    rows = session.table(name).where("k = 5").withColumn("k", F.lit(50))
+    rows.withColumn("cdc_row_id", F.unhex(F.lit("00" * 16))).writeTo(name).append()
+    report = lake.compare()
+    assert report.verdict == "differs"
+    assert found(report) == {
+        '{"k":2,"c":1}': ("missing_row", ""),
+        '{"k":3,"c":1}': ("other_value", "m, v"),
+        '{"k":4,"c":1}': ("repeated_row", ""),
+        '{"k":50,"c":1}': ("extra_row", ""),
+    }
+    assert report.typed_rows == len(ROWS) + 1
+
+    other = VersionStore(session, str(tmp_path / "other"), buckets=BUCKETS)
+    other.append(session.createDataFrame([], "table string, token bigint, ck binary, event string"))
+    with pytest.raises(TargetError, match="another store"):
+        lake.comparison(other)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,13 +37,15 @@ class SparkUnderTest:
 
     @classmethod
     @contextmanager
-    def started(cls, *, driver_memory: str = "2g") -> Iterator["SparkUnderTest"]:
+    def started(
+        cls, *, driver_memory: str = "2g", settings: Mapping[str, str] | None = None
+    ) -> Iterator["SparkUnderTest"]:
         os.environ["JAVA_HOME"] = str(java_home(17))
         session = create_session(
             "benches",
             jars=fetched_jars(),
             master="local[2]",
-            settings={"spark.driver.memory": driver_memory},
+            settings={"spark.driver.memory": driver_memory, **(settings or {})},
         )
         yield cls(session)
         session.stop()

@@ -65,11 +65,14 @@ def merge_statement(target: str, changes: NetChanges, view: str) -> str:
     )
 
 
-def insert_statement(target: str, changes: NetChanges, view: str) -> str:
-    """The INSERT of rows that did not exist before the batch."""
+def insert_statement(
+    target: str, changes: NetChanges, view: str, *, with_updates: bool = False
+) -> str:
+    """The INSERT of rows that did not exist before the batch, and of updated rows."""
     names = ", ".join(quoted(name) for name in changes.columns)
     values = ", ".join(quoted(ROW, name) for name in changes.columns)
     return (
         f"INSERT INTO {target} ({ROW_ID}, {names}) "
-        f"SELECT {ROW_ID}, {values} FROM {quoted(view)} WHERE {OP} = 'c'"
+        f"SELECT {ROW_ID}, {values} FROM {quoted(view)} "
+        + (f"WHERE {OP} <> 'd'" if with_updates else f"WHERE {OP} = 'c'")
     )

@@ -36,6 +36,13 @@ class TargetOptions(Properties):
         doc="Format version of new Iceberg tables. Version 3 stores deleted rows as deletion "
         "vectors, but fewer engines read it.",
     )
+    iceberg_deletes: Annotated[Literal["position", "equality"], LowerCase] = prop(
+        "iceberg.deletes",
+        default="position",
+        doc="How Iceberg tables delete rows. `position` looks for them in the whole table. "
+        "`equality` writes their ids, at a cost that does not grow with the table; reads are "
+        "slower until `compact`, and the table has no partitions.",
+    )
     partition_by: PassThrough = pass_through(
         "partition.by.",
         doc="Partitioning of a new table, by `partition.by.KEYSPACE.TABLE`: columns, or with "
@@ -55,6 +62,10 @@ class TargetOptions(Properties):
             raise ValueError(
                 f"`partition.by.{both[0]}` and `cluster.by.{both[0]}` are both set, but a Delta "
                 "table has only one of them"
+            )
+        if self.iceberg_deletes == "equality" and (self.format == "delta" or self.partition_by):
+            raise ValueError(
+                "`iceberg.deletes=equality` needs `format=iceberg` and no `partition.by.*`"
             )
         return self
 

@@ -26,7 +26,7 @@ def open_table(session: SparkSession, options: TargetOptions, full_name: str) ->
     if options.format == "delta":
         return DeltaTypedTable(session, name[0])
     require_iceberg(session)
-    return IcebergTypedTable(session, name)
+    return IcebergTypedTable(session, name, options.iceberg_deletes)
 
 
 def read_table(

@@ -6,10 +6,13 @@ a reader sees all of it or nothing. `main` moves only if no other commit came fi
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
     DataType,
@@ -35,6 +38,7 @@ from spark_jobs.tables.columns import (
     sql_columns,
 )
 from spark_jobs.tables.commit_position import CommitPosition, read_position
+from spark_jobs.tables.format.equality_deletes import delete_by_id
 from spark_jobs.tables.format.protocol import (
     APP_PROPERTY,
     TABLE_PROPERTY,
@@ -46,10 +50,14 @@ from spark_jobs.tables.format.protocol import (
 from spark_jobs.tables.format.session_conf import session_conf
 from spark_jobs.tables.net_changes import (
     MERGE_SETTINGS,
+    OP,
     NetChanges,
     insert_statement,
     merge_statement,
 )
+
+Deletes = Literal["position", "equality"]
+"""How a batch deletes rows: by their places, which a scan finds, or by their ids."""
 
 _POSITION = "cdc.position"
 _BRANCH = "cdc_batch_"
@@ -60,6 +68,8 @@ _WITHOUT_SHUFFLE = {
     "write.distribution-mode": "none",
     "write.merge.distribution-mode": "none",
 }
+_EQUALITY = 2
+"""The content of a delete file in Iceberg's metadata."""
 _LEAST_ORPHAN_AGE_S = 86_400
 """Iceberg refuses to look for younger orphan files, which may belong to a running commit."""
 
@@ -67,9 +77,12 @@ _LEAST_ORPHAN_AGE_S = 86_400
 class IcebergTypedTable:
     """The table with a name: catalog, namespaces, table."""
 
-    def __init__(self, session: SparkSession, name: Sequence[str]) -> None:
+    def __init__(
+        self, session: SparkSession, name: Sequence[str], deletes: Deletes = "position"
+    ) -> None:
         self._session = session
         self._name = tuple(name)
+        self._deletes = deletes
         self._view = "cdc_net_changes"
 
     @property
@@ -140,22 +153,41 @@ class IcebergTypedTable:
         changes.frame.createOrReplaceTempView(self._view)
         settings = {**MERGE_SETTINGS, _SNAPSHOT_PROPERTY: position.to_json()}
         with session_conf(session, settings):
-            if changes.matched and changes.inserts:
-                self._commit_on_branch(session, changes)
+            if changes.matched and self._deletes == "equality":
+                with self._batch_branch(session) as branch:
+                    self._replace_by_id(session, changes, position, branch)
+            elif changes.matched and changes.inserts:
+                with self._batch_branch(session) as branch:
+                    target = self._on_branch(branch)
+                    session.sql(merge_statement(target, changes, self._view))
+                    session.sql(insert_statement(target, changes, self._view))
             elif changes.matched:
                 session.sql(merge_statement(self.sql_name, changes, self._view))
             else:
                 session.sql(insert_statement(self.sql_name, changes, self._view))
 
-    def _commit_on_branch(self, session: SparkSession, changes: NetChanges) -> None:
+    def _replace_by_id(
+        self, session: SparkSession, changes: NetChanges, position: CommitPosition, branch: str
+    ) -> None:
+        """Delete all changed rows by their ids, then insert what became of them."""
+        ids = changes.frame.where(F.col(OP) != "c")
+        properties = {_POSITION: position.to_json()}
+        delete_by_id(ids, changes.matched, self.sql_name, branch, properties)
+        target = self._on_branch(branch)
+        session.sql(insert_statement(target, changes, self._view, with_updates=True))
+
+    @contextmanager
+    def _batch_branch(self, session: SparkSession) -> Iterator[str]:
+        """A new branch, to which `main` moves after the block."""
         branch = f"{_BRANCH}{uuid.uuid4().hex}"
         self._drop_branches(session)
         session.sql(f"ALTER TABLE {self.sql_name} CREATE BRANCH {quoted(branch)}")
-        target = quoted(*self._name, f"branch_{branch}")
-        session.sql(merge_statement(target, changes, self._view))
-        session.sql(insert_statement(target, changes, self._view))
+        yield branch
         self._call("fast_forward", f"branch => 'main', to => '{branch}'", session)
         session.sql(f"ALTER TABLE {self.sql_name} DROP BRANCH {quoted(branch)}")
+
+    def _on_branch(self, branch: str) -> str:
+        return quoted(*self._name, f"branch_{branch}")
 
     def _drop_branches(self, session: SparkSession) -> None:
         """Drop the branches of jobs that were killed."""
@@ -201,7 +233,12 @@ class IcebergTypedTable:
         return reader.table(self.sql_name)
 
     def compact(self) -> Mapping[str, int]:
-        options = "options => map('delete-ratio-threshold', '0.1')"
+        by_id = self._session.sql(
+            f"SELECT 1 FROM {self._metadata('delete_files')} WHERE content = {_EQUALITY} LIMIT 1"
+        )
+        # Deletes by id concern all earlier files.
+        due = "delete-ratio-threshold', '0.1" if by_id.isEmpty() else "delete-file-threshold', '1"
+        options = f"options => map('{due}')"
         files = self._call("rewrite_data_files", options)
         deletes = self._call("rewrite_position_delete_files", "options => map()")
         self._restate()

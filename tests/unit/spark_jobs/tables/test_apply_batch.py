@@ -56,17 +56,25 @@ def position(number: int) -> CommitPosition:
     return CommitPosition(APP, TABLE_ID, number, 1_700_000_000 + number)
 
 
-def killed(*_: object) -> str:
+def killed(*_: object, **__: object) -> str:
     raise KilledError
 
 
-@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize(
+    ("table_format", "settings"),
+    [("delta", {}), ("iceberg", {}), ("iceberg", {"iceberg.deletes": "equality"})],
+)
 def test_a_table_is_the_fold_of_its_batches(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table_format: str
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    table_format: str,
+    settings: dict[str, str],
 ) -> None:
     generator = random.Random(3)
     session = spark.newSession()
-    table = new_table(session, target_options(session, tmp_path, table_format), COLUMNS)
+    options = target_options(session, tmp_path, table_format, **settings)
+    table = new_table(session, options, COLUMNS)
     state: State = {}
     before = None
     for number in range(1, 4):

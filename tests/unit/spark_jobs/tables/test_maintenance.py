@@ -16,7 +16,6 @@ from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.net_changes import net_changes
 from tests.support.spark.typed_tables import (
     APP,
-    FORMATS,
     NAME,
     TABLE_ID,
     Change,
@@ -51,11 +50,14 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run_command
 
 
-@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize(
+    ("table_format", "deletes"), [("delta", None), ("iceberg", "position"), ("iceberg", "equality")]
+)
 def test_maintenance_keeps_rows_and_position(
-    spark: SparkSession, tmp_path: Path, run: Run, table_format: str
+    spark: SparkSession, tmp_path: Path, run: Run, table_format: str, deletes: str | None
 ) -> None:
-    options = target_options(spark, tmp_path, table_format)
+    chosen = {} if deletes is None else {"iceberg.deletes": deletes}
+    options = target_options(spark, tmp_path, table_format, **chosen)
     settings = {"format": table_format, "target": options.target, "tables": NAME}
     code, document = run("history", **settings)
     assert (code, "does not exist" in document["error"]) == (2, True)
@@ -73,6 +75,9 @@ def test_maintenance_keeps_rows_and_position(
 
     code, document = run("compact", **settings)
     assert (code, document["tables"][NAME]["files_added"]) == (0, 1)
+    if deletes is not None:
+        left = spark.table(f"{table.sql_name}.delete_files")
+        assert left.count() == 0
     assert run("expire", **settings, **{"retain.seconds": "2h"})[0] == 0
     code, document = run("history", **settings)
     assert code == 0

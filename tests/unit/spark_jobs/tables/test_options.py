@@ -44,6 +44,7 @@ def test_topics_are_optional() -> None:
             "a Delta table has only one of them",
         ),
         ({"iceberg.format.version": "1"}, "iceberg.format.version"),
+        ({"iceberg.deletes": "equality"}, "needs `format=iceberg` and no `partition.by"),
         ({"format": "hudi"}, "format"),
     ],
 )

@@ -26,6 +26,9 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # A micro-batch has more generated classes than the default of 100. Without them all in the
+    # cache, each batch compiles them again.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Sorted input is aggregated in order, without hashing and sorting again.
     "spark.sql.execution.replaceHashWithSortAgg": "true",
     "spark.sql.session.timeZone": "UTC",

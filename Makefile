@@ -49,7 +49,7 @@ demo: setup ## Run the agent over a recorded cdc_raw of a real node; needs no se
 demo-live: prerequisites-test setup ## Run a Cassandra node, a Kafka broker and the agent
 	@$(PY) -m examples.live.demo
 
-demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, and the Spark jobs
+demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, and Spark jobs that keep their tables
 	@$(PY) -m examples.spark.demo
 
 ##@ Tests

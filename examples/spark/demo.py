@@ -1,9 +1,10 @@
-"""`make demo-spark`: three replicas with agents, and both Spark jobs on their events.
+"""`make demo-spark`: three replicas with agents, and Spark jobs on their events.
 
 A web shop writes to a cluster of three nodes. Meanwhile one agent is killed and one node is stopped
 and restarted. Every change reaches Kafka about three times. `spark_jobs.dedupe` keeps one event of
-each change, and `spark_jobs.reconcile` reconstructs the tables. The demo compares them with
-`SELECT *`.
+each change. `spark_jobs.tables` stores the events and keeps typed tables up to date while the shop
+writes. The demo shows changes with the rows before and after them, and compares both forms of the
+tables with `SELECT *`.
 """
 
 import secrets
@@ -11,10 +12,14 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
@@ -27,6 +32,7 @@ from tests.integration.spark.golden.workload import replicated
 from tests.oracle.merge.writes import Write
 from tests.support.record.folder import user_schema
 from tests.support.servers.errors import HarnessError
+from tests.support.servers.processes import wait_until
 from tests.support.spark.session import fetched_jars, local_session, quiet_java_options
 from tests.support.workloads import shop
 
@@ -35,6 +41,9 @@ _SHOWN = "shop.orders"
 _COLUMNS = ("ordered", "line", "sku", "quantity", "price", "status")
 _MAX_ROWS = 6
 _MAX_PROBLEMS = 5
+_STEP = 40
+"""Statements between two reads of the typed table."""
+_DEADLINE_S = 300
 
 
 class DemoError(Exception):
@@ -54,7 +63,7 @@ def main() -> int:
 
 def demo(console: Console) -> None:
     """Raises `DemoError` and `HarnessError`."""
-    console.rule("[bold]cdc-sidecar: deduplicated events and reconstructed tables")
+    console.rule("[bold]cdc-sidecar: deduplicated events, typed tables and their changes")
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
     folder = OUTPUT.resolve()
@@ -98,10 +107,11 @@ def write(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
         f"dedupe: {stats.records} records, [bold]{stats.events} events[/]. It does not wait "
         "for missing replica copies.\n"
     )
-    with console.status("node3 and the agent of node2 restart, and hints are delivered …"):
+    with console.status("node3 and the agent of node2 restart …"):
         cluster.agents[1].start()
         cluster.nodes[2].start()
-        cluster.write(writes[2 * third :])
+    write_and_follow(console, cluster, jobs, writes[2 * third :])
+    with console.status("Hints are delivered, and the agents send the rest …"):
         cluster.settle()
     console.print(
         f"{cluster.counts.written} statements in all. Hints brought node3 up to date. The agent "
@@ -110,8 +120,44 @@ def write(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
     print_records(console, cluster)
 
 
+def write_and_follow(
+    console: Console, cluster: ClusterHarness, jobs: Jobs, writes: Sequence[Write]
+) -> None:
+    """Run the shop while `spark_jobs.tables` runs, and print changes with both rows."""
+    with console.status("spark_jobs.tables fills the typed tables …"):
+        jobs.tables()
+    before = jobs.position()
+    console.print(f"tables: {_SHOWN} has {jobs.typed(_SHOWN).count()} rows. The shop writes on.")
+    with jobs.kept_tables(), Progress(console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(writes))
+        for begin in range(0, len(writes), _STEP):
+            rows = jobs.typed(_SHOWN).count()
+            progress.update(task, description=f"The shop writes; {_SHOWN} has {rows} rows")
+            cluster.write(writes[begin : begin + _STEP])
+            progress.advance(task, _STEP)
+        wait_until(
+            lambda: jobs.changes(_SHOWN, before).count() > 0,
+            "changes of the new writes",
+            deadline_s=_DEADLINE_S,
+        )
+    print_changes(console, jobs.changes(_SHOWN, before))
+
+
+def print_changes(console: Console, changes: DataFrame) -> None:
+    """Print changes with the rows before and after them; updates first."""
+    table = Table("op", "before", "after", title=f"Changes of {_SHOWN} while the shop wrote")
+    found = changes.orderBy(F.col("op").desc(), "ts_us").limit(_MAX_ROWS)
+    for row in found.select("op", "before", "after").collect():
+        table.add_row(row["op"], _line(row["before"]), _line(row["after"]))
+    console.print(table)
+
+
+def _line(row: Row | None) -> str:
+    return "" if row is None else ", ".join(str(row[name]) for name in _COLUMNS[2:])
+
+
 def compare(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
-    """Run both jobs and compare their results. Raises `DemoError`."""
+    """Run the jobs and compare their results. Raises `DemoError`."""
     with console.status("SELECT * of every table at consistency ALL …"):
         now_s = int(time.time())
         selected = select_tables(cluster.nodes[0], captured_tables(cluster.nodes[0]))
@@ -138,10 +184,10 @@ def compare(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
         f"{len({event.canonical for event in logs.values()})} different ones: "
         "[bold green]exactly those, each once[/].\n"
     )
-    with console.status("spark_jobs.reconcile reads all replica copies …"):
-        jobs.reconcile()
+    with console.status("spark_jobs.tables reads all other replica copies …"):
+        jobs.tables()
     with console.status("Comparing the tables with SELECT *, cell by cell …"):
-        require_none(jobs.wrong_tables(selected, now_s))
+        require_none([*jobs.wrong_tables(selected, now_s), *jobs.wrong_typed_tables(selected)])
     print_rows(console, jobs, now_s)
     print_tables(console, selected)
 
@@ -175,12 +221,18 @@ def print_rows(console: Console, jobs: Jobs, now_s: int) -> None:
 def print_tables(console: Console, selected: list[Selected]) -> None:
     """Print the compared tables."""
     table = Table(
-        "table", "rows", "cells", "values, write times, TTLs", title="Compared with SELECT *"
+        "table",
+        "rows",
+        "cells",
+        "store: values, write times, TTLs",
+        "typed table: values",
+        title="Compared with SELECT *",
     )
     for each in selected:
         if each.name.startswith(f"{shop.KEYSPACE}."):
             cells = str(cell_count(each))
-            table.add_row(each.name, str(len(each.rows)), cells, "[bold green]equal")
+            rows = str(len(each.rows))
+            table.add_row(each.name, rows, cells, "[bold green]equal", "[bold green]equal")
     console.print(table)
 
 

@@ -1,5 +1,10 @@
-"""Both Spark jobs on the topics of a cluster, and their results."""
+"""The Spark jobs on the topics of a cluster, and their results."""
 
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -7,11 +12,15 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions, IdentityName
 from spark_jobs.dedupe.stats import RunStats
+from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.visible_rows import table_at, visible_rows
+from spark_jobs.tables import read_table
+from spark_jobs.tables.job import run as run_tables
+from spark_jobs.tables.options import TablesJobOptions
 from tests.integration.spark.golden.cluster_harness import PREFIX
 from tests.integration.spark.golden.events import DedupedRow
 from tests.integration.spark.golden.selected import Selected
@@ -20,7 +29,7 @@ from tests.support.spark.options import options_of
 
 
 class Jobs:
-    """Both jobs on the topics of a cluster, with their tables in a folder."""
+    """The jobs on the topics of a cluster, with their tables in a folder."""
 
     def __init__(
         self,
@@ -56,6 +65,39 @@ class Jobs:
         """Process all records in the topics."""
         run_reconcile(self._spark, self._reconcile_options())
 
+    def tables(self) -> None:
+        """Process all records in the topics as `reconcile` does, and update the typed tables."""
+        self._run_tables("available-now", threading.Event())
+
+    @contextmanager
+    def kept_tables(self) -> Iterator[None]:
+        """Keep the typed tables up to date while the block runs."""
+        stop = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(self._run_tables, "processing-time", stop)
+            try:
+                yield
+            finally:
+                stop.set()
+        running.result()
+
+    def typed(self, table: str) -> DataFrame:
+        """The typed table `keyspace.table`, with `cdc_row_id`."""
+        return read_table(self._spark, self._tables_options("available-now"), table)
+
+    def position(self) -> Position:
+        """The latest version of the store, now."""
+        store = open_store(self._spark, self._reconcile_options())
+        return Position(store.version(), int(time.time()))
+
+    def changes(self, table: str, before: Position) -> DataFrame:
+        """The changes of `keyspace.table` from a position until now."""
+        source = read_schema(self.schema)
+        store = open_store(self._spark, self._reconcile_options())
+        after = self.position()
+        found = changes_between(store, source, source.table(table), before, after, each=True)
+        return found.where("op IS NOT NULL")
+
     def events(self, identity: IdentityName = "event") -> list[DedupedRow]:
         """The rows of the table of dedupe."""
         rows = self._spark.read.format("delta").load(str(self._kept(identity)))
@@ -81,11 +123,34 @@ class Jobs:
             problems += wrong_values(each, table_at(store, source, table, now_s))
         return problems
 
+    def wrong_typed_tables(self, selected: list[Selected]) -> list[str]:
+        """Differences between typed tables and selected rows."""
+        return [
+            problem
+            for each in selected
+            for problem in wrong_values(each, self.typed(each.name).drop("cdc_row_id"))
+        ]
+
+    def _run_tables(self, trigger: str, stop: threading.Event) -> None:
+        run_tables(self._spark, self._tables_options(trigger), stop=stop)
+
     def _kept(self, identity: IdentityName) -> Path:
         return self._folder / f"events-by-{identity}"
 
-    def _reconcile_options(self) -> ReconcileOptions:
+    def _tables_options(self, trigger: str) -> TablesJobOptions:
         options = {
+            **self._store_options(),
+            "target": str(self._folder / "tables"),
+            "trigger": trigger,
+            "trigger.interval.ms": "1000",
+        }
+        return options_of(TablesJobOptions, options)
+
+    def _reconcile_options(self) -> ReconcileOptions:
+        return options_of(ReconcileOptions, self._store_options())
+
+    def _store_options(self) -> dict[str, str]:
+        return {
             **self._common,
             "checkpoint": str(self._folder / "reconcile-checkpoint"),
             "output": str(self._folder / "versions"),
@@ -93,7 +158,6 @@ class Jobs:
             "schema.file": str(self.schema),
             "counter.tables": self._counter_tables,
         }
-        return options_of(ReconcileOptions, options)
 
 
 def _bytes(value: bytearray | None) -> bytes | None:

@@ -9,6 +9,16 @@ from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, write_to_textfile
 
+from spark_jobs.progress import MicroBatch
+
+_RUN_TEXTS = {
+    "reported_timestamp_seconds": "Time of the last report of a job in seconds since 1970, by job.",
+    "run_failed": "1 after the last run of a job has failed, else 0, by job.",
+    "batch_seconds": "Duration of the last micro-batch of a job in seconds, by job.",
+    "records_behind": "Records after the last micro-batch, in the topic partition with most of "
+    "them, by job.",
+}
+
 
 class MetricsOptions(Protocol):
     """The options of the files; None writes none."""
@@ -25,11 +35,12 @@ def write(
     registry: CollectorRegistry,
     *,
     job: str,
+    last: MicroBatch | None = None,
     has_failed: bool = False,
 ) -> None:
     """Write the statistics as JSON and the registry for Prometheus, to the configured files.
 
-    The registry also gets the time of the report and the outcome of the run of `job`.
+    The registry also gets the metrics of the run that all jobs have.
     """
     path = options.metrics_json_file
     if path is not None:
@@ -37,26 +48,34 @@ def write(
         unfinished.write_text(json.dumps(dict(stats)) + "\n", encoding="utf-8")
         unfinished.replace(path)
     if options.metrics_prometheus_file is not None:
-        add_run(registry, job, time.time(), has_failed=has_failed)
+        add_run(registry, job, time.time(), last, has_failed=has_failed)
         write_to_textfile(str(options.metrics_prometheus_file), _WithoutCreated(registry))
 
 
-def add_run(registry: CollectorRegistry, job: str, now_s: float, *, has_failed: bool) -> None:
+def is_configured(options: MetricsOptions) -> bool:
+    """Whether a file is written."""
+    return options.metrics_json_file is not None or options.metrics_prometheus_file is not None
+
+
+def add_run(
+    registry: CollectorRegistry,
+    job: str,
+    now_s: float,
+    last: MicroBatch | None = None,
+    *,
+    has_failed: bool,
+) -> None:
     """Add the metrics of a run that all jobs have. `now_s` counts from 1970."""
-    reported = Gauge(
-        "cdc_spark_reported_timestamp_seconds",
-        "Time of the last report of a job in seconds since 1970, by job.",
-        ("spark_job",),
-        registry=registry,
-    )
-    failed = Gauge(
-        "cdc_spark_run_failed",
-        "1 after the last run of a job has failed, else 0, by job.",
-        ("spark_job",),
-        registry=registry,
-    )
-    reported.labels(job).set(now_s)
-    failed.labels(job).set(has_failed)
+    values = {
+        "reported_timestamp_seconds": now_s,
+        "run_failed": has_failed,
+        "batch_seconds": None if last is None else last.duration_s,
+        "records_behind": None if last is None else last.records_behind,
+    }
+    for name, value in values.items():
+        if value is not None:
+            gauge = Gauge(f"cdc_spark_{name}", _RUN_TEXTS[name], ("spark_job",), registry=registry)
+            gauge.labels(job).set(value)
 
 
 class _WithoutCreated(CollectorRegistry):

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -18,6 +19,26 @@ from spark_jobs.error_mapping import mapped_error
 from spark_jobs.options.stream import StreamOptions
 
 _POLL_S = 1
+_BEHIND = "maxOffsetsBehindLatest"
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """The last micro-batch of a job, or the last step of a job without a streaming query."""
+
+    duration_s: float
+    records_behind: int | None = None
+    """Records that it left in the topic partition with most of them; None if unknown."""
+
+
+def micro_batch(progress: Mapping[str, Any]) -> MicroBatch:
+    """The micro-batch of a `StreamingQueryProgress`."""
+    behind = [
+        int(source["metrics"][_BEHIND])
+        for source in progress["sources"]
+        if _BEHIND in (source.get("metrics") or {})
+    ]
+    return MicroBatch(progress["batchDuration"] / 1000, max(behind, default=None))
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from sidecar.logs import fields
-from spark_jobs import metrics_files
 from spark_jobs.changes.changes_table import ChangesTable
 from spark_jobs.changes.encodings import encoding_of
 from spark_jobs.changes.envelope import PublishedTable
@@ -21,10 +20,11 @@ from spark_jobs.changes.kafka_topic import KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.follow import Follower
+from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
+from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.session import create_job_session, isolated_session, require_iceberg
@@ -32,19 +32,28 @@ from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 JOB = "changes"
-_HELP_TEXTS = {"batches": "Batches of changes published."}
 
 
 def main(options: ChangesJobOptions) -> JobReport:
     """Run in a new session; the report has the number of batches."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
-        batches = run(session, options, stop=stop)
+    with (
+        create_job_session(f"cdc-{JOB}", options) as session,
+        stop_on_signals() as stop,
+        progress_line(JOB) as show,
+    ):
+        batches = run(session, options, stop=stop, show=show)
         return JobReport(f"{batches} batches of changes published", {"batches": batches})
 
 
-def run(session: SparkSession, options: ChangesJobOptions, *, stop: threading.Event) -> int:
+def run(
+    session: SparkSession,
+    options: ChangesJobOptions,
+    *,
+    stop: threading.Event,
+    show: Show = no_line,
+) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of published batches.
 
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
@@ -63,29 +72,8 @@ def run(session: SparkSession, options: ChangesJobOptions, *, stop: threading.Ev
     )
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("changes started", extra=fields(output=options.output))
-    if options.has_source:
-        run_reconcile(session, options, tick=follower.step, stop=stop)
-    else:
-        _follow_only(follower, options, handler, stop)
+    run_follower(session, options, follower, job=JOB, stop=stop, show=show)
     return handler.batches
-
-
-def _follow_only(
-    follower: Follower, options: ChangesJobOptions, handler: ChangesHandler, stop: threading.Event
-) -> None:
-    """Follow a store that another job fills."""
-
-    def report(has_failed: bool = False) -> None:
-        sums = {"batches": handler.batches}
-        registry = metrics_files.counters("cdc_changes_", sums, _HELP_TEXTS)
-        metrics_files.write(options, sums, registry, job=JOB, has_failed=has_failed)
-
-    with metrics_files.final_report(report):
-        follower.step()
-        while options.trigger == "processing-time" and not stop.is_set():
-            report()
-            stop.wait(options.trigger_interval_ms / 1000)
-            follower.step()
 
 
 def _open_stream(

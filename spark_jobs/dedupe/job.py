@@ -18,7 +18,8 @@ from spark_jobs.dedupe.reporter import Reporter
 from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import follow, stop_on_signals
+from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
+from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
 from spark_jobs.storage import Folder
@@ -33,15 +34,23 @@ _SAVE_INTERVAL_MS = 60_000
 
 def main(options: DedupeJobOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
-    with create_job_session("cdc-dedupe", options) as session, stop_on_signals() as stop:
-        stats = run(session, options, stop=stop)
+    with (
+        create_job_session("cdc-dedupe", options) as session,
+        stop_on_signals() as stop,
+        progress_line("dedupe") as show,
+    ):
+        stats = run(session, options, stop=stop, show=show)
         now_ms = _now_ms()
         message = stats.summary(now_ms, options.replica_idle_timeout_ms)
         return JobReport(message, stats.as_json(now_ms))
 
 
 def run(
-    session: SparkSession, options: DedupeJobOptions, *, stop: threading.Event | None = None
+    session: SparkSession,
+    options: DedupeJobOptions,
+    *,
+    stop: threading.Event | None = None,
+    show: Show = no_line,
 ) -> RunStats:
     """Run until the trigger ends or `stop` is set.
 
@@ -50,7 +59,7 @@ def run(
     session = isolated_session(session, options.state_partitions)
     owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
-    progress = _RunProgress(session, options)
+    progress = _RunProgress(session, options, show)
     records = read_stream(session, options, is_limited=options.trigger != "once")
     started = query.start(records, options, checkpoint)
     logger.info(
@@ -65,17 +74,21 @@ def run(
 class _RunProgress:
     """Sums the micro-batches of a run, reports them, and stores when each node was last seen."""
 
-    def __init__(self, session: SparkSession, options: DedupeJobOptions) -> None:
+    def __init__(self, session: SparkSession, options: DedupeJobOptions, show: Show) -> None:
         self._folder = Folder(session, options.checkpoint)
         self._reporter = Reporter(options, replica_idle_timeout_ms=options.replica_idle_timeout_ms)
         self._saved_ms = 0
+        self._show = show
+        self._last: MicroBatch | None = None
         self.stats = RunStats(node_seen_ms=self._load())
 
     def add(self, progress: Mapping[str, Any]) -> None:
         batch = batch_stats(progress)
         self.stats = self.stats.plus(batch)
+        self._last = micro_batch(progress)
+        self._show(f"{self.stats.records:,} records read, {self.stats.events:,} events written")
         self._reporter.report_batch(batch, self.stats)
-        self._reporter.report_run(self.stats, _now_ms())
+        self._reporter.report_run(self.stats, _now_ms(), self._last)
         reject_late_rows(batch)
 
     def tick(self) -> None:
@@ -86,7 +99,7 @@ class _RunProgress:
     def save(self, *, has_failed: bool = False) -> None:
         """Report the run, and store the replicas in the checkpoint."""
         self._saved_ms = _now_ms()
-        self._reporter.report_run(self.stats, self._saved_ms, has_failed=has_failed)
+        self._reporter.report_run(self.stats, self._saved_ms, self._last, has_failed=has_failed)
         self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
 
     def _load(self) -> dict[str, int]:

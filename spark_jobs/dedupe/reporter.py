@@ -8,6 +8,7 @@ from sidecar.logs import RateLimitedLog, fields
 from spark_jobs import metrics_files
 from spark_jobs.dedupe.stats import BatchStats, RunStats
 from spark_jobs.options.stream import StreamOptions
+from spark_jobs.progress import MicroBatch
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,14 @@ class Reporter:
             ),
         )
 
-    def report_run(self, stats: RunStats, now_ms: int, *, has_failed: bool = False) -> None:
+    def report_run(
+        self,
+        stats: RunStats,
+        now_ms: int,
+        last: MicroBatch | None = None,
+        *,
+        has_failed: bool = False,
+    ) -> None:
         """Log idle replicas, and write all statistics to the files."""
         for node, idle_ms in stats.idle_ms(now_ms).items():
             key = f"idle {node}"
@@ -51,6 +59,7 @@ class Reporter:
             stats.as_json(now_ms),
             registry_of(stats, now_ms),
             job="dedupe",
+            last=last,
             has_failed=has_failed,
         )
 

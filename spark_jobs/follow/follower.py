@@ -3,10 +3,11 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
@@ -17,6 +18,7 @@ from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
+from spark_jobs.follow.stats import TableStats, aggregates
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
@@ -64,6 +66,7 @@ class Follower:
         self._clock = clock
         self._expiries = ExpiryIndex(store.session, f"{folder.rstrip('/')}/expiries")
         self._version = store.version()
+        self._applied = {table.id: TableStats() for table in tables}
         self._known = KnownSchemas(Folder(store.session, folder), schema)
         for table in tables:
             self._finish_interrupted(table)
@@ -83,6 +86,14 @@ class Follower:
         self._commits = self._commits_since_positions()
         recent = store.commits_after(max(-1, self._version - _RECENT_VERSIONS))
         self._offsets = latest_offsets([*self._commits, *recent])
+
+    @property
+    def stats(self) -> Mapping[str, TableStats]:
+        """What was applied so far, by `keyspace.table`."""
+        return {
+            table.full_name: replace(self._applied[table.id], position=self._positions[table.id])
+            for table in self._tables
+        }
 
     def step(self) -> int:
         """Apply all changes up to now. Returns the number of tables that had some."""
@@ -165,11 +176,13 @@ class Follower:
         *,
         has_due: bool,
     ) -> None:
+        began_s = self._clock()
         cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
         session, what = self._store.session, f"follow: {table.full_name}"
         try:
             with job_description(session, f"{what}, read changes up to {after}"):
-                (row,) = cached.agg(F.min("next_expiry_s").alias("next")).collect()
+                next_s = F.min("next_expiry_s").alias("next")
+                (row,) = cached.agg(next_s, *aggregates()).collect()
             # Before the target has the position: a crash in between repeats harmless entries.
             if row["next"] is not None:
                 with job_description(session, f"{what}, add to the expiry index"):
@@ -189,9 +202,22 @@ class Follower:
         elif row["next"] is not None:
             known = self._due_s.get(table.id)
             self._due_s[table.id] = row["next"] if known is None else min(known, row["next"])
+        self._count(table, row, after, max(0.0, self._clock() - began_s))
+
+    def _count(self, table: SourceTable, batch: Row, after: Position, duration_s: float) -> None:
+        stats = self._applied[table.id].plus(batch, duration_s)
+        self._applied[table.id] = stats
         logger.info(
             "table followed",
-            extra=fields(table=table.full_name, version=after.store_version, second=after.second),
+            extra=fields(
+                table=table.full_name,
+                version=after.store_version,
+                second=after.second,
+                created=batch["created"],
+                updated=batch["updated"],
+                deleted=batch["deleted"],
+                duration_ms=round(duration_s * 1000),
+            ),
         )
 
     def _advance(self, table: SourceTable, after: Position) -> None:

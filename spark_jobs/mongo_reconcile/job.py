@@ -21,7 +21,14 @@ from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.progress import follow, start_query, stop_on_signals
+from spark_jobs.progress import (
+    MicroBatch,
+    follow,
+    micro_batch,
+    start_query,
+    stop_on_signals,
+)
+from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
 
@@ -34,15 +41,19 @@ _PURGE_INTERVAL_MS = 3_600_000
 def main(options: MongoJobOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
     with create_job_session("cdc-mongo-reconcile", options) as session:
-        with stop_on_signals() as stop:
-            records = run(session, options, stop=stop)
+        with stop_on_signals() as stop, progress_line("mongo-reconcile") as show:
+            records = run(session, options, stop=stop, show=show)
         collections = DocumentTable(session, options.table_path).counts()
         message = f"{records} records read.\n{summary(collections)}"
         return JobReport(message, {"records": records, "collections": collections})
 
 
 def run(
-    session: SparkSession, options: MongoJobOptions, *, stop: threading.Event | None = None
+    session: SparkSession,
+    options: MongoJobOptions,
+    *,
+    stop: threading.Event | None = None,
+    show: Show = no_line,
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of records read.
 
@@ -58,7 +69,7 @@ def run(
         "mongo_reconcile started",
         extra=fields(topics=owner.topics, order=options.order_by, new=checkpoint.is_new),
     )
-    counter = _RecordCounter(options)
+    counter = _RecordCounter(options, show)
     with metrics_files.final_report(lambda failed: counter.write(has_failed=failed)):
         follow(query, counter.count, stop=stop)
     return counter.records
@@ -106,12 +117,16 @@ class _Writer:
 class _RecordCounter:
     """Counts and reports the records of all micro-batches."""
 
-    def __init__(self, options: MongoJobOptions) -> None:
+    def __init__(self, options: MongoJobOptions, show: Show) -> None:
         self._options = options
+        self._show = show
+        self._last: MicroBatch | None = None
         self.records = 0
 
     def count(self, progress: Mapping[str, Any]) -> None:
         self.records += int(progress["numInputRows"])
+        self._last = micro_batch(progress)
+        self._show(f"{self.records:,} records read")
         self.write()
         logger.info(
             "micro-batch done",
@@ -126,6 +141,7 @@ class _RecordCounter:
             sums,
             registry_of(self.records),
             job="mongo-reconcile",
+            last=self._last,
             has_failed=has_failed,
         )
 

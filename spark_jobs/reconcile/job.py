@@ -4,18 +4,19 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.logs import fields
+from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.job_description import job_description
-from spark_jobs.metrics_files import final_report
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import follow, start_query, stop_on_signals
+from spark_jobs.progress_line import progress_line
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.replica_copies import READ
@@ -33,6 +34,9 @@ logger = logging.getLogger(__name__)
 JOB = "reconcile"
 _FORMAT = "2"
 """A checkpoint of another format has read events that the store lacks."""
+_SIZE_INTERVAL_S = 60
+Report = Callable[[RunStats, bool], None]
+"""Receives the statistics of a run, and whether it has failed."""
 
 
 def open_store(session: SparkSession, options: TableOptions) -> VersionStore:
@@ -59,9 +63,18 @@ def main(options: ReconcileOptions) -> JobReport:
     """Run in a new session; the report has the summary."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
-        stats = run(session, options, stop=stop)
-        return JobReport(str(stats), asdict(stats))
+    with (
+        create_job_session(f"cdc-{JOB}", options) as session,
+        stop_on_signals() as stop,
+        progress_line(JOB) as show,
+    ):
+
+        def report(stats: RunStats, has_failed: bool) -> None:
+            write(stats, options, has_failed=has_failed)
+            show(str(stats))
+
+        stats = run(session, options, report=report, stop=stop)
+        return JobReport(str(stats), stats.as_json())
 
 
 def run(
@@ -69,11 +82,13 @@ def run(
     options: ReconcileOptions,
     *,
     tick: Callable[[], object] = lambda: None,
+    report: Report | None = None,
     stop: threading.Event | None = None,
 ) -> RunStats:
     """Run until the trigger ends or `stop` is set.
 
     `tick` is called about once a second, and once at the end, in the thread of the caller.
+    `report` is called after it; the default writes the files of the options.
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
     schema = read_schema(options.schema_file)
@@ -87,7 +102,7 @@ def run(
     records = read_stream(session, options, is_limited=options.trigger != "once")
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s)
     # Spark computes every column of a micro-batch, even if it is not used.
-    return job.run(events(records).select(*READ), options, tick=tick, stop=stop)
+    return job.run(events(records).select(*READ), options, tick=tick, report=report, stop=stop)
 
 
 class StreamingReconcile:
@@ -111,6 +126,7 @@ class StreamingReconcile:
         self._app = app
         self._history_s = history_s
         self._stats = RunStats()
+        self._sized_s = 0.0
 
     def run(
         self,
@@ -118,9 +134,11 @@ class StreamingReconcile:
         options: StreamOptions,
         *,
         tick: Callable[[], object] = lambda: None,
+        report: Report | None = None,
         stop: threading.Event | None = None,
     ) -> RunStats:
         """Process the stream until its trigger ends or `stop` is set, as `run` does."""
+        has_files = metrics_files.is_configured(options)
         offset_log = Folder(self._store.session, f"{options.checkpoint}/offsets")
 
         def write_batch(frame: DataFrame, number: int) -> None:
@@ -131,11 +149,29 @@ class StreamingReconcile:
 
         def on_progress(progress: Mapping[str, Any]) -> None:
             self._stats = self._stats.plus(progress)
-            write(self._stats, options)
+            if has_files and time.monotonic() - self._sized_s > _SIZE_INTERVAL_S:
+                self._measure_store()
 
-        with final_report(lambda failed: write(self._stats, options, has_failed=failed)):
-            follow(query, on_progress, tick=tick, stop=stop)
+        def send(has_failed: bool = False) -> None:
+            if report is None:
+                write(self._stats, options, has_failed=has_failed)
+            else:
+                report(self._stats, has_failed)
+
+        def tick_and_send() -> None:
+            tick()
+            send()
+
+        with metrics_files.final_report(send):
+            follow(query, on_progress, tick=tick_and_send, stop=stop)
+            if has_files:
+                self._measure_store()
         return self._stats
+
+    def _measure_store(self) -> None:
+        with job_description(self._store.session, "reconcile: measure the store"):
+            self._stats = replace(self._stats, store=self._store.size())
+        self._sized_s = time.monotonic()
 
     def _write(self, frame: DataFrame, number: int, offsets: Offsets) -> None:
         session = self._store.session

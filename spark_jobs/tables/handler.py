@@ -4,7 +4,6 @@ The history of each table is the only record of its position. After a change of 
 compares the rows, which also fills new columns.
 """
 
-import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -12,7 +11,6 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from sidecar.logs import fields
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
@@ -35,8 +33,6 @@ from spark_jobs.tables.target import (
     open_table,
     require_owner,
 )
-
-logger = logging.getLogger(__name__)
 
 
 class TypedTables:
@@ -137,15 +133,6 @@ class TypedTables:
             apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
         self.batches += 1
-        logger.info(
-            "batch applied",
-            extra=fields(
-                table=table.full_name,
-                version=after.store_version,
-                inserts=batch.inserts,
-                updates_and_deletes=batch.matched,
-            ),
-        )
 
     def _described(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"tables: {table.full_name}, {what}")

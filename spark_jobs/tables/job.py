@@ -10,10 +10,11 @@ from pyspark.sql.types import StructType
 
 from sidecar.logs import fields
 from spark_jobs.follow import Follower
+from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
+from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
@@ -30,12 +31,22 @@ def main(options: TablesJobOptions) -> JobReport:
     """Run in a new session; the report has the number of batches."""
     # Before Spark starts, so that an invalid schema is reported at once.
     select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
-    with create_job_session(f"cdc-{JOB}", options) as session, stop_on_signals() as stop:
-        batches = run(session, options, stop=stop)
+    with (
+        create_job_session(f"cdc-{JOB}", options) as session,
+        stop_on_signals() as stop,
+        progress_line(JOB) as show,
+    ):
+        batches = run(session, options, stop=stop, show=show)
         return JobReport(f"{batches} batches applied", {"batches": batches})
 
 
-def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Event) -> int:
+def run(
+    session: SparkSession,
+    options: TablesJobOptions,
+    *,
+    stop: threading.Event,
+    show: Show = no_line,
+) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of applied batches.
 
     Raises `ConfigError`, `TargetError`, `ColumnChangeError`, `InputError`, or an exception of
@@ -50,13 +61,7 @@ def run(session: SparkSession, options: TablesJobOptions, *, stop: threading.Eve
     handler = TypedTables(session, options, store_id(store), partial(_typed_columns, schema))
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
-    if options.has_source:
-        run_reconcile(session, options, tick=follower.step, stop=stop)
-    else:
-        follower.step()
-        while options.trigger == "processing-time" and not stop.is_set():
-            stop.wait(options.trigger_interval_ms / 1000)
-            follower.step()
+    run_follower(session, options, follower, job=JOB, stop=stop, show=show)
     return handler.batches
 
 

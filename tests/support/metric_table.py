@@ -13,8 +13,12 @@ from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
 from spark_jobs import metrics_files
 from spark_jobs.dedupe import reporter as dedupe
 from spark_jobs.dedupe.stats import BatchStats, RunStats
+from spark_jobs.follow.position import Position
+from spark_jobs.follow.stats import TableStats, add_metrics
 from spark_jobs.mongo_reconcile import job as mongo_reconcile
+from spark_jobs.progress import MicroBatch
 from spark_jobs.reconcile import stats as reconcile
+from spark_jobs.reconcile.store import StoreSize
 from spark_jobs.watermarks import evaluation as watermarks
 from spark_jobs.watermarks.state import WatermarkState
 
@@ -62,9 +66,13 @@ def delivery() -> DeliveryMetrics:
 def spark_registries() -> dict[str, CollectorRegistry]:
     """The metrics of each job, after a micro-batch."""
     batch = BatchStats(1, 1, 3, 0, 1, frozenset("a"), 1, 1, 1, 0, 1)
+    stored = reconcile.RunStats(store=StoreSize(1, 1, 1))
+    tables = reconcile.registry_of(stored)
+    add_metrics(tables, "tables", {"shop.orders": TableStats(1, 1, 1, 1, 1, 1, Position(1, 1))})
     return {
         "dedupe": dedupe.registry_of(RunStats().plus(batch), 1),
-        "reconcile": reconcile.registry_of(reconcile.RunStats()),
+        "reconcile": reconcile.registry_of(stored),
+        "tables": tables,
         "mongo-reconcile": mongo_reconcile.registry_of(0),
         "watermarks": watermarks.registry_of(WatermarkState()),
     }
@@ -74,7 +82,7 @@ def spark() -> list[Metric]:
     """The metrics in the files of the jobs, also deprecated ones."""
     found = set()
     for job, registry in spark_registries().items():
-        metrics_files.add_run(registry, job, 1, has_failed=False)
+        metrics_files.add_run(registry, job, 1, MicroBatch(1, 1), has_failed=False)
         found.update(metrics_of(registry))
     return sorted(found)
 

@@ -109,7 +109,7 @@ SURFACE = {
         "table_at",
     },
     "spark_jobs.tables": {"TargetOptions", "read_table"},
-    "spark_jobs.reconcile.store": {"Batch", "Commit", "Offsets", "VersionStore"},
+    "spark_jobs.reconcile.store": {"Batch", "Commit", "Offsets", "StoreSize", "VersionStore"},
     "spark_jobs.follow": {
         "ChangeHandler",
         "Follower",

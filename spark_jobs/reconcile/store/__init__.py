@@ -4,6 +4,6 @@
 """
 
 from spark_jobs.reconcile.store.commits import Commit, Offsets
-from spark_jobs.reconcile.store.version_store import Batch, VersionStore
+from spark_jobs.reconcile.store.version_store import Batch, StoreSize, VersionStore
 
-__all__ = ["Batch", "Commit", "Offsets", "VersionStore"]
+__all__ = ["Batch", "Commit", "Offsets", "StoreSize", "VersionStore"]

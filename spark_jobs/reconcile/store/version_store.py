@@ -65,6 +65,15 @@ class Batch:
     offsets: Offsets = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """The size of a version of the store. Files of older versions do not count."""
+
+    bytes: int
+    files: int
+    rows: int
+
+
 class VersionStore:
     """The events and merged states of all source tables, at a path."""
 
@@ -99,6 +108,11 @@ class VersionStore:
         """The latest version."""
         (row,) = self.session.sql(f"DESCRIBE HISTORY delta.`{self.path}` LIMIT 1").collect()
         return int(row["version"])
+
+    def size(self) -> StoreSize:
+        """The size of the latest version, from Delta's log alone."""
+        (detail,) = self.session.sql(f"DESCRIBE DETAIL delta.`{self.path}`").collect()
+        return StoreSize(detail["sizeInBytes"], detail["numFiles"], self._all().count())
 
     def commits_after(self, version: int) -> Iterator[Commit]:
         """The commits after a version, in order, up to the first one without a log file."""
@@ -157,6 +171,8 @@ class VersionStore:
     def added(self, table_id: str, after: int, until: int) -> DataFrame:
         """The events of a table in the commits after one version until another, from the change
         feed. Compaction adds none."""
+        if until <= after:
+            return self._all().where(F.lit(False)).select(*PAYLOAD)
         feed = (
             self.session.read.format("delta")
             .option("readChangeFeed", "true")

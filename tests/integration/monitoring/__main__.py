@@ -17,6 +17,7 @@ from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from spark_jobs import metrics_files
 from spark_jobs.options.stream import StreamOptions
+from spark_jobs.progress import MicroBatch
 from tests.integration.monitoring import panels
 from tests.support.metric_table import spark_registries
 from tests.support.monitoring.__main__ import FOLDER
@@ -57,7 +58,7 @@ def expositions(folder: Path) -> Iterator[tuple[str, bytes]]:
     for job, registry in spark_registries().items():
         path = folder / f"{job}.prom"
         options = StreamOptions(checkpoint="unused", metrics_prometheus_file=path)
-        metrics_files.write(options, {}, registry, job=job)
+        metrics_files.write(options, {}, registry, job=job, last=MicroBatch(1, 1))
         yield f"Spark job {job}", path.read_bytes()
 
 

@@ -4,10 +4,11 @@ import time
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 from spark_jobs import metrics_files
 from spark_jobs.options.stream import StreamOptions
+from spark_jobs.progress import MicroBatch
 
 
 def options_with(folder: Path) -> StreamOptions:
@@ -37,6 +38,15 @@ def test_the_file_has_the_time_of_the_report(tmp_path: Path) -> None:
 def test_the_file_has_the_outcome(tmp_path: Path, has_failed: bool, value: str) -> None:
     lines = written(tmp_path, has_failed=has_failed)
     assert f'cdc_spark_run_failed{{spark_job="dedupe"}} {value}' in lines
+
+
+def test_the_last_micro_batch_is_optional(tmp_path: Path) -> None:
+    assert not any("cdc_spark_batch_seconds" in line for line in written(tmp_path))
+    registry = CollectorRegistry()
+    metrics_files.add_run(registry, "dedupe", 1, MicroBatch(0.5, 7), has_failed=False)
+    lines = generate_latest(registry).decode().splitlines()
+    assert 'cdc_spark_batch_seconds{spark_job="dedupe"} 0.5' in lines
+    assert 'cdc_spark_records_behind{spark_job="dedupe"} 7.0' in lines
 
 
 def test_counters_have_one_series(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
         assert json.loads((tmp_path / "stats.json").read_text()) == {"records": read}
         lines = (tmp_path / "stats.prom").read_text().splitlines()
         assert f"cdc_mongo_reconcile_records_total {read}.0" in lines
+        assert 'cdc_spark_records_behind{spark_job="mongo-reconcile"} 0.0' in lines
         documents = DocumentTable(spark, options.table_path)
         shown = documents.current("shop.cust").collect()
         assert {key: document for key, document, _ in shown} == collection.documents

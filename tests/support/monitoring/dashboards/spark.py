@@ -56,6 +56,10 @@ def spark() -> dict[str, Any]:
                         f"max by (spark_job) (cdc_spark_run_failed{CHOSEN})",
                         limits=Limits(critical=1),
                     ),
+                    Column(
+                        "Records behind",
+                        f"max by (spark_job) (cdc_spark_records_behind{CHOSEN})",
+                    ),
                 ),
                 about="The worst driver of each job.",
                 labels=f"group by (spark_job) ({reported})",
@@ -63,6 +67,19 @@ def spark() -> dict[str, Any]:
                 sort=("Last run failed", "Last report"),
                 height=8,
                 width=16,
+            ),
+            graph(
+                "Records behind",
+                "short",
+                Query(f"cdc_spark_records_behind{CHOSEN}", "{{spark_job}}"),
+                about="Records after the last micro-batch, in the topic partition with most of "
+                "them. It grows while a job is too slow.",
+            ),
+            graph(
+                "Duration of the last micro-batch",
+                "s",
+                Query(f"cdc_spark_batch_seconds{CHOSEN}", "{{spark_job}}"),
+                about="A continuous job needs less than `trigger.interval.ms`.",
             ),
         ),
     )
@@ -124,7 +141,7 @@ def spark() -> dict[str, Any]:
         ),
     )
     reconcile = Row(
-        "Reconcile",
+        "Version store",
         (
             graph(
                 "Records",
@@ -144,6 +161,68 @@ def spark() -> dict[str, Any]:
                 "short",
                 Query(recent("cdc_reconcile_compacted_buckets_total")),
                 about="In the last hour.",
+            ),
+            graph(
+                "Bytes of the version store",
+                "bytes",
+                Query(f"cdc_store_bytes{CHOSEN}"),
+                about="Of its current version. VACUUM removes files of older versions.",
+            ),
+            graph(
+                "Rows of the version store",
+                "short",
+                Query(f"cdc_store_rows{CHOSEN}"),
+                about="Events and merged states. Compaction lowers it.",
+            ),
+            graph(
+                "Files of the version store",
+                "short",
+                Query(f"cdc_store_files{CHOSEN}"),
+                about="Compaction lowers it.",
+            ),
+        ),
+    )
+    follow = Row(
+        "Tables and changes",
+        (
+            graph(
+                "Changed rows",
+                "short",
+                Query(
+                    "sum by (spark_job, table) (" + recent("cdc_follow_changes_total") + ")",
+                    "{{spark_job}} {{table}}",
+                ),
+                about="Applied in the last hour.",
+            ),
+            graph(
+                "Age of the position",
+                "s",
+                Query(
+                    f"time() - cdc_follow_position_timestamp_seconds{CHOSEN}",
+                    "{{spark_job}} {{table}}",
+                ),
+                about="The target equals the version store at this age. It grows during a batch.",
+            ),
+            graph(
+                "Age of the newest write",
+                "s",
+                Query(
+                    f"time() - cdc_follow_newest_write_timestamp_seconds{CHOSEN}",
+                    "{{spark_job}} {{table}}",
+                ),
+                about="It grows while there are no writes, or while the job is behind.",
+            ),
+            graph(
+                "Duration of the last batch",
+                "s",
+                Query(f"cdc_follow_batch_seconds{CHOSEN}", "{{spark_job}} {{table}}"),
+                about="From the read of the changes to the commit in the target.",
+            ),
+            graph(
+                "Batches",
+                "short",
+                Query(recent("cdc_follow_batches_total"), "{{spark_job}} {{table}}"),
+                about="Applied in the last hour.",
             ),
         ),
     )
@@ -172,5 +251,5 @@ def spark() -> dict[str, Any]:
         "cdc-sidecar: Spark jobs",
         "Spark jobs, from their metrics files.",
         [variable("instance", "Driver", query)],
-        (jobs, dedupe, reconcile, complete),
+        (jobs, dedupe, reconcile, follow, complete),
     )

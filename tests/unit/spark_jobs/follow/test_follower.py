@@ -119,8 +119,14 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
             assert compact(source.store, source.schema, now_s)
             source.store.truncate(T, 0)
         # A new follower each time, as after a restart.
-        assert source.follower(target).step() == len(source.tables)
+        follower = source.follower(target)
+        assert follower.step() == len(source.tables)
         source.expect(target)
+        for table in source.tables if number == 0 else ():
+            stats = follower.stats[table.full_name]
+            assert (stats.batches, stats.updated, stats.deleted) == (1, 0, 0)
+            assert stats.created == len(target.rows[table.id])
+            assert stats.newest_write_us is not None
         assert target.calls[-1][3] == {"shop": {0: number}}
     # Nothing but time passes.
     source.now_s = 100
@@ -129,6 +135,10 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
     source.expect(target)
     assert follower.step() == 0
     assert COUNTERS in target.rows
+    # Since its start, this follower only saw values expire.
+    assert {each.newest_write_us for each in follower.stats.values()} == {None}
+    there = Position(source.store.version(), 100)
+    assert {each.position for each in follower.stats.values()} == {there}
 
 
 def test_an_idle_position_is_stored_at_times(

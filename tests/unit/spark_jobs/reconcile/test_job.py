@@ -112,6 +112,7 @@ def test_a_crash_during_a_run_changes_nothing(
     lines = (tmp_path / "stats.prom").read_text().splitlines()
     assert "cdc_reconcile_micro_batches_total 1.0" in lines
     assert f"{failed} 0.0" in lines
+    assert f"cdc_store_rows {crashing.size().rows}.0" in lines
     assert shown(crashing, schema, LATER_S) == expected(merged(records), LATER_S)
 
 

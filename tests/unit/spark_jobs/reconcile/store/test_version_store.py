@@ -46,6 +46,9 @@ def test_a_version_shows_what_it_had(spark: SparkSession, tmp_path: Path) -> Non
     assert texts(store.rows("t", 1)) == ["one"]
     assert texts(store.rows("t")) == ["one", "two"]
     assert texts(store.added("t", 1, 4)) == ["two"]
+    assert texts(store.added("t", 4, 4)) == []
+    assert (store.size().files, store.size().rows) == (5, 5)
+    assert store.size().bytes > 0
     assert [store.truncated_us("t", version) for version in (2, 3, 4)] == [None, 5, 5]
     assert store.truncated_us("u") is None
     assert [commit.kind for commit in store.commits_after(2)] == ["truncate", "truncate"]

@@ -1,0 +1,73 @@
+"""A job that follows a store reports after each step, also when it fails."""
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.follow import Follower
+from spark_jobs.follow.job import run_follower
+from spark_jobs.follow.stats import TableStats
+from spark_jobs.tables.options import TablesJobOptions
+from tests.support.spark.options import options_of
+
+
+class Steps:
+    """A follower that stops its job in the third step, or fails in it."""
+
+    def __init__(self, stop: threading.Event, *, fails: bool) -> None:
+        self._stop = stop
+        self._fails = fails
+        self._count = 0
+
+    @property
+    def stats(self) -> Mapping[str, TableStats]:
+        return {"shop.orders": TableStats(batches=self._count)}
+
+    def step(self) -> int:
+        self._count += 1
+        if self._count == 3:
+            self._stop.set()
+            if self._fails:
+                raise KeyError
+        return 1
+
+
+def run(folder: Path, *, fails: bool) -> tuple[list[str], str, int]:
+    """The shown lines, the metrics, and the batches in the JSON file."""
+    options = options_of(
+        TablesJobOptions,
+        {
+            "checkpoint": str(folder / "checkpoint"),
+            "output": str(folder / "store"),
+            "target": str(folder / "tables"),
+            "schema.file": str(folder / "schema.cql"),
+            "trigger": "processing-time",
+            "trigger.interval.ms": "1",
+            "metrics.json.file": str(folder / "job.json"),
+            "metrics.prometheus.file": str(folder / "job.prom"),
+        },
+    )
+    stop, shown = threading.Event(), list[str]()
+    follower = cast(Follower, Steps(stop, fails=fails))
+    session = cast(SparkSession, None)
+    try:
+        run_follower(session, options, follower, job="tables", stop=stop, show=shown.append)
+    except KeyError:
+        assert fails
+    document = json.loads((folder / "job.json").read_text())
+    return shown, (folder / "job.prom").read_text(), document["tables"]["shop.orders"]["batches"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_each_step_is_reported(tmp_path: Path, fails: bool) -> None:
+    (tmp_path / "schema.cql").touch()
+    shown, metrics, batches = run(tmp_path, fails=fails)
+    assert [line.split(" ")[0] for line in shown] == ["1", "2", "3"]
+    assert f'cdc_spark_run_failed{{spark_job="tables"}} {float(fails)}' in metrics
+    assert 'cdc_follow_batches_total{spark_job="tables",table="shop.orders"} 3.0' in metrics
+    assert batches == 3

@@ -10,6 +10,7 @@ from tests.support.servers.cache import REPOSITORY
 
 _IMAGES = REPOSITORY / "docs" / "images"
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 820, 290, 110, 30, 56
+_PANEL = 150
 _OURS, _THEIRS = "#2f6f9f", "#b0b7bd"
 _FONT = 'font-family="sans-serif" font-size="13" fill="#222"'
 
@@ -60,6 +61,38 @@ def line_chart(title: str, points: Sequence[tuple[float, float]], x_end: str) ->
             _text(_WIDTH - 60, bottom + 20, x_end, "end"),
         ],
     )
+
+
+@dataclass(frozen=True)
+class Lines:
+    """One line of several over the same time, as points of (seconds, value)."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+def lines_chart(title: str, series: Sequence[Lines]) -> str:
+    """One panel for each line, below each other, each with its own y axis from 0."""
+    end_s = max((x for each in series for x, _ in each.points), default=0)
+    parts = []
+    for index, each in enumerate(series):
+        top = _TOP + index * _PANEL + 20
+        bottom = top + _PANEL - 50
+        highest = max((y for _, y in each.points), default=0)
+        scale = (_WIDTH - 160) / (end_s or 1), (bottom - top) / (highest or 1)
+        line = " ".join(
+            f"{100 + x * scale[0]:.1f},{bottom - y * scale[1]:.1f}" for x, y in each.points
+        )
+        parts += [
+            f'<path d="M100 {top}V{bottom}H{_WIDTH - 60}" fill="none" stroke="#888"/>',
+            f'<polyline points="{line}" fill="none" stroke="{_OURS}" stroke-width="1.5"/>',
+            _text(100, top - 8, each.name),
+            _text(92, top + 5, f"{highest:,.0f}", "end"),
+            _text(92, bottom + 4, "0", "end"),
+        ]
+    height = _TOP + len(series) * _PANEL + 20
+    parts.append(_text(_WIDTH - 60, height - 24, f"{end_s:.0f} s", "end"))
+    return _picture(title, height, parts)
 
 
 def _picture(title: str, height: int, parts: Sequence[str]) -> str:

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F
+from pyspark.sql import Row
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from examples.spark.recording import picture, recorded
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
 from tests.integration.spark.golden.jobs import Jobs
@@ -39,7 +39,13 @@ from tests.support.workloads import shop
 OUTPUT = Path("demo-output") / "spark"
 _SHOWN = "shop.orders"
 _COLUMNS = ("ordered", "line", "sku", "quantity", "price", "status")
+_KEY = ("ordered", "line")
+"""With `user_id` the primary key of the shown table."""
+_OPS = {"c": "create", "u": "update", "d": "delete"}
 _MAX_ROWS = 6
+_MAX_CHANGES = 3
+_TO_MINUTES = 16
+"""Length of a time without its seconds."""
 _MAX_PROBLEMS = 5
 _STEP = 40
 """Statements between two reads of the typed table."""
@@ -128,32 +134,56 @@ def write_and_follow(
         jobs.tables()
     before = jobs.position()
     console.print(f"tables: {_SHOWN} has {jobs.typed(_SHOWN).count()} rows. The shop writes on.")
-    with jobs.kept_tables(), Progress(console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(writes))
+    with (
+        recorded(jobs.report) as samples,
+        jobs.kept_tables(),
+        Progress(console=console, transient=True) as progress,
+    ):
+        task = progress.add_task("The shop writes", total=len(writes))
         for begin in range(0, len(writes), _STEP):
             rows = jobs.typed(_SHOWN).count()
             progress.update(task, description=f"The shop writes; {_SHOWN} has {rows} rows")
             cluster.write(writes[begin : begin + _STEP])
             progress.advance(task, _STEP)
+        progress.update(task, description="The typed tables follow")
         wait_until(
-            lambda: jobs.changes(_SHOWN, before).count() > 0,
-            "changes of the new writes",
+            lambda: jobs.position().store_version > before.store_version,
+            "the first micro-batch of the new writes",
             deadline_s=_DEADLINE_S,
         )
-    print_changes(console, jobs.changes(_SHOWN, before))
+    print_changes(console, jobs.changes(_SHOWN, before).orderBy("ts_us").collect())
+    drawn = picture("Typed tables while the shop writes", samples)
+    (OUTPUT / "tables.svg").write_text(drawn, encoding="utf-8")
+    console.print(f"Rates, lag and size of the version store meanwhile: {OUTPUT}/tables.svg\n")
 
 
-def print_changes(console: Console, changes: DataFrame) -> None:
-    """Print changes with the rows before and after them; updates first."""
-    table = Table("op", "before", "after", title=f"Changes of {_SHOWN} while the shop wrote")
-    found = changes.orderBy(F.col("op").desc(), "ts_us").limit(_MAX_ROWS)
-    for row in found.select("op", "before", "after").collect():
-        table.add_row(row["op"], _line(row["before"]), _line(row["after"]))
+def print_changes(console: Console, changes: Sequence[Row]) -> None:
+    """Print some changes of each kind; of updates the columns that changed."""
+    table = Table("", *_KEY, "before", "after", title=f"Changes of {_SHOWN} while the shop wrote")
+    for op, name in _OPS.items():
+        lines = [_change(each) for each in changes if each["op"] == op]
+        for line in [each for each in lines if each[-1] != each[-2]][:_MAX_CHANGES]:
+            table.add_row(name, *line)
     console.print(table)
 
 
-def _line(row: Row | None) -> str:
-    return "" if row is None else ", ".join(str(row[name]) for name in _COLUMNS[2:])
+def _change(change: Row) -> tuple[str, ...]:
+    """The key, and the values before and after a change."""
+    before, after = change["before"], change["after"]
+    columns = [
+        each
+        for each in _COLUMNS
+        if each not in _KEY and (change["op"] != "u" or before[each] != after[each])
+    ]
+    ordered, line = (str((after or before)[each]) for each in _KEY)
+    return ordered[:_TO_MINUTES], line, _values(before, columns), _values(after, columns)
+
+
+def _values(row: Row | None, columns: Sequence[str]) -> str:
+    if row is None:
+        return "(no row)"
+    values = {each: "null" if row[each] is None else row[each] for each in columns}
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def compare(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
@@ -188,7 +218,7 @@ def compare(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
         jobs.tables()
     with console.status("Comparing the tables with SELECT *, cell by cell …"):
         require_none([*jobs.wrong_tables(selected, now_s), *jobs.wrong_typed_tables(selected)])
-    print_rows(console, jobs, now_s)
+    print_rows(console, jobs)
     print_tables(console, selected)
 
 
@@ -209,10 +239,10 @@ def print_records(console: Console, cluster: ClusterHarness) -> None:
     console.print(table)
 
 
-def print_rows(console: Console, jobs: Jobs, now_s: int) -> None:
-    """Print the first rows of the view of a table."""
-    rows = jobs.view(_SHOWN, now_s).select(*_COLUMNS).limit(_MAX_ROWS).collect()
-    table = Table(*_COLUMNS, title=f"{_SHOWN}, reconstructed from events: the first rows")
+def print_rows(console: Console, jobs: Jobs) -> None:
+    """Print the first rows of a typed table."""
+    rows = jobs.typed(_SHOWN).select(*_COLUMNS).orderBy(*_KEY).limit(_MAX_ROWS).collect()
+    table = Table(*_COLUMNS, title=f"The typed table {_SHOWN}: the first rows")
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row))
     console.print(table)

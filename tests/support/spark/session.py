@@ -19,6 +19,9 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c: %m%n%ex{5}
+# With deletion vectors Delta filters by a column that Parquet files lack, and reports it.
+logger.delta.name = org.apache.spark.sql.delta.DeltaParquetFileFormat
+logger.delta.level = off
 """
 
 # Alone, the first compiler has 48 MiB for its code: Spark fills them and is interpreted from then.

@@ -44,6 +44,8 @@ class Jobs:
         self._spark = spark
         self._folder = folder
         self.schema = folder / "schema.cql"
+        self.report = folder / "tables.json"
+        """What the job `tables` reports while it runs."""
         self._common = {
             "kafka.bootstrap.servers": bootstrap,
             "topics.pattern": f"{PREFIX}\\..*",
@@ -143,6 +145,7 @@ class Jobs:
             "target": str(self._folder / "tables"),
             "trigger": trigger,
             "trigger.interval.ms": "1000",
+            "metrics.json.file": str(self.report),
         }
         return options_of(TablesJobOptions, options)
 

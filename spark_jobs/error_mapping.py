@@ -87,13 +87,18 @@ def mapped_error(error: BaseException) -> BaseException:
             "Another job wrote to the same Delta table at the same time. This job changed nothing, "
             "and no event is lost. Run the two jobs one after the other."
         )
-    if _REMOVED_VERSION.search(text):
+    if is_removed_version(error):
         return JobError(
             "A Delta table no longer has a version that this job reads: VACUUM removed its files, "
             "or Delta Lake its log. A job that follows a version store was behind for too long: "
             "fill its target anew, with a new `checkpoint`. Start any other job again."
         )
     return error
+
+
+def is_removed_version(error: BaseException) -> bool:
+    """Whether a version of a Delta table, or a file of it, was removed."""
+    return _REMOVED_VERSION.search(str(error)) is not None
 
 
 def _without_sql_state(message: str) -> str:

@@ -12,6 +12,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.compare.comparison import Comparison
 from spark_jobs.compare.options import CompareOptions
 from spark_jobs.compare.progress_bar import OnRead, progress_bar
+from spark_jobs.compare.removed_version import removed_version_explained
 from spark_jobs.compare.report import ComparisonReport
 from spark_jobs.compare.report_page import report_page
 from spark_jobs.options.command_line import JobReport
@@ -53,7 +54,8 @@ def run(
             f"output: {options.output} is no Delta table. Name the `output` of "
             "spark_jobs.reconcile."
         )
-    return Comparison(session, options, schema, table, now_us, on_read).run()
+    with removed_version_explained(options.state):
+        return Comparison(session, options, schema, table, now_us, on_read).run()
 
 
 def _replace(path: Path, text: str) -> None:

@@ -1,0 +1,26 @@
+"""A comparison whose version of the store was removed."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.compare.removed_version import removed_version_explained
+from spark_jobs.errors import CheckpointError
+
+
+def test_other_errors_stay_unchanged() -> None:
+    with pytest.raises(ZeroDivisionError), removed_version_explained("/state"):
+        raise ZeroDivisionError
+
+
+def test_a_removed_file_names_the_remedy(spark: SparkSession, tmp_path: Path) -> None:
+    table = str(tmp_path / "table")
+    spark.range(1).coalesce(1).write.format("delta").save(table)
+    (file,) = Path(table).glob("*.parquet")
+    file.unlink()
+    with (
+        pytest.raises(CheckpointError, match="Remove /state and start again"),
+        removed_version_explained("/state"),
+    ):
+        spark.read.format("delta").option("versionAsOf", 0).load(table).collect()

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.changes.messages import IS_TOMBSTONE
+from spark_jobs.source.end_offsets import end_offsets
 
 _EARLIEST = -2
 
@@ -23,15 +23,8 @@ class KafkaTopic:
 
     def end_offsets(self) -> dict[int, int]:
         """The end offset of each partition. Empty if the topic does not exist."""
-        jvm: Any = self._session.sparkContext._jvm
-        properties = jvm.java.util.Properties()
-        for name, value in self._settings.items():
-            properties.put(name.removeprefix("kafka."), value)
-        admin = jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
-        try:
-            return self._end_offsets(jvm, admin)
-        finally:
-            admin.close()
+        client = {name.removeprefix("kafka."): value for name, value in self._settings.items()}
+        return end_offsets(self._session, client, [self._name]).get(self._name, {})
 
     def write(self, messages: DataFrame) -> None:
         """Send messages with `key`, `value` and `headers`, each task in its order."""
@@ -64,17 +57,6 @@ class KafkaTopic:
         sent = records.where(first["key"] == "cdc.id")
         found = sent.select(first["value"].alias("id"), F.col("value").isNull().alias(IS_TOMBSTONE))
         return found.distinct()
-
-    def _end_offsets(self, jvm: Any, admin: Any) -> dict[int, int]:
-        if self._name not in set(admin.listTopics().names().get()):
-            return {}
-        topics = admin.describeTopics([self._name]).allTopicNames().get()
-        latest = jvm.java.util.HashMap()
-        for partition in topics[self._name].partitions():
-            place = jvm.org.apache.kafka.common.TopicPartition(self._name, partition.partition())
-            latest.put(place, jvm.org.apache.kafka.clients.admin.OffsetSpec.latest())
-        found = admin.listOffsets(latest).all().get()
-        return {place.partition(): found[place].offset() for place in found}
 
     def _offsets(self, by_partition: Mapping[int, int]) -> str:
         numbers = {str(partition): offset for partition, offset in by_partition.items()}

@@ -43,7 +43,6 @@ from spark_jobs.source.kafka import read
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions
-from spark_jobs.tables.target import store_id
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of
 
@@ -159,7 +158,7 @@ class Bench:
 
     def _follower(self, store: VersionStore, cells: int, name: str) -> Follower:
         options = self._options(f"store-{cells}", name)
-        handler = TypedTables(store.session, options, store_id(store), self._typed_columns)
+        handler = TypedTables(store.session, options, store.id, self._typed_columns)
         return Follower(store, self._schema, [self._table], options.folder, handler)
 
     def _typed_columns(self, table: SourceTable) -> StructType:

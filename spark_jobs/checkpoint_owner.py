@@ -24,11 +24,15 @@ _RENAMED_VALUES = {("invalid.records", "aside"): "dead-letter"}
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOwner:
-    """The job that a checkpoint belongs to. `fixed` holds the options that must not change."""
+    """The job that a checkpoint belongs to. `fixed` holds the options that must not change.
+
+    `store_id` is that of the version store that the job fills or follows; empty without one.
+    """
 
     job: str
     topics: str
     fixed: Mapping[str, str]
+    store_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,9 @@ def _differences(known: Mapping[str, object], owner: CheckpointOwner) -> list[st
         was, now = before.get(name, ""), owner.fixed.get(name, "")
         if was != now:
             found.append(f"its `{name}` is `{was}`, not `{now}`")
+    # A store of another option has another id too.
+    if not found and known.get("store_id", owner.store_id) != owner.store_id:
+        found.append("its version store was removed, and there is a new one at the same place")
     return found
 
 

@@ -64,7 +64,7 @@ def run(
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
-    owner = CheckpointOwner(JOB, "", options.fixed())
+    owner = CheckpointOwner(JOB, "", options.fixed(), store.id)
     app = acquire_checkpoint(session, options.folder, owner).id
     handler = ChangesHandler(
         partial(_open_stream, session, options, schema, app),

@@ -36,7 +36,7 @@ from spark_jobs.tables.columns import ROW_ID, Columns, nullable
 from spark_jobs.tables.commit_position import CommitPosition, progress
 from spark_jobs.tables.format.protocol import complete_version
 from spark_jobs.tables.options import TargetOptions
-from spark_jobs.tables.target import existing_table, require_owner, store_id
+from spark_jobs.tables.target import existing_table, require_owner
 
 _POLL_S = 2.0
 
@@ -70,7 +70,7 @@ class TargetComparison:
     ) -> None:
         """Raises `ConfigError`, or `TargetError` if another store fills the typed table."""
         self._target = existing_table(store.session, options, table.full_name)
-        require_owner(self._target, store_id(store), table.id)
+        require_owner(self._target, store.id, table.id)
         self._schema = schema
         self._table = table
         self._store = store

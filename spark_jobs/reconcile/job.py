@@ -97,7 +97,7 @@ def run(
     # First, because its errors name the remedy for an old format.
     store = open_store(session, options)
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
-    owner = CheckpointOwner(JOB, options.subscription(), fixed)
+    owner = CheckpointOwner(JOB, options.subscription(), fixed, store.id)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     records = read_stream(session, options, is_limited=options.trigger != "once")
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s)

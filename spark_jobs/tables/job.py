@@ -21,7 +21,6 @@ from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_sc
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.tables.handler import TypedTables
 from spark_jobs.tables.options import TablesJobOptions
-from spark_jobs.tables.target import store_id
 
 logger = logging.getLogger(__name__)
 JOB = "tables"
@@ -58,7 +57,7 @@ def run(
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
-    handler = TypedTables(session, options, store_id(store), partial(_typed_columns, schema))
+    handler = TypedTables(session, options, store.id, partial(_typed_columns, schema))
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
     run_follower(session, options, follower, job=JOB, stop=stop, show=show)

@@ -9,7 +9,6 @@ from pyspark.sql.types import DataType
 
 from sidecar.errors import ConfigError
 from sidecar.logs import fields
-from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.session import require_iceberg
 from spark_jobs.tables.columns import ROW_ID, Columns, column_changes
 from spark_jobs.tables.format.delta import DeltaTypedTable
@@ -105,12 +104,6 @@ def evolve(
         _require_distinct_names(table.sql_name, wanted)
         table.evolve(changes)
         logger.info("columns changed", extra=fields(table=table.sql_name, changes=len(changes)))
-
-
-def store_id(store: VersionStore) -> str:
-    """The id of the Delta table of the store. A new table at the same path has another id."""
-    (detail,) = store.session.sql(f"DESCRIBE DETAIL delta.`{store.path}`").collect()
-    return str(detail["id"])
 
 
 def _require_distinct_names(table: str, columns: Columns) -> None:

@@ -104,6 +104,12 @@ class VersionStore:
                 f"{buckets}. Use that value, or a new table."
             )
 
+    @property
+    def id(self) -> str:
+        """The id of the Delta table. A new table at the same path has another id."""
+        (detail,) = self.session.sql(f"DESCRIBE DETAIL delta.`{self.path}`").collect()
+        return str(detail["id"])
+
     def version(self) -> int:
         """The latest version."""
         (row,) = self.session.sql(f"DESCRIBE HISTORY delta.`{self.path}` LIMIT 1").collect()

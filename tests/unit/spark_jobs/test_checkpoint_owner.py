@@ -40,6 +40,14 @@ def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path, name: str)
     assert (tmp_path / FILE).read_text() == content
 
 
+def test_a_store_that_was_created_again_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
+    owner = replace(JOB, store_id="a")
+    acquire_checkpoint(spark, str(tmp_path), owner)
+    acquire_checkpoint(spark, str(tmp_path), owner)
+    with pytest.raises(CheckpointError, match=r"store was removed.*start with a new checkpoint"):
+        acquire_checkpoint(spark, str(tmp_path), replace(owner, store_id="b"))
+
+
 def test_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
     file = tmp_path / FILE

@@ -45,7 +45,12 @@ def changes_between(
     plan = plan_read(table.id, before, after, commits, has_due=expiries is not None)
     if plan is None:
         return no_changes(store, schema, table)
-    return planned_changes(plan, store, schema, table, before, after, each=each, expiries=expiries)
+    return planned_changes(
+        *(plan, store, schema, table, before, after),
+        each=each,
+        truncated_us=store.truncated_us(table.id, after.store_version),
+        expiries=expiries,
+    )
 
 
 def no_changes(store: VersionStore, schema: SourceSchema, table: SourceTable) -> DataFrame:
@@ -63,11 +68,11 @@ def planned_changes(
     after: Position,
     *,
     each: bool,
+    truncated_us: int | None,
     expiries: ExpiryIndex | None = None,
 ) -> DataFrame:
-    """The changes of a table, read as `plan` says."""
+    """The changes of a table, read as `plan` says. It is truncated up to `truncated_us`."""
     merger = merger_of(schema, table)
-    truncated_us = store.truncated_us(table.id, after.store_version)
     before_us = truncated_us
     if before is not None and plan.stored == "all":
         before_us = store.truncated_us(table.id, before.store_version)

@@ -83,6 +83,7 @@ class Follower:
             for table_id, position in self._positions.items()
             if position is not None
         }
+        self._truncated_us = store.truncated_tables(self._version)
         self._commits = self._commits_since_positions()
         recent = store.commits_after(max(-1, self._version - _RECENT_VERSIONS))
         self._offsets = latest_offsets([*self._commits, *recent])
@@ -101,6 +102,8 @@ class Follower:
         if new:
             self._version = new[-1].version
             self._commits += new
+            if any(commit.kind == "truncate" for commit in new):
+                self._truncated_us = self._store.truncated_tables(self._version)
             self._offsets = latest_offsets([Commit(0, "other", {}, self._offsets), *new])
         applied = sum(map(self._follow, self._tables))
         self._forget_commits()
@@ -151,6 +154,7 @@ class Follower:
             plan,
             *(self._store, self._schema, table, before, after),
             each=self._handler.each,
+            truncated_us=self._truncated_us.get(table.id),
             expiries=self._expiries if has_due else None,
         )
         self._apply(table, changes, before, after, has_due=has_due)

@@ -159,11 +159,13 @@ class VersionStore:
 
     def truncations_us(self, table_id: str, version: int | None = None) -> list[int]:
         """The write times of all truncations of a table."""
-        markers = self._all(version).where(
-            (F.col("table") == table_id) & (F.col("bucket") == TABLE_BUCKET)
-        )
-        ts_us = F.get_json_object("event", "$.truncated_us").cast("bigint")
-        return [row["ts"] for row in markers.select(ts_us.alias("ts")).collect()]
+        of_table = self._truncations(version).where(F.col("table") == table_id)
+        return [row["ts_us"] for row in of_table.collect()]
+
+    def truncated_tables(self, version: int) -> dict[str, int]:
+        """The write time up to which each truncated table is truncated, by table id."""
+        latest = self._truncations(version).groupBy("table").agg(F.max("ts_us").alias("ts_us"))
+        return {row["table"]: row["ts_us"] for row in latest.collect()}
 
     def rows(self, table_id: str, version: int | None = None) -> DataFrame:
         """The stored events and states of a table, without superseded states."""
@@ -203,6 +205,11 @@ class VersionStore:
         is_uncompacted = (F.col("level") == EVENTS) & (F.col("bucket") != TABLE_BUCKET)
         places = map(_bucket, self._all().where(is_uncompacted).inputFiles())
         return Counter(place for place in places if place is not None)
+
+    def _truncations(self, version: int | None) -> DataFrame:
+        markers = self._all(version).where(F.col("bucket") == TABLE_BUCKET)
+        ts_us = F.get_json_object("event", "$.truncated_us").cast("bigint")
+        return markers.select("table", ts_us.alias("ts_us"))
 
     def _all(self, version: int | None = None) -> DataFrame:
         reader = self.session.read.format("delta")

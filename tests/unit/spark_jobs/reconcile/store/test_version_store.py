@@ -51,6 +51,7 @@ def test_a_version_shows_what_it_had(spark: SparkSession, tmp_path: Path) -> Non
     assert store.size().bytes > 0
     assert [store.truncated_us("t", version) for version in (2, 3, 4)] == [None, 5, 5]
     assert store.truncated_us("u") is None
+    assert (store.truncated_tables(2), store.truncated_tables(4)) == ({}, {"t": 5})
     assert [commit.kind for commit in store.commits_after(2)] == ["truncate", "truncate"]
 
 

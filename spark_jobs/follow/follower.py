@@ -1,7 +1,6 @@
 """Follows source tables in a version store, and passes their changes to a handler."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,12 +25,10 @@ from spark_jobs.reconcile.store.commits import latest_offsets
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
-POLL_S = 1.0
-MAX_IDLE_VERSIONS = 1000
-"""Versions after which the handler stores a new position for a table without changes, so that its
-position does not become older than the log of the store."""
-
-
+IDLE_S = 60
+"""Seconds after which the positions of tables without changes are stored again."""
+_IDLE_SHARE = 0.1
+"""Largest share of the time that these positions take."""
 _RECENT_VERSIONS = 20
 """Versions in which the offsets are searched at the start."""
 
@@ -72,6 +69,7 @@ class Follower:
             self._finish_interrupted(table)
         self._positions = {table.id: handler.position(table) for table in tables}
         self._stored = dict(self._positions)
+        self._next_idle_s = 0.0
         self._earlier = {
             table.id: earlier
             for table in tables
@@ -106,14 +104,9 @@ class Follower:
                 self._truncated_us = self._store.truncated_tables(self._version)
             self._offsets = latest_offsets([Commit(0, "other", {}, self._offsets), *new])
         applied = sum(map(self._follow, self._tables))
+        self._store_idle_positions()
         self._forget_commits()
         return applied
-
-    def run(self, stop: threading.Event, *, poll_s: float = POLL_S) -> None:
-        """Follow until `stop` is set."""
-        while not stop.is_set():
-            self.step()
-            stop.wait(poll_s)
 
     def _finish_interrupted(self, table: SourceTable) -> None:
         """Read the batch that a crash interrupted again, with the schemas that it began with."""
@@ -148,7 +141,7 @@ class Follower:
             return True
         plan = plan_read(table.id, before, after, self._commits, has_due=has_due)
         if plan is None:
-            self._advance(table, after)
+            self._positions[table.id] = after
             return False
         changes = planned_changes(
             plan,
@@ -224,16 +217,27 @@ class Follower:
             ),
         )
 
-    def _advance(self, table: SourceTable, after: Position) -> None:
-        """Move the position of a table without changes."""
-        stored = self._stored[table.id]
-        assert stored is not None
-        if after.store_version - stored.store_version >= MAX_IDLE_VERSIONS:
-            before = self._positions[table.id]
+    def _store_idle_positions(self) -> None:
+        """Store the positions of tables without changes in their targets.
+
+        Watermarks, and the log that a restart reads, need them. Each costs a commit, so they are
+        stored once a minute, and less often if they would take more than a tenth of the time.
+        """
+        begun_s = self._clock()
+        if begun_s < self._next_idle_s:
+            return
+        for table in self._tables:
+            position, stored = self._positions[table.id], self._stored[table.id]
+            if position is None or stored is None or position.store_version == stored.store_version:
+                continue
             nothing = no_changes(self._store, self._schema, table)
-            self._handler.apply(table, nothing, before, after, self._offsets)
-            self._stored[table.id] = after
-        self._positions[table.id] = after
+            with job_description(
+                self._store.session, f"follow: store position of {table.full_name}"
+            ):
+                self._handler.apply(table, nothing, stored, position, self._offsets)
+            self._stored[table.id] = position
+        duration_s = self._clock() - begun_s
+        self._next_idle_s = begun_s + max(IDLE_S, duration_s / _IDLE_SHARE)
 
     def _commits_since_positions(self) -> list[Commit]:
         """The commits after the earliest position; of new tables none are needed."""

@@ -61,7 +61,8 @@ class ChangeHandler(Protocol):
         the handler stores `after` then too.
 
         `before` is None for the first fill: every visible row is a change `c` that did not exist.
-        `before` may be later than the stored position if nothing happened in between.
+        `before` may be later than the stored position if nothing happened in between. Without
+        changes `apply` is called about once a minute.
 
         `offsets` has the Kafka offsets that the store has read up to `after`, by topic and
         partition. It is empty if the commits that the follower has seen name none.

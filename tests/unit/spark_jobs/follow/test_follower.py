@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import JobError
 from spark_jobs.follow import Follower, Position
-from spark_jobs.follow import follower as follower_module
+from spark_jobs.follow.follower import IDLE_S
 from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
@@ -141,12 +141,21 @@ def test_a_target_follows_events_expiry_compaction_and_truncation(
     assert {each.position for each in follower.stats.values()} == {there}
 
 
-def test_an_idle_position_is_stored_at_times(
+def test_a_target_follows_a_store_that_changes_other_tables(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that it does not become older than the log of the store."""
-    monkeypatch.setattr(follower_module, "MAX_IDLE_VERSIONS", 2)
+    """Its position is stored once a minute; truncations are read only when there are new ones."""
+    monkeypatch.delattr(VersionStore, "truncated_us")
+    reads: list[int] = []
+    truncated_tables = VersionStore.truncated_tables
+
+    def counted(store: VersionStore, version: int) -> dict[str, int]:
+        reads.append(version)
+        return truncated_tables(store, version)
+
+    monkeypatch.setattr(VersionStore, "truncated_tables", counted)
     source, target = Source(spark, tmp_path, random_events(10)), Target()
+    source.now_s = start_s = 1000
     source.add(0, 100, 1)
     follower = source.follower(target)
     follower.step()
@@ -154,8 +163,15 @@ def test_an_idle_position_is_stored_at_times(
     for _ in range(2):
         source.store.truncate("of no table", 1)
         assert follower.step() == 0
+        assert len(target.calls) == count
+    for _ in range(2):
+        source.now_s += IDLE_S
+        assert follower.step() == 0
     of_table = [call for call in target.calls[count:] if call[0] == T]
-    assert of_table == [(T, Position(2, 0), Position(3, 0), {"shop": {0: 0}}, 0)]
+    position = Position(3, start_s + IDLE_S)
+    assert of_table == [(T, Position(1, start_s), position, {"shop": {0: 0}}, 0)]
+    assert target.positions[T] == position
+    assert reads == [1, 2, 3]
 
 
 def test_a_position_that_the_store_lacks_is_an_error(spark: SparkSession, tmp_path: Path) -> None:

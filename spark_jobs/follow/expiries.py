@@ -2,15 +2,22 @@
 
 A small Delta table, partitioned by table and hour, so that a read of due keys opens few files.
 Each follower has its own, in its folder. Entries that no longer apply are harmless: the merge finds
-no change.
+no change. Delta Lake compacts an hour that has many files. The index deletes past hours.
 """
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.delta_table import create_delta_table
+from spark_jobs.session_conf import session_conf
 
 _HOUR_S = 3600
+_RETENTION = "interval 1 hours"
+"""Age up to which deleted files stay, for the case that two processes overlap."""
+_VACUUM_SETTINGS = {
+    # The number of tasks that list files. The default is 10,000.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
 _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
 
 
@@ -21,7 +28,14 @@ class ExpiryIndex:
         """Open the index, or create it."""
         self._session = session
         self._path = path
-        create_delta_table(session, path, _SCHEMA, ("table", "hour"))
+        properties = {
+            "delta.autoOptimize.autoCompact": "true",
+            "delta.deletedFileRetentionDuration": _RETENTION,
+            "delta.logRetentionDuration": "interval 1 days",
+        }
+        create_delta_table(session, path, _SCHEMA, ("table", "hour"), properties)
+        self._forgotten: dict[str, int] = {}
+        """The hour up to which the past of each table is deleted."""
 
     def add(self, table_id: str, changes: DataFrame) -> None:
         """Add the keys of changes with a `next_expiry_s`."""
@@ -56,11 +70,19 @@ class ExpiryIndex:
         return None
 
     def forget(self, table_id: str, before_s: int) -> None:
-        """Delete the hours of a table that ended before this second."""
+        """Delete the hours of a table that ended before this second, and old files."""
+        hour = before_s // _HOUR_S
+        if self._forgotten.get(table_id) == hour:
+            return
+        is_first = hour not in self._forgotten.values()
         self._session.sql(
-            f"DELETE FROM delta.`{self._path}` "
-            f"WHERE table = '{table_id}' AND hour < {before_s // _HOUR_S}"
+            f"DELETE FROM delta.`{self._path}` WHERE table = '{table_id}' AND hour < {hour}"
         )
+        self._forgotten[table_id] = hour
+        if is_first:
+            # Once an hour, for all tables.
+            with session_conf(self._session, _VACUUM_SETTINGS):
+                self._session.sql(f"VACUUM delta.`{self._path}`")
 
     def _entries(self, table_id: str) -> DataFrame:
         rows = self._session.read.format("delta").load(self._path)

@@ -36,10 +36,9 @@ _RECENT_VERSIONS = 20
 class Follower:
     """Passes the changes of tables to a handler, from the position of each table.
 
-    A job that also fills the store calls `step` after each micro-batch, or about once a second
-    (`spark_jobs.progress.follow`, argument `tick`). A job that follows the store of another job
-    calls `run`. The folder holds the expiry index and the known schemas; each follower needs its
-    own.
+    A job calls `step` about once a second, or at each interval of its trigger
+    (`spark_jobs.follow.job`). The folder holds the expiry index and the known schemas; each
+    follower needs its own.
     """
 
     def __init__(

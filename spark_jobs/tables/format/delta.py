@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     ShortType,
 )
 
+from spark_jobs.session_conf import session_conf
 from spark_jobs.storage import Folder
 from spark_jobs.tables.columns import (
     ROW_ID,
@@ -40,7 +41,6 @@ from spark_jobs.tables.format.protocol import (
     newest_position,
     settled,
 )
-from spark_jobs.tables.format.session_conf import session_conf
 from spark_jobs.tables.net_changes import (
     MERGE_SETTINGS,
     NetChanges,

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
     ShortType,
 )
 
+from spark_jobs.session_conf import session_conf
 from spark_jobs.tables.columns import (
     ROW_ID,
     Add,
@@ -47,7 +48,6 @@ from spark_jobs.tables.format.protocol import (
     newest_position,
     settled,
 )
-from spark_jobs.tables.format.session_conf import session_conf
 from spark_jobs.tables.net_changes import (
     MERGE_SETTINGS,
     OP,

@@ -12,7 +12,7 @@ from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.tables.format.session_conf import session_conf
+from spark_jobs.session_conf import session_conf
 from tests.support.spark.forms import frame
 from tests.support.spark.view_cases import EVENTS, NOW_S, TABLE, schema
 

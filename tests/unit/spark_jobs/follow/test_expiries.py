@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.follow import expiries
 from spark_jobs.follow.expiries import ExpiryIndex
+from spark_jobs.session_conf import session_conf
 
 HOUR_S = 3600
 
@@ -16,6 +19,26 @@ def changes(spark: SparkSession, *rows: tuple[int, bytes | None, int | None]) ->
 def keys(due: DataFrame) -> list[tuple[int, bytes | None]]:
     found = ((row["token"], row["ck"]) for row in due.collect())
     return sorted((token, None if ck is None else bytes(ck)) for token, ck in found)
+
+
+def test_an_index_stays_small(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An hour has few files, and a past one none."""
+    monkeypatch.setattr(expiries, "_RETENTION", "interval 0 hours")
+    index = ExpiryIndex(spark, str(tmp_path))
+    with session_conf(spark, {"spark.databricks.delta.autoCompact.minNumFiles": "3"}):
+        for token in range(4):
+            index.add("t", changes(spark, (token, None, 9 * HOUR_S)))
+    index.add("t", changes(spark, (9, None, HOUR_S)))
+    assert len(spark.read.format("delta").load(str(tmp_path)).inputFiles()) == 3
+    index.forget("t", 9 * HOUR_S)
+    assert keys(index.due("t", 0, 9 * HOUR_S)) == [(token, None) for token in range(4)]
+    assert len(list(tmp_path.rglob("part-*.parquet"))) == 2
+    statements: list[str] = []
+    monkeypatch.setattr(spark, "sql", statements.append)
+    index.forget("t", 9 * HOUR_S + 1)
+    assert statements == []
 
 
 def test_due_keys_are_found_and_forgotten(spark: SparkSession, tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> Da
         F.when(has_op, now).alias("after"),
         "next_expiry_s",
     )
-    return changes.where(has_op | F.col("next_expiry_s").isNotNull()).select(*later.columns)
+    # `has_op` would take `after` from the columns above.
+    is_needed = F.col("op").isNotNull() | F.col("next_expiry_s").isNotNull()
+    return changes.where(is_needed).select(*later.columns)
 
 
 def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:
@@ -54,11 +56,13 @@ def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:
     whose columns may have had other names."""
     found = rows.schema["after"].dataType
     assert isinstance(found, StructType)
-    renamed = dict(zip(wanted.names[:keys], found.names[:keys], strict=True))
+    # A key may have the name of a dropped column, and a new column the earlier name of a key.
+    names = {name: name for name in found.names[keys:]}
+    names |= dict(zip(wanted.names[:keys], found.names[:keys], strict=True))
     fields = []
     for field in wanted:
-        name = renamed.get(field.name, field.name)
-        if name in found.names and _leads_to(found[name].dataType, field.dataType):
+        name = names.get(field.name)
+        if name is not None and _leads_to(found[name].dataType, field.dataType):
             value = _converted(F.col("after")[name], found[name].dataType, field.dataType)
         else:
             value = F.lit(None).cast(field.dataType)

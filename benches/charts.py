@@ -160,6 +160,30 @@ def reconcile_bars(result: dict[str, Any]) -> list[Bar]:
     ]
 
 
+def merge_bars(result: dict[str, Any]) -> list[Bar]:
+    return [
+        Bar(
+            each["name"],
+            each["rate"],
+            f"{each['rate']['median'] / 1e6:.1f} M",
+            each["name"] != "json.loads",
+        )
+        for each in result["steps"]
+    ]
+
+
+def tables_bars(result: dict[str, Any]) -> list[Bar]:
+    return [
+        Bar(
+            f"{each['format']}, {each['cells'] / 1e6:.0f} M cells, {each['events']:,} events",
+            each["whole_s"],
+            f"{each['whole_s']['median']:.1f} s",
+            True,
+        )
+        for each in result["batches"]
+    ]
+
+
 def _memory_chart(result: dict[str, Any]) -> str:
     series = result["series"]
     points = [(seconds, rss_mib) for seconds, events, rss_mib in series if events]
@@ -174,6 +198,8 @@ _CHARTS: dict[str, Callable[[dict[str, Any]], str]] = {
     "reconcile": lambda found: bar_chart(
         "Kafka to the version store: rate as a share of a plain copy's", reconcile_bars(found)
     ),
+    "merge": lambda found: bar_chart("Cells per CPU second of one thread", merge_bars(found)),
+    "tables": lambda found: bar_chart("CPU seconds of a micro-batch", tables_bars(found)),
     "memory": _memory_chart,
 }
 

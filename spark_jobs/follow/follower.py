@@ -29,6 +29,9 @@ IDLE_S = 60
 """Seconds after which the positions of tables without changes are stored again."""
 _IDLE_SHARE = 0.1
 """Largest share of the time that these positions take."""
+_STORAGE = StorageLevel.DISK_ONLY
+"""Where changes are cached. A first fill has all rows of a table; in memory they would leave too
+little for the tasks that write them."""
 _RECENT_VERSIONS = 20
 """Versions in which the offsets are searched at the start."""
 
@@ -120,7 +123,7 @@ class Follower:
             expiries=self._expiries,
             earlier_schema=schemas.earlier,
         )
-        cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        cached = changes.persist(_STORAGE)
         description = f"follow: {table.full_name}, finish the last batch"
         try:
             with job_description(self._store.session, description):
@@ -173,7 +176,7 @@ class Follower:
         has_due: bool,
     ) -> None:
         began_s = self._clock()
-        cached = changes.persist(StorageLevel.MEMORY_AND_DISK)
+        cached = changes.persist(_STORAGE)
         session, what = self._store.session, f"follow: {table.full_name}"
         try:
             with job_description(session, f"{what}, read changes up to {after}"):

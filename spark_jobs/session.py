@@ -13,6 +13,7 @@ from pathlib import Path
 import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from spark_jobs.dependency_versions import DependencyVersions
 from spark_jobs.errors import SetupError
@@ -66,8 +67,10 @@ def create_session(
 
     `settings` are `spark.*` names. `master` applies if no setting names one; the default is
     `local[*]`. The session has the extension of Iceberg if its jar is there. Raises `SetupError`
-    if `jars` is incomplete, or if the session has no Kafka source or no Delta Lake.
+    if `jars` is incomplete, if the session has no Kafka source or no Delta Lake, or if the
+    environment or `settings` ask for Spark Connect.
     """
+    _require_classic(settings or {})
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     conf = _submitted_conf()
@@ -118,6 +121,15 @@ def isolated_session(session: SparkSession, partitions: int | None) -> SparkSess
     if partitions is not None:
         session.conf.set("spark.sql.shuffle.partitions", partitions)
     return session
+
+
+def _require_classic(settings: Mapping[str, str]) -> None:
+    if "SPARK_REMOTE" in os.environ or "spark.remote" in settings or is_remote():
+        raise SetupError(
+            "A job needs a classic session of Spark, but `SPARK_REMOTE` or `spark.remote` names a "
+            "server of Spark Connect. Remove it, and start the job with spark-submit or with "
+            "`spark.master`."
+        )
 
 
 def _submitted_conf() -> SparkConf:

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pyspark
+import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.session import SETTINGS, require_iceberg
+from spark_jobs.errors import SetupError
+from spark_jobs.session import SETTINGS, create_session, require_iceberg
 from tests.support.servers.java import java_home
 
 WITHOUT_ICEBERG = """
@@ -59,6 +61,14 @@ def test_iceberg_and_delta_tables_can_be_merged_in_one_session(
             *(0, 1, 3, 4)
         ]
     spark.sql("DROP TABLE lake.db.merged PURGE")
+
+
+def test_a_job_does_not_start_in_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SetupError, match="needs a classic session"):
+        create_session("job", settings={"spark.remote": "sc://server"})
+    monkeypatch.setenv("SPARK_REMOTE", "sc://server")
+    with pytest.raises(SetupError, match="needs a classic session"):
+        create_session("job")
 
 
 def test_delta_works_alone(jars_directory: Path, java_options: str, tmp_path: Path) -> None:

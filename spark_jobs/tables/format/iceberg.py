@@ -239,6 +239,9 @@ class IcebergTypedTable:
         # Deletes by id concern all earlier files.
         due = "delete-ratio-threshold', '0.1" if by_id.isEmpty() else "delete-file-threshold', '1"
         options = f"options => map('{due}')"
+        if "sort-order" in self._properties():
+            # By default, Iceberg would not sort the rows of the new files.
+            options = f"strategy => 'sort', {options}"
         files = self._call("rewrite_data_files", options)
         deletes = self._call("rewrite_position_delete_files", "options => map()")
         self._restate()

@@ -24,6 +24,7 @@ class Dependency:
     artifact: str
     version: str
     excludes: Sequence[str] = ()
+    classifier: str = ""
 
     def xml(self) -> str:
         exclusions = "".join(
@@ -32,9 +33,10 @@ class Dependency:
             )
             for exclude in self.excludes
         )
+        classifier = f"<classifier>{self.classifier}</classifier>" if self.classifier else ""
         return (
             f"<dependency><groupId>{self.group}</groupId><artifactId>{self.artifact}</artifactId>"
-            f"<version>{self.version}</version><exclusions>{exclusions}</exclusions></dependency>"
+            f"<version>{self.version}</version>{classifier}<exclusions>{exclusions}</exclusions></dependency>"
         )
 
 

@@ -8,7 +8,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.jars import fetch
 from spark_jobs.session import create_session
 from tests.support.servers.cache import cached_directory
+from tests.support.servers.iceberg_rest import SQLITE
 from tests.support.servers.java import java_home
+from tests.support.servers.maven import artifact
 from tests.support.spark.releases import installed_versions
 
 _LOG4J2 = """\
@@ -50,7 +52,10 @@ def quiet_java_options(folder: Path) -> str:
 def local_session(
     jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
 ) -> SparkSession:
-    """A session with `local[2]`, two shuffle partitions, Kafka, Delta and Iceberg (in `lake`)."""
+    """A session with `local[2]`, two shuffle partitions, Kafka, Delta and Iceberg (in `lake`).
+
+    It has the driver of SQLite, for a JDBC catalog.
+    """
     os.environ["JAVA_HOME"] = str(java_home(17))
     return create_session(
         "tests",
@@ -59,6 +64,7 @@ def local_session(
         settings={
             "spark.driver.memory": memory,
             "spark.driver.extraJavaOptions": java_options,
+            "spark.driver.extraClassPath": str(artifact(SQLITE)),
             "spark.sql.shuffle.partitions": "2",
             "spark.sql.warehouse.dir": str(warehouse),
             "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",

@@ -8,13 +8,29 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import IntegerType, StringType
 
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile import VersionStore, reconcile, select_tables, table_at
+from spark_jobs.tables import read_table
+from spark_jobs.tables.apply_batch import apply_batch
+from spark_jobs.tables.commit_position import CommitPosition
+from spark_jobs.tables.net_changes import net_changes
 from tests.integration.spark.connect.server import ConnectServer
 from tests.support.spark.forms import frame, named
+from tests.support.spark.typed_tables import (
+    APP,
+    NAME,
+    TABLE_ID,
+    Change,
+    changes_frame,
+    new_table,
+    row_id,
+    stored_rows,
+    target_options,
+)
 from tests.support.spark.view_cases import EVENTS, ID, NOW_S, TABLE, row, schema
 
 pytestmark = pytest.mark.servers
@@ -51,6 +67,26 @@ def test_a_table_and_its_changes_are_read(remote: SparkSession, tmp_path: Path) 
     assert (change["op"], change["after"]["item"]) == ("c", 10)
     store.truncate(table.id, 1 << 40)
     assert table_at(store, described, table, NOW_S).isEmpty()
+
+
+def test_a_typed_table_is_written_and_read(remote: SparkSession, tmp_path: Path) -> None:
+    columns = {"k": IntegerType(), "v": StringType()}
+    options = target_options(remote, tmp_path, "delta")
+    table = new_table(remote, options, columns)
+    batches: tuple[list[Change], ...] = (
+        [(1, "c", {"k": 1, "v": "a"}), (2, "c", {"k": 2, "v": "b"})],
+        [(1, "u", {"k": 1, "v": "c"}), (2, "d", None), (3, "c", {"k": 3, "v": "d"})],
+    )
+    before = None
+    for number, changes in enumerate(batches):
+        position = CommitPosition(APP, TABLE_ID, number, NOW_S)
+        frame = changes_frame(remote, columns, changes)
+        apply_batch(table, net_changes(frame, columns), position, before)
+        before = position
+    assert stored_rows(read_table(remote, options, NAME)) == {
+        row_id(1): {"k": 1, "v": "c"},
+        row_id(3): {"k": 3, "v": "d"},
+    }
 
 
 def test_an_index_of_expiries_is_written_and_read(remote: SparkSession, tmp_path: Path) -> None:

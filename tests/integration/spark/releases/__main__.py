@@ -1,5 +1,6 @@
-"""The core tests of the Spark jobs on other releases of Spark, and the tests in a session of Spark
-Connect: `make test-spark-releases`.
+"""The core tests of the Spark jobs on other releases of Spark, and on every release the tests in a
+session of Spark Connect, with catalogs of Iceberg, and of files: `make test-spark-releases`. On the
+tested release also segments in S3 and GCS.
 
 Each release is a folder of the cache before the packages of this environment, so everything else
 is as in the other tests. Arguments are those of pytest.
@@ -25,8 +26,11 @@ CORE = (
     "tests/integration/spark/dedupe/test_kafka.py",
     "tests/integration/spark/reconcile/test_kafka.py",
 )
-
-
+TARGETS = (
+    "tests/integration/spark/tables/on_iceberg_catalogs.py",
+    "tests/integration/spark/tables/on_layout.py",
+)
+STORES = "tests/integration/spark/rebuild/on_stores.py"
 CONNECT = "tests/integration/spark/connect/on_connect.py"
 
 
@@ -34,9 +38,10 @@ def main(arguments: list[str]) -> int:
     failed = []
     for release, versions in RELEASES.items():
         # The suite as a whole runs in classic sessions of the tested release.
-        core = () if release == TESTED.spark else CORE
+        is_tested = release == TESTED.spark
+        runs = ((*TARGETS,), (STORES,)) if is_tested else ((*CORE, *TARGETS),)
         selection = () if versions.iceberg else ("-k", "not iceberg")
-        for tests in filter(None, (core, (CONNECT,))):
+        for tests in (*runs, (CONNECT,)):
             print(f"Spark {release}: {', '.join(tests)}", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", *tests, *selection, *arguments]
             environment = {**os.environ, "PYTHONPATH": str(_package(release))}

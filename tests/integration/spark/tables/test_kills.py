@@ -90,6 +90,7 @@ def test_a_job_that_is_killed_between_its_commits(
         "schema.file": SCHEMA,
         "format": table_format,
         "target": target,
+        "iceberg.format.version": 3,
         **catalog,
     }
 
@@ -117,6 +118,8 @@ def test_a_job_that_is_killed_between_its_commits(
     columns = [name for name in expected.columns if name != "cdc_row_id"]
     assert rows(actual.select(*columns)) == rows(expected.select(*columns))
     assert actual.count() > 0
+    if table_format == "iceberg":
+        assert '"format-version":3' in metadata(tables, "iceberg")[-1]
 
 
 def rows(frame: DataFrame) -> list[str]:

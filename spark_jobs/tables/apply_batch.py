@@ -5,10 +5,20 @@ from spark_jobs.tables.conflicts import repeated
 from spark_jobs.tables.format.protocol import TargetError, TypedTable
 from spark_jobs.tables.net_changes import NetChanges
 
+_RECENT = 16
+"""Commits to read first. More than maintenance makes at a time: it may name an older position."""
+
 
 def progress_of(table: TypedTable) -> Progress:
-    """How far a table is, from its own history."""
-    return progress(commit.position for commit in table.commits())
+    """How far a table is, from its own history.
+
+    A long history costs much to read, and most often the newest commit names the position.
+    """
+    for limit in (_RECENT, None):
+        found = progress(commit.position for commit in table.commits(limit))
+        if found.complete is not None:
+            break
+    return found
 
 
 def apply_batch(

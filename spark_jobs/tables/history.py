@@ -16,7 +16,7 @@ def _run(options: HistoryOptions) -> JobReport:
     lines = []
     for name in options.tables:
         table = existing_table(session, options, name)
-        commits = table.commits()[: options.limit]
+        commits = table.commits(options.limit)
         histories[name] = [_document(table, commit) for commit in commits]
         lines += [f"{name}:", *(f"  {_line(table, commit)}" for commit in commits)]
     return JobReport("\n".join(lines), {"tables": histories})

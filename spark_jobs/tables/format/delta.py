@@ -151,8 +151,9 @@ class DeltaTypedTable:
     def is_conflict(self, error: Exception) -> bool:
         return _CONFLICT in str(error)
 
-    def commits(self) -> list[Commit]:
-        history = self._session.sql(f"DESCRIBE HISTORY {self.sql_name}")
+    def commits(self, limit: int | None = None) -> list[Commit]:
+        newest = "" if limit is None else f" LIMIT {limit}"
+        history = self._session.sql(f"DESCRIBE HISTORY {self.sql_name}{newest}")
         rows = history.select("version", "timestamp", "operation", "userMetadata").collect()
         found = [
             Commit(row["version"], row["timestamp"], row["operation"], _position(row))

@@ -204,7 +204,7 @@ class IcebergTypedTable:
     def is_conflict(self, error: Exception) -> bool:
         return any(text in str(error) for text in _CONFLICTS)
 
-    def commits(self) -> list[Commit]:
+    def commits(self, limit: int | None = None) -> list[Commit]:
         # The catalog caches tables, and another process may have committed.
         self._session.sql(f"REFRESH TABLE {self.sql_name}")
         refs = self._session.sql(f"SELECT name, snapshot_id FROM {self._metadata('refs')}")
@@ -212,7 +212,8 @@ class IcebergTypedTable:
         newest = heads.get("main")
         rows = self._session.sql(
             "SELECT snapshot_id, parent_id, committed_at, operation, "
-            f"summary['{_POSITION}'] AS position FROM {self._metadata('snapshots')}"
+            f"summary['{_POSITION}'] AS position FROM {self._metadata('snapshots')} "
+            f"ORDER BY committed_at DESC LIMIT {'ALL' if limit is None else limit}"
         ).collect()
         by_id = {row["snapshot_id"]: row for row in rows}
         found = []

@@ -117,8 +117,8 @@ class TypedTable(Protocol):
     def is_conflict(self, error: Exception) -> bool:
         """Whether another commit came first, so that nothing was committed."""
 
-    def commits(self) -> list[Commit]:
-        """The commits in the history of the table, newest first."""
+    def commits(self, limit: int | None = None) -> list[Commit]:
+        """The commits in the history of the table, newest first; at most `limit`."""
 
     def read(self, version: int | None = None) -> DataFrame:
         """The rows of a version; by default those of the latest complete batch."""

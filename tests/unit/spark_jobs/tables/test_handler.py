@@ -147,7 +147,7 @@ def test_a_start_finishes_the_batch_of_a_killed_job(
 
     # Another program has expired the commits that name a position.
     unnamed = [replace(commit, position=None) for commit in target.commits()]
-    monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda _: unnamed)
+    monkeypatch.setattr(delta.DeltaTypedTable, "commits", lambda *_: unnamed)
     with pytest.raises(TargetError, match="no longer names a position"):
         source.handler().position(TABLE)
 

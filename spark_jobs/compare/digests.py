@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from spark_jobs.compare.token_ranges import range_of
 from spark_jobs.rebuild.table_layout import TableLayout
 
+_COUNTER = "org.apache.cassandra.db.marshal.CounterColumnType"
 OLDEST_US = -(1 << 63) + 1
 """The write time of values for which CQL returns none."""
 
@@ -35,7 +36,7 @@ class ComparedColumns:
     lists: Collection[str]
     """Lists whose elements are cells: positions are not comparable."""
     single: Collection[str]
-    """Columns with one cell: write times are comparable."""
+    """Columns with one cell, except counters: write times are comparable."""
 
 
 def compared_columns(layout: TableLayout) -> ComparedColumns:
@@ -44,7 +45,9 @@ def compared_columns(layout: TableLayout) -> ComparedColumns:
         lists=frozenset(
             name for name, of in columns.items() if of.is_multi_cell and of.name == "list"
         ),
-        single=frozenset(name for name, of in columns.items() if not of.is_multi_cell),
+        single=frozenset(
+            name for name, of in columns.items() if not of.is_multi_cell and of.name != _COUNTER
+        ),
     )
 
 

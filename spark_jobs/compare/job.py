@@ -44,11 +44,6 @@ def run(
 ) -> ComparisonReport:
     """Compare one table. Raises `ConfigError`, `CheckpointError`, or an exception of Spark."""
     table = schema.table(options.table)
-    if table.has_counters:
-        raise ConfigError(
-            f"table: {table.full_name} is a counter table, for which CQL returns no write times. "
-            "Compare another table."
-        )
     if not DeltaTable.isDeltaTable(session, options.output):
         raise ConfigError(
             f"output: {options.output} is no Delta table. Name the `output` of "

@@ -124,4 +124,10 @@ def read_live(
 
 
 def _format() -> EventFormat:
-    return EventFormat(topic_prefix="live", cluster="live", node_id="live", all_tables=True)
+    return EventFormat(
+        topic_prefix="live",
+        cluster="live",
+        node_id="live",
+        all_tables=True,
+        counter_events="shards",
+    )

@@ -139,11 +139,11 @@ def _cause(
     is_single = column in columns.single
     if live["value"] == store["value"] and (not is_single or live["ts"] == store["ts"]):
         return None
-    if live["ts"] <= OLDEST_US or live["ts"] > store["ts"]:
+    if live["ts"] > store["ts"]:
         return missing
     if store["ts"] >= times.from_us:
         return Cause.WRITTEN_AFTER
-    if column in columns.lists:
+    if live["ts"] <= OLDEST_US or column in columns.lists:
         # The removal of an element leaves the write times of the others.
         return missing
     return Cause.DIFFERENT_VALUE if live["ts"] == store["ts"] else Cause.NOT_READ

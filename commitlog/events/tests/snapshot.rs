@@ -11,6 +11,8 @@ use commitlog_events::snapshot::{
 };
 use proptest::prelude::*;
 
+const COUNTERS: &str = "CREATE TABLE ks.n (k int PRIMARY KEY, n counter, m counter)
+  WITH ID = 5a1c0000-0000-1000-8000-000000000003 AND cdc = true;";
 const DDL: &str = "CREATE TYPE ks.place (street text, number int);
 CREATE TABLE ks.t (k int, c int, st text static, v int, l list<int>, s set<int>, m map<text, int>,
   p place, PRIMARY KEY (k, c)) WITH ID = 5a1c0000-0000-1000-8000-000000000001 AND cdc = true;";
@@ -24,7 +26,11 @@ fn table(schema: &Schema) -> Arc<Table> {
 }
 
 fn encoder(element_times: ElementTimes) -> SnapshotEncoder {
-    let schema = parse_cql(DDL).expect("a schema");
+    encoder_of(DDL, element_times)
+}
+
+fn encoder_of(ddl: &str, element_times: ElementTimes) -> SnapshotEncoder {
+    let schema = parse_cql(ddl).expect("a schema");
     let format = Arc::new(EventFormat {
         cells: true,
         ..EventFormat::default()
@@ -74,6 +80,17 @@ proptest! {
         if let Ok(batch) = encoder.encode(&request(&body), 0) {
             prop_assert_eq!(batch.mutations, 1);
             prop_assert!(batch.end_position >= batch.start_position);
+        }
+    }
+
+    #[test]
+    fn any_cells_of_counters_give_events_or_an_error(
+        cells in prop::collection::vec(
+            prop::option::of(prop::collection::vec(any::<u8>(), 0..12)), 3)
+    ) {
+        let mut encoder = encoder_of(COUNTERS, ElementTimes::Selected);
+        if let Ok(batch) = encoder.encode(&request(&page(&cells)), 0) {
+            prop_assert_eq!(batch.mutations, 1);
         }
     }
 }

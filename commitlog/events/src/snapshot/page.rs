@@ -18,6 +18,8 @@ pub struct Page<'b> {
 
 /// One row of it: a cell for each selected expression, `None` a null.
 pub struct PageRow<'b> {
+    /// Its index in the page.
+    pub number: usize,
     cells: Vec<Option<&'b [u8]>>,
     size_bytes: usize,
 }
@@ -40,7 +42,7 @@ impl<'b> Page<'b> {
         };
         let width = self.width;
         let mut rest = self.cells;
-        (0..self.rows).map(move |_| {
+        (0..self.rows).map(move |number| {
             let before = rest.len();
             let mut cells = Vec::with_capacity(width);
             for _ in 0..width {
@@ -49,6 +51,7 @@ impl<'b> Page<'b> {
                 rest = behind;
             }
             Ok(PageRow {
+                number,
                 cells,
                 size_bytes: before.saturating_sub(rest.len()),
             })

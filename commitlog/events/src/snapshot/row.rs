@@ -20,17 +20,33 @@ const DROP_PRECISION_US: i64 = 1_000;
 
 /// A path of an element; a list's is a time UUID, a user type's the index of its field.
 type ListPath = [u8; 16];
+/// A context with one global shard: header, counter id, clock, count.
+type CounterContext = [u8; 36];
 
-/// Makes rows; keeps the paths that no answer has.
+/// Makes rows; keeps the paths and the counter contexts that no answer has.
 #[derive(Default)]
 pub(super) struct RowMaker {
+    /// Of each row of the page, the counters in the order of their columns.
+    contexts: Vec<CounterContext>,
     list_paths: Vec<ListPath>,
     field_paths: Vec<[u8; 2]>,
 }
 
 impl RowMaker {
-    /// Makes the paths that the rows of a page need.
+    /// Makes the paths and contexts that the rows of a page need.
     pub fn begin(&mut self, page: &Page<'_>, selection: &Selection) -> Result<(), SnapshotError> {
+        self.contexts.clear();
+        if selection.counters > 0 {
+            for row in page.rows() {
+                let row = row?;
+                let counters = selection
+                    .columns
+                    .iter()
+                    .filter(|each| each.counter.is_some());
+                self.contexts
+                    .extend(counters.map(|column| context(row.cell(column.place))));
+            }
+        }
         let multi_cell = || selection.columns.iter().filter(|column| column.multi_cell);
         for column in multi_cell() {
             if let CqlType::Udt(user_type) = &column.cql_type {
@@ -80,7 +96,7 @@ impl RowMaker {
         };
         let columns = selection.columns.iter();
         for column in columns.filter(|column| column.is_static) {
-            self.column(answered, column, request, row)?;
+            self.column(answered, selection, column, request, row)?;
         }
         Ok(())
     }
@@ -100,7 +116,7 @@ impl RowMaker {
         }
         let columns = selection.columns.iter();
         for column in columns.filter(|column| !column.is_static) {
-            self.column(answered, column, request, row)?;
+            self.column(answered, selection, column, request, row)?;
         }
         row.liveness = Some(Liveness {
             timestamp_us: OLDEST_US,
@@ -112,6 +128,7 @@ impl RowMaker {
     fn column<'r>(
         &'r self,
         answered: &PageRow<'r>,
+        selection: &Selection,
         column: &SelectedColumn,
         request: &PageRequest<'_>,
         row: &mut Row<'r>,
@@ -121,6 +138,17 @@ impl RowMaker {
         };
         if column.multi_cell {
             return self.elements(answered, column, request, row, value);
+        }
+        if let Some(index) = column.counter {
+            let place = answered.number * selection.counters + index;
+            row.cells.push(Cell {
+                column: column.column,
+                state: CellState::Live,
+                timestamp_us: oldest(column),
+                path: None,
+                value: self.contexts.get(place).map_or(value, |context| context),
+            });
+            return Ok(());
         }
         let timestamp_us = answered.cell(column.place + 1).and_then(number);
         row.cells.push(Cell {
@@ -227,6 +255,19 @@ fn replace_list(column: &SelectedColumn, row: &mut Row<'_>, first: usize, read_a
         local_deletion_time: LocalDeletionTime(seconds(read_at_us)),
     };
     row.complex_deletions.push((column.column, deletion));
+}
+
+/// The total of a counter as one leader would have counted it.
+fn context(total: Option<&[u8]>) -> CounterContext {
+    let mut context = [0; 36];
+    // One element of the header, a global shard: the first, plus the lowest number of 16 bits.
+    let header = [0, 1, 0x80, 0].into_iter();
+    let bytes = header.chain([0; 16]).chain(1_i64.to_be_bytes());
+    let total = total.and_then(number).unwrap_or_default().to_be_bytes();
+    for (place, byte) in context.iter_mut().zip(bytes.chain(total)) {
+        *place = byte;
+    }
+    context
 }
 
 /// The times of elements, in their order; nothing where they are not selected.

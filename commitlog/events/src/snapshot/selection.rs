@@ -25,6 +25,8 @@ pub(super) struct SelectedColumn {
     /// The index of its value; write time and TTL, if they are selected, follow.
     pub place: usize,
     pub has_times: bool,
+    /// Its index among the columns of counters.
+    pub counter: Option<usize>,
     /// When a column of this name was dropped last, in microseconds.
     pub dropped_us: Option<i64>,
 }
@@ -37,6 +39,8 @@ pub struct Selection {
     from: String,
     clustering: usize,
     pub(super) columns: Vec<SelectedColumn>,
+    /// Number of columns of counters.
+    pub(super) counters: usize,
     has_statics: bool,
 }
 
@@ -46,12 +50,16 @@ impl Selection {
         let partition_key = names(&table.partition_key);
         let mut expressions = [partition_key.clone(), names(&table.clustering)].concat();
         let mut columns = Vec::new();
+        let mut counters = 0;
         for (index, column) in (0_u32..).zip(&table.columns) {
             // The hidden column of dense compact tables cannot be selected.
             if column.dropped_at_us.is_some() || column.cql_type == CqlType::Empty {
                 continue;
             }
-            let has_times = !column.multi_cell || element_times == ElementTimes::Selected;
+            let is_counter = column.cql_type == CqlType::Counter;
+            // No release returns times of counters.
+            let has_times =
+                !is_counter && (!column.multi_cell || element_times == ElementTimes::Selected);
             columns.push(SelectedColumn {
                 column: index,
                 cql_type: column.cql_type.clone(),
@@ -59,8 +67,10 @@ impl Selection {
                 is_static: column.kind == ColumnKind::Static,
                 place: expressions.len(),
                 has_times,
+                counter: is_counter.then_some(counters),
                 dropped_us: column.history.drops_us.last().copied(),
             });
+            counters += usize::from(is_counter);
             let name = quoted(column);
             if has_times {
                 expressions.extend([
@@ -79,6 +89,7 @@ impl Selection {
             has_statics: columns.iter().any(|column| column.is_static),
             partition_key,
             columns,
+            counters,
         }
     }
 

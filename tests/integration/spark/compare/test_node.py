@@ -30,13 +30,14 @@ from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until
 from tests.support.spark.options import options_of
 
-LIVE, GONE = "shop.live", "shop.gone"
+LIVE, GONE, HITS = "shop.live", "shop.gone", "shop.hits"
 SCHEMA = (
     "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
     "CREATE TYPE shop.place (street text, number int)",
     f"CREATE TABLE {LIVE} (p int, c int, st text static, v text, w int, l list<int>, s set<text>,"
     " m map<text, int>, u shop.place, PRIMARY KEY (p, c)) WITH cdc = true",
     f"CREATE TABLE {GONE} (k int PRIMARY KEY, v text) WITH cdc = true",
+    f"CREATE TABLE {HITS} (k int PRIMARY KEY, n counter) WITH cdc = true",
 )
 PARTITIONS = 24
 DROPPED, NULLED, DELETED, LATER, LATER_DELETED, EXPIRED = range(1, 7)
@@ -64,6 +65,8 @@ def statements() -> Iterator[str]:
     yield f"DELETE FROM {LIVE} WHERE p = {DELETED} AND c = 1"
     for k in range(5):
         yield f"INSERT INTO {GONE} (k, v) VALUES ({k}, 'v')"
+        for count in (k, 10):
+            yield f"UPDATE {HITS} SET n = n + {count} WHERE k = {k}"
 
 
 class Events:
@@ -111,6 +114,9 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
         (tmp_path / "schema.cql").write_text(node.describe_schema())
         schema = read_schema(tmp_path / "schema.cql")
         fill(spark, tmp_path, schema, GONE, Events(events(spark, tmp_path, schema, GONE)))
+        hits = Events(events(spark, tmp_path, schema, HITS))
+        hits.drop([max(hits.rows, key=lambda row: row[3]["cells"]["cell"][0]["ts"])])
+        fill(spark, tmp_path, schema, HITS, hits)
         faulty = Events(events(spark, tmp_path, schema, LIVE))
         inject(faulty)
         fill(spark, tmp_path, schema, LIVE, faulty)
@@ -122,6 +128,9 @@ def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> N
         assert (early.verdict, early.exit_code) == ("not_there_yet", 8)
         gone = compare(spark, tmp_path, schema, GONE, node, later_ms())
         assert found(gone) == {("truncate_suspected", f'"k" = {k}') for k in range(5)}
+
+        counted = compare(spark, tmp_path, schema, HITS, node, later_ms())
+        assert found(counted) == {("loss", '"k" = 4')}
 
     spark.sql(f"DELETE FROM delta.`{tmp_path / 'tables/shop/live'}` WHERE p = 10 AND c = 0")
     # The node has ended: the second run has all rows, and only the watermark is another.

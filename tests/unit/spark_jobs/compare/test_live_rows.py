@@ -52,3 +52,36 @@ def test_values_that_look_like_tokens() -> None:
         (-4069959284402364209, text),
         (-3248873570005575792, text),
     ]
+
+
+def test_counters() -> None:
+    table_id = "5a1c0000-0000-1000-8000-000000000003"
+    schema = Schema.from_cql(
+        "CREATE TABLE ks.hits (k int, c int, n counter, s counter static, PRIMARY KEY (k, c))"
+        f" WITH ID = {table_id} AND cdc = true;"
+    )
+    event_format = EventFormat(
+        topic_prefix="t", cluster="c", node_id="n", all_tables=True, counter_events="shards"
+    )
+    encoder = SnapshotEncoder(schema, table_id, event_format, element_times=True, started_us=0)
+    assert encoder.cql(0, 1) == (
+        'SELECT "k","c","n","s" FROM "ks"."hits" WHERE token("k") > 0 AND token("k") <= 1'
+    )
+    page = [
+        (integer(1), integer(1), long(5), long(9)),
+        (integer(1), integer(2), None, long(9)),
+        (integer(2), integer(1), long(-7), None),
+    ]
+    merger = Merger(schema, "ks", "hits", table_id=table_id)
+    merged = merger.rows([with_tokens(encode(page, encoder))], now_s=0)
+    rows = pa.Table.from_batches(merged, merger.rows_schema).to_pylist()
+    values = [
+        [[(each["column"], each["value"]) for each in row[name]] for name in ("cells", "statics")]
+        for row in rows
+    ]
+    # The token of the key 1 is the smaller one.
+    assert values == [
+        [[("n", long(5))], [("s", long(9))]],
+        [[], [("s", long(9))]],
+        [[("n", long(-7))], []],
+    ]

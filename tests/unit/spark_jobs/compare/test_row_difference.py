@@ -50,6 +50,12 @@ SETTLED_CASES: dict[str, tuple[Any, Any, dict[str | None, Cause]]] = {
         row(cell("s", 5, b"2", path=b"x")),
         {"s": Cause.LOSS},
     ),
+    "a counter": (row(cell("n", OLDEST_US, b"2")), row(cell("n", 5, b"1")), {"n": Cause.LOSS}),
+    "a counter after the read": (
+        row(cell("n", OLDEST_US, b"2")),
+        row(cell("n", FROM_US, b"3")),
+        {"n": Cause.WRITTEN_AFTER},
+    ),
     "a row with only a key": (row(), None, {None: Cause.LOSS}),
     "a lost deletion": (None, row(cell("v", 5)), {"v": Cause.LOST_DELETE}),
     "a lost deletion of a key": (
@@ -122,6 +128,7 @@ EQUAL_CASES = {
         row(cell("s", OLDEST_US, path=b"x")),
         row(cell("s", 5, path=b"x")),
     ),
+    "write times of counters": (row(cell("n", OLDEST_US, b"1")), row(cell("n", 5, b"1"))),
     "positions in lists": (
         row(cell("l", 6, b"1", path=PATHS[0]), cell("l", 6, b"2", path=PATHS[1])),
         row(cell("l", 5, b"2", path=PATHS[3]), cell("l", 5, b"1", path=PATHS[2])),

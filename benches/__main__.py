@@ -19,6 +19,7 @@ NAMES = (
     "reconcile",
     "tables",
     "changes",
+    "compare",
     "mongo_agent",
     "transfer",
     "transform",

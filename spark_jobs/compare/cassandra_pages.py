@@ -5,13 +5,13 @@ cassandra-driver is untyped; this module returns typed values. The encoder decod
 
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from cassandra import ConsistencyLevel
+from cassandra import AuthenticationFailed, ConsistencyLevel, InvalidRequest, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
 from cassandra.policies import (
     DCAwareRoundRobinPolicy,
     FallthroughRetryPolicy,
@@ -20,6 +20,7 @@ from cassandra.policies import (
 from cassandra.protocol import ProtocolHandler, ResultMessage
 from cassandra.query import SimpleStatement
 
+_Result = TypeVar("_Result")
 _PAGE_TIMEOUT_S = 60.0
 _CONNECT_TIMEOUT_S = 10.0
 _ATTEMPTS = 5
@@ -86,39 +87,12 @@ class CassandraPages:
     """A connection for one task."""
 
     def __init__(self, contact: Contact) -> None:
-        policy = RoundRobinPolicy()
-        if contact.data_center is not None:
-            policy = DCAwareRoundRobinPolicy(contact.data_center)
-        profile = ExecutionProfile(
-            load_balancing_policy=policy,
-            # Failed pages are repeated below, after a pause.
-            retry_policy=FallthroughRetryPolicy(),
-            request_timeout=_PAGE_TIMEOUT_S,
-            row_factory=_unchanged,
-        )
-        login = None
-        if contact.username is not None:
-            login = PlainTextAuthProvider(contact.username, contact.password)
-        self._cluster = Cluster(
-            list(contact.hosts),
-            contact.port,
-            auth_provider=login,
-            ssl_context=None if contact.tls is None else _tls_context(contact.tls),
-            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
-            connect_timeout=_CONNECT_TIMEOUT_S,
-            schema_metadata_enabled=False,
-            token_metadata_enabled=False,
-            monitor_reporting_enabled=False,
-            application_name="cdc-sidecar",
-        )
+        self._contact = contact
+        self._cluster: Any = None
         self._session: Any = None
 
     def __enter__(self) -> "CassandraPages":
-        try:
-            self._session = self._cluster.connect()
-        except BaseException:
-            self._cluster.shutdown()
-            raise
+        self._cluster, self._session = _repeated(lambda: _connected(self._contact))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -149,12 +123,60 @@ class CassandraPages:
                 return
 
     def _page(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
-        for attempt in range(_ATTEMPTS - 1):
-            try:
-                return self._session.execute(statement, paging_state=next_page)
-            except Exception:
-                time.sleep(_FIRST_PAUSE_S * 2**attempt)
-        return self._session.execute(statement, paging_state=next_page)
+        return _repeated(lambda: self._session.execute(statement, paging_state=next_page))
+
+
+def _connected(contact: Contact) -> tuple[Cluster, Any]:
+    policy = RoundRobinPolicy()
+    if contact.data_center is not None:
+        policy = DCAwareRoundRobinPolicy(contact.data_center)
+    profile = ExecutionProfile(
+        load_balancing_policy=policy,
+        # Failed pages are repeated below, after a pause.
+        retry_policy=FallthroughRetryPolicy(),
+        request_timeout=_PAGE_TIMEOUT_S,
+        row_factory=_unchanged,
+    )
+    login = None
+    if contact.username is not None:
+        login = PlainTextAuthProvider(contact.username, contact.password)
+    cluster = Cluster(
+        list(contact.hosts),
+        contact.port,
+        auth_provider=login,
+        ssl_context=None if contact.tls is None else _tls_context(contact.tls),
+        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        connect_timeout=_CONNECT_TIMEOUT_S,
+        control_connection_timeout=_CONNECT_TIMEOUT_S,
+        schema_metadata_enabled=False,
+        token_metadata_enabled=False,
+        monitor_reporting_enabled=False,
+        application_name="cdc-sidecar",
+    )
+    try:
+        return cluster, cluster.connect()
+    except BaseException:
+        cluster.shutdown()
+        raise
+
+
+def _repeated(action: Callable[[], _Result]) -> _Result:
+    """The result of an action that may fail for a time. Raises its last exception."""
+    for attempt in range(_ATTEMPTS - 1):
+        try:
+            return action()
+        except Exception as error:
+            if _is_rejection(error):
+                raise
+            time.sleep(_FIRST_PAUSE_S * 2**attempt)
+    return action()
+
+
+def _is_rejection(error: Exception) -> bool:
+    """Whether the node rejects the request, so that it would reject it again."""
+    causes = error.errors.values() if isinstance(error, NoHostAvailable) else [error]
+    rejections = (AuthenticationFailed, Unauthorized, InvalidRequest)
+    return any(isinstance(each, rejections) for each in causes)
 
 
 def _tls_context(tls: Tls) -> ssl.SSLContext:

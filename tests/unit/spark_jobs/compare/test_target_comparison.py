@@ -15,13 +15,14 @@ from commitlog import EventFormat, SnapshotEncoder
 from sidecar.errors import ConfigError
 from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.compare.target_comparison import TargetComparison
-from spark_jobs.compare.target_report import TargetCause, TargetReport
+from spark_jobs.compare.target_report import TargetReport
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells
 from spark_jobs.tables.format.protocol import TargetError
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions, TargetOptions
+from spark_jobs.tables.target import open_table
 from tests.support.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long, row
 from tests.support.spark.options import options_of
 from tests.support.spark.typed_tables import FORMATS
@@ -97,6 +98,11 @@ class Lake:
         reads = ReadTimes(READ_FROM_US, READ_FROM_US + 5_000_000)
         return self.comparison().report(self.store.version(), reads, 0, rows=10)
 
+    @property
+    def name(self) -> str:
+        """The typed table in SQL."""
+        return open_table(self.spark, self.target, "ks.t").sql_name
+
     def execute(self, statement: str) -> None:
         self.spark.sql(statement)
 
@@ -106,37 +112,24 @@ def found(report: TargetReport) -> dict[str, tuple[str, str]]:
     return {each.key: (str(each.cause), each.columns) for each in report.rows}
 
 
+def new_lake(spark: SparkSession, folder: Path, table_format: str) -> Lake:
+    target = "lake.compared" if table_format == "iceberg" else str(folder / "tables")
+    options = options_of(TargetOptions, {"format": table_format, "target": target})
+    return Lake(spark.newSession(), folder, options)
+
+
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_each_fault_of_a_typed_table_is_found(
     spark: SparkSession, tmp_path: Path, table_format: str
 ) -> None:
-    session = spark.newSession()
-    target = "lake.compared" if table_format == "iceberg" else str(tmp_path / "tables")
-    options = options_of(TargetOptions, {"format": table_format, "target": target})
-    lake = Lake(session, tmp_path, options)
+    lake = new_lake(spark, tmp_path, table_format)
     lake.write(ROWS)
-    with pytest.raises(ConfigError, match="does not exist"):
-        lake.comparison()
     lake.follow()
-    equal = lake.compare()
-    assert (equal.verdict, equal.typed_rows, found(equal)) == ("equal", len(ROWS), {})
-    assert equal.values()["causes"] == dict.fromkeys(map(str, TargetCause), 0)
-
-    # Writes that the typed table does not have yet.
-    lake.write([row(0, 1, v=v(9, 200)), row(1, 1, v=v(9, LATER_US))])
-    behind = lake.compare()
-    assert behind.verdict == "not_there_yet"
-    assert found(behind) == {
-        '{"k":0,"c":1}': ("not_there_yet", "op u, written at 200"),
-        '{"k":1,"c":1}': ("written_after", f"op u, written at {LATER_US}"),
-    }
-
-    lake.follow()
-    name = equal.table
+    name = lake.name
     lake.execute(f"DELETE FROM {name} WHERE k = 2")
     lake.execute(f"UPDATE {name} SET v = NULL, m = NULL WHERE k = 3")
     lake.execute(f"INSERT INTO {name} SELECT * FROM {name} WHERE k = 4")
-    rows = session.table(name).where("k = 5").withColumn("k", F.lit(50))
+    rows = lake.spark.table(name).where("k = 5").withColumn("k", F.lit(50))
     rows.withColumn("cdc_row_id", F.unhex(F.lit("00" * 16))).writeTo(name).append()
     report = lake.compare()
     assert report.verdict == "differs"
@@ -148,7 +141,27 @@ def test_each_fault_of_a_typed_table_is_found(
     }
     assert report.typed_rows == len(ROWS) + 1
 
-    other = VersionStore(session, str(tmp_path / "other"), buckets=BUCKETS)
-    other.append(session.createDataFrame([], "table string, token bigint, ck binary, event string"))
+
+def test_writes_after_the_position_are_no_faults(spark: SparkSession, tmp_path: Path) -> None:
+    lake = new_lake(spark, tmp_path, "delta")
+    lake.write(ROWS)
+    with pytest.raises(ConfigError, match="does not exist"):
+        lake.comparison()
+    lake.follow()
+    equal = lake.compare()
+    assert (equal.verdict, equal.typed_rows, found(equal)) == ("equal", len(ROWS), {})
+
+    lake.write([row(0, 1, v=v(9, 200)), row(1, 1, v=v(9, LATER_US))])
+    behind = lake.compare()
+    assert behind.verdict == "not_there_yet"
+    assert found(behind) == {
+        '{"k":0,"c":1}': ("not_there_yet", "op u, written at 200"),
+        '{"k":1,"c":1}': ("written_after", f"op u, written at {LATER_US}"),
+    }
+
+    other = VersionStore(lake.spark, str(tmp_path / "other"), buckets=BUCKETS)
+    other.append(
+        lake.spark.createDataFrame([], "table string, token bigint, ck binary, event string")
+    )
     with pytest.raises(TargetError, match="another store"):
         lake.comparison(other)

@@ -1,0 +1,122 @@
+"""`spark_jobs.compare` against a node that asks for a client certificate and a password."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import Cluster, NoHostAvailable, Session
+from pyspark.sql import SparkSession
+
+from spark_jobs.compare.job import run
+from spark_jobs.compare.options import CompareOptions
+from spark_jobs.compare.report import ComparisonReport
+from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import JobError
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.store import VersionStore
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.processes import wait_until
+from tests.support.servers.schema_text import describe_schema
+from tests.support.servers.secure_broker import PASSWORD, Stores
+from tests.support.spark.options import options_of
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(2400)]
+
+STATEMENTS = (
+    "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    "CREATE TABLE shop.carts (k int PRIMARY KEY, v text) WITH cdc = true",
+    *(f"INSERT INTO shop.carts (k, v) VALUES ({k}, 'v')" for k in range(20)),
+    "CREATE ROLE compare WITH PASSWORD = 's3cret' AND LOGIN = true",
+)
+GRANT = "GRANT SELECT ON TABLE shop.carts TO compare"
+
+
+@pytest.fixture(scope="module")
+def secure_node(
+    tmp_path_factory: pytest.TempPathFactory, stores: Stores
+) -> Iterator[CassandraNode]:
+    """TLS is optional, so that the test can connect without it."""
+    settings = NodeSettings(
+        yaml={
+            "authenticator": "PasswordAuthenticator",
+            "authorizer": "CassandraAuthorizer",
+            "permissions_validity": "0ms",
+            "roles_validity": "0ms",
+            "client_encryption_options": {
+                "enabled": True,
+                "optional": True,
+                "keystore": str(stores.key_jks(stores.key("node"), "node")),
+                "keystore_password": PASSWORD,
+                "require_client_auth": True,
+                "truststore": str(stores.trust_jks),
+                "truststore_password": PASSWORD,
+            },
+        }
+    )
+    with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
+        yield node
+
+
+def test_login_and_certificates(
+    spark: SparkSession, secure_node: CassandraNode, stores: Stores, tmp_path: Path
+) -> None:
+    address = secure_node.address
+    sessions: list[Session] = []
+
+    def is_connected() -> bool:
+        login = PlainTextAuthProvider("cassandra", "cassandra")
+        cluster = Cluster([address.host], port=address.cql_port, auth_provider=login)
+        try:
+            sessions.append(cluster.connect())
+        except NoHostAvailable:
+            cluster.shutdown()
+            return False
+        return True
+
+    wait_until(is_connected, "the first role", deadline_s=300)
+    (admin,) = sessions
+    for statement in STATEMENTS:
+        admin.execute(statement)
+    (tmp_path / "schema.cql").write_text(describe_schema(admin, server_side=True))
+    store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
+    store.append(spark.createDataFrame([], "table string, token bigint, ck binary, event string"))
+
+    certificate = stores.key("compare").pem(tmp_path / "client.pem")
+
+    def compare(**changed: str | None) -> ComparisonReport:
+        settings = {
+            "cassandra.hosts": address.host,
+            "cassandra.port": str(address.cql_port),
+            "cassandra.username": "compare",
+            "cassandra.password": "s3cret",
+            "cassandra.ssl.enabled": "true",
+            "cassandra.ssl.ca.path": str(stores.ca_pem),
+            "cassandra.ssl.certificate.path": str(certificate),
+            "output": str(tmp_path / "store"),
+            "buckets": "1",
+            "schema.file": str(tmp_path / "schema.cql"),
+            "table": "shop.carts",
+            "state": str(tmp_path / "state"),
+            "ranges": "2",
+            "complete.until": "2100-01-01T00:00:00Z",
+            **{name.replace("_", "."): value for name, value in changed.items()},
+        }
+        chosen = {name: value for name, value in settings.items() if value is not None}
+        return run(spark, options_of(CompareOptions, chosen), read_schema(tmp_path / "schema.cql"))
+
+    rejected: list[tuple[dict[str, str | None], str]] = [
+        ({}, "no SELECT permission"),
+        ({"cassandra_password": "wrong"}, "incorrect"),
+        ({"cassandra_ssl_certificate_path": None}, "NoHostAvailable"),
+    ]
+    for changed, text in rejected:
+        with pytest.raises(Exception, match=text) as raised:
+            compare(**changed)
+        error = mapped_error(raised.value)
+        assert isinstance(error, JobError), raised.value
+        assert "Check `cassandra.hosts`" in str(error)
+    admin.execute(GRANT)
+    assert compare().live_rows == 20
+    admin.cluster.shutdown()

@@ -49,7 +49,9 @@ _TO_MINUTES = 16
 _MAX_PROBLEMS = 5
 _STEP = 40
 """Statements between two reads of the typed table."""
-_DEADLINE_S = 300
+_DEADLINE_S = 600
+_MICRO_BATCH = 10_000
+"""Records; more than the demo has, so that one batch fills the tables."""
 
 
 class DemoError(Exception):
@@ -78,7 +80,7 @@ def demo(console: Console) -> None:
     spark = local_session(fetched_jars(), options, folder / "warehouse")
     try:
         with ClusterHarness(folder, Random(secrets.randbits(32))) as cluster:
-            jobs = Jobs(spark, folder, cluster.broker.bootstrap)
+            jobs = Jobs(spark, folder, cluster.broker.bootstrap, micro_batch=_MICRO_BATCH)
             write(console, cluster, jobs)
             compare(console, cluster, jobs)
     finally:
@@ -130,16 +132,20 @@ def write_and_follow(
     console: Console, cluster: ClusterHarness, jobs: Jobs, writes: Sequence[Write]
 ) -> None:
     """Run the shop while `spark_jobs.tables` runs, and print changes with both rows."""
-    with console.status("spark_jobs.tables fills the typed tables …"):
-        jobs.tables()
-    before = jobs.position()
-    console.print(f"tables: {_SHOWN} has {jobs.typed(_SHOWN).count()} rows. The shop writes on.")
     with (
         recorded(jobs.report) as samples,
         jobs.kept_tables(),
         Progress(console=console, transient=True) as progress,
     ):
-        task = progress.add_task("The shop writes", total=len(writes))
+        task = progress.add_task("spark_jobs.tables fills the typed tables", total=len(writes))
+        wait_until(
+            lambda: bool(samples) and samples[-1].rows > 0,
+            "the first fill of the typed tables",
+            deadline_s=_DEADLINE_S,
+        )
+        before = jobs.position()
+        rows = jobs.typed(_SHOWN).count()
+        progress.console.print(f"tables: {_SHOWN} has {rows} rows. The shop writes on.")
         for begin in range(0, len(writes), _STEP):
             rows = jobs.typed(_SHOWN).count()
             progress.update(task, description=f"The shop writes; {_SHOWN} has {rows} rows")

@@ -81,7 +81,8 @@ class Jobs:
                 yield
             finally:
                 stop.set()
-        running.result()
+                # Also after an error of the block: that of the job may be its cause.
+                running.result()
 
     def typed(self, table: str) -> DataFrame:
         """The typed table `keyspace.table`, with `cdc_row_id`."""

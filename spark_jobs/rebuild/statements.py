@@ -7,6 +7,7 @@ list, because each statement has a write time.
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from spark_jobs.rebuild.cql_type import CqlType
@@ -17,6 +18,8 @@ Cell = Mapping[str, Any]
 """`column`, `path`, `ts` (microseconds), `ldt` (second of expiry), `ttl`, `value`."""
 Row = Mapping[str, Any]
 """`pk`, `ck`, `ckv`, `live` (as a cell, or None), `cells`, `statics`."""
+_Using = tuple[int, int | None]
+"""Write time in microseconds, and TTL."""
 _EARLIEST_US = -(1 << 63) + 1
 """CQL rejects the smallest number, which is the time of values without a write time."""
 
@@ -82,31 +85,37 @@ class StatementWriter:
             yield from self._updates([{**cell, "ts": written_us} for cell in new], key)
 
     def _updates(self, cells: Iterable[Cell], key: Mapping[str, str]) -> Iterator[str]:
-        """One UPDATE for each write time and TTL."""
-        written: dict[tuple[int, int | None], list[str]] = {}
+        """One UPDATE for each write time and TTL, and more for a list whose TTLs differ."""
+        together: dict[_Using, list[str]] = {}
+        in_order: list[tuple[_Using, list[str]]] = []
         for column, of_column in _by_column(cells).items():
             of = self.layout.column(column)
-            for time, elements in self._by_time(of, of_column).items():
-                written.setdefault(time, []).extend(_assignments(column, of, elements))
-        for (ts_us, ttl), assignments in written.items():
+            is_list = of.name == "list" and of.is_multi_cell
+            groups = self._list_groups(of_column) if is_list else self._by_time(of_column)
+            parts = [(using, list(_assignments(column, of, group))) for using, group in groups]
+            if is_list and len(parts) > 1:
+                in_order += parts
+                continue
+            for using, assignments in parts:
+                together.setdefault(using, []).extend(assignments)
+        for (ts_us, ttl), assignments in (*together.items(), *in_order):
             yield (
                 f"UPDATE {self._table}{_using(ts_us, ttl)} SET {', '.join(assignments)}"
                 f" WHERE {_condition(key)};"
             )
 
-    def _by_time(
-        self, of: CqlType, cells: Sequence[Cell]
-    ) -> dict[tuple[int, int | None], list[Cell]]:
+    def _by_time(self, cells: Iterable[Cell]) -> Iterable[tuple[_Using, Sequence[Cell]]]:
         """The cells of a column by write time and TTL."""
-        found: dict[tuple[int, int | None], list[Cell]] = {}
-        latest_us = max(cell["ts"] for cell in cells)
-        if of.name == "list" and of.is_multi_cell:
-            cells = sorted(cells, key=place_in_list)
+        found: dict[_Using, list[Cell]] = {}
         for cell in cells:
-            # One statement appends all elements of a list, so they stay together.
-            ts_us = latest_us if of.name == "list" and of.is_multi_cell else cell["ts"]
-            found.setdefault((ts_us, self._ttl(cell)), []).append(cell)
-        return found
+            found.setdefault((cell["ts"], self._ttl(cell)), []).append(cell)
+        return found.items()
+
+    def _list_groups(self, cells: Sequence[Cell]) -> Iterator[tuple[_Using, Sequence[Cell]]]:
+        """The elements of a list in their order: neighbours with one TTL are appended together."""
+        latest_us = max(cell["ts"] for cell in cells)
+        for ttl, group in groupby(sorted(cells, key=place_in_list), self._ttl):
+            yield (latest_us, ttl), list(group)
 
     def _insert(self, key: Mapping[str, str], ts_us: int, ttl: int | None) -> str:
         return (

@@ -80,6 +80,17 @@ def test_a_partition_with_static_values_alone(writer: StatementWriter) -> None:
     ]
 
 
+def test_elements_with_different_ttls_are_appended_in_their_order(writer: StatementWriter) -> None:
+    expiring = list_element(2, 8, ttl=60, ldt=130)
+    given = row(cell("v", number(4)), list_element(1, 3), expiring, list_element(3, 9))
+    assert list(writer.load(given, with_statics=True)) == [
+        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "v" = 4 WHERE {KEY};',
+        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "l" = "l" + [1] WHERE {KEY};',
+        f'UPDATE "ks"."T" USING TIMESTAMP 5 AND TTL 30 SET "l" = "l" + [2] WHERE {KEY};',
+        f'UPDATE "ks"."T" USING TIMESTAMP 5 SET "l" = "l" + [3] WHERE {KEY};',
+    ]
+
+
 def test_the_elements_of_a_list_stay_in_order(writer: StatementWriter) -> None:
     given = row(list_element(2, 8, ts=6), list_element(1, 3), list_element(3, 9))
     assert list(writer.load(given, with_statics=True)) == [

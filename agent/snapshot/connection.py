@@ -10,9 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from cassandra import ConsistencyLevel, InvalidRequest, ReadFailure, ReadTimeout, Unavailable
-from cassandra.cluster import ExecutionProfile, Session
-from cassandra.policies import FallthroughRetryPolicy
-from cassandra.protocol import ProtocolHandler, ResultMessage, SyntaxException
+from cassandra.cluster import Session
+from cassandra.protocol import SyntaxException
 from cassandra.query import SimpleStatement
 
 from agent.node.connection import NodeAddress, NodeConnection
@@ -20,10 +19,10 @@ from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
 from agent.snapshot.sources import Page
+from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.errors import ConfigError, UnavailableError
 
 _PAGES = "pages"
-_PAGE_TIMEOUT_S = 60.0
 _PROBE_TIMEOUT_S = 1.0
 _FIRST_WITH_PEERS_V2 = 4
 _NODE_LOCAL = 11
@@ -37,23 +36,6 @@ _REFUSALS = (
 """The node's answers to NODE_LOCAL without the option, and before 4.0."""
 
 
-class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
-    """Undecoded rows: one value, the bytes after the metadata."""
-
-    def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
-        self.recv_results_metadata(f, user_types)
-        self.column_names: list[str] = []
-        self.column_types: list[Any] = []
-        self.parsed_rows = [f.read()]
-
-
-class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
-    message_types_by_opcode = {  # noqa: RUF012  # defined by the driver
-        **ProtocolHandler.message_types_by_opcode,
-        ResultMessage.opcode: _RawRows,
-    }
-
-
 class _PendingPage:
     def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
         self._connection = connection
@@ -64,8 +46,7 @@ class _PendingPage:
         """Waits for it. Raises as `PageConnection`."""
         try:
             answer = self._future.result()
-            body = answer.current_rows[0] if answer.current_rows else b"\0\0\0\0"
-            return Page(bytes(body), answer.paging_state, self._read_at_us)
+            return Page(page_body(answer), answer.paging_state, self._read_at_us)
         except Exception as error:
             raise self._connection.page_error(error) from error
 
@@ -200,23 +181,11 @@ class PageConnection(NodeConnection):
             self.rows("SELECT key FROM system.local")
             assert self._session is not None
             cluster = self._session.cluster
-            # No retry in the driver: the snapshot retries failed pages itself.
-            cluster.add_execution_profile(
-                _PAGES,
-                ExecutionProfile(
-                    load_balancing_policy=cluster.profile_manager.default.load_balancing_policy,
-                    retry_policy=FallthroughRetryPolicy(),
-                    request_timeout=_PAGE_TIMEOUT_S,
-                    row_factory=_unchanged,
-                ),
-            )
+            policy = cluster.profile_manager.default.load_balancing_policy
+            cluster.add_execution_profile(_PAGES, page_profile(policy))
             self._raw = cluster.connect()
-            self._raw.client_protocol_handler = _RawPages
+            self._raw.client_protocol_handler = RawPages
         return self._raw
-
-
-def _unchanged(_names: Any, rows: Any) -> Any:
-    return rows
 
 
 def _listens(address: tuple[str, int]) -> bool:

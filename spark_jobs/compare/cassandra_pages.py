@@ -11,22 +11,17 @@ from typing import Any, TypeVar
 
 from cassandra import AuthenticationFailed, ConsistencyLevel, InvalidRequest, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
-from cassandra.policies import (
-    DCAwareRoundRobinPolicy,
-    FallthroughRetryPolicy,
-    RoundRobinPolicy,
-)
-from cassandra.protocol import ProtocolHandler, ResultMessage
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, NoHostAvailable
+from cassandra.policies import DCAwareRoundRobinPolicy, RoundRobinPolicy
 from cassandra.query import SimpleStatement
 
+from commitlog.raw_pages import RawPages, page_body, page_profile
+
 _Result = TypeVar("_Result")
-_PAGE_TIMEOUT_S = 60.0
 _CONNECT_TIMEOUT_S = 10.0
 _ATTEMPTS = 5
 _FIRST_PAUSE_S = 1.0
 _FIRST_WITH_ELEMENT_TIMES = 5
-_NO_ROWS = b"\0\0\0\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +61,6 @@ class Page:
         return int.from_bytes(self.body[:4], "big")
 
 
-class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
-    """Undecoded rows: one value, the bytes after the metadata."""
-
-    def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
-        self.recv_results_metadata(f, user_types)
-        self.column_names: list[str] = []
-        self.column_types: list[Any] = []
-        self.parsed_rows = [f.read()]
-
-
-class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
-    message_types_by_opcode = {  # noqa: RUF012  # defined by the driver
-        **ProtocolHandler.message_types_by_opcode,
-        ResultMessage.opcode: _RawRows,
-    }
-
-
 class CassandraPages:
     """A connection for one task."""
 
@@ -105,7 +83,7 @@ class CassandraPages:
 
     def read(self, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
         """The pages of a statement. Repeats a failed page; then raises the driver's exception."""
-        self._session.client_protocol_handler = _RawPages
+        self._session.client_protocol_handler = RawPages
         statement = SimpleStatement(
             cql,
             fetch_size=page_rows,
@@ -116,9 +94,8 @@ class CassandraPages:
         while True:
             asked_us = time.time_ns() // 1000
             answer = self._page(statement, next_page)
-            body = bytes(answer.current_rows[0]) if answer.current_rows else _NO_ROWS
             next_page = answer.paging_state
-            yield Page(body, asked_us, next_page is None)
+            yield Page(page_body(answer), asked_us, next_page is None)
             if next_page is None:
                 return
 
@@ -130,13 +107,6 @@ def _connected(contact: Contact) -> tuple[Cluster, Any]:
     policy = RoundRobinPolicy()
     if contact.data_center is not None:
         policy = DCAwareRoundRobinPolicy(contact.data_center)
-    profile = ExecutionProfile(
-        load_balancing_policy=policy,
-        # Failed pages are repeated below, after a pause.
-        retry_policy=FallthroughRetryPolicy(),
-        request_timeout=_PAGE_TIMEOUT_S,
-        row_factory=_unchanged,
-    )
     login = None
     if contact.username is not None:
         login = PlainTextAuthProvider(contact.username, contact.password)
@@ -145,7 +115,7 @@ def _connected(contact: Contact) -> tuple[Cluster, Any]:
         contact.port,
         auth_provider=login,
         ssl_context=None if contact.tls is None else _tls_context(contact.tls),
-        execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+        execution_profiles={EXEC_PROFILE_DEFAULT: page_profile(policy)},
         connect_timeout=_CONNECT_TIMEOUT_S,
         control_connection_timeout=_CONNECT_TIMEOUT_S,
         schema_metadata_enabled=False,
@@ -185,7 +155,3 @@ def _tls_context(tls: Tls) -> ssl.SSLContext:
     if tls.certificate is not None:
         context.load_cert_chain(tls.certificate, tls.key)
     return context
-
-
-def _unchanged(_names: Any, rows: Any) -> Any:
-    return rows

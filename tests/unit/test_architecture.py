@@ -61,6 +61,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "cassandra": (
         "agent/node",
         "agent/snapshot/connection.py",
+        "commitlog/raw_pages.py",
         "spark_jobs/compare/cassandra_pages.py",
     ),
     "confluent_kafka": "sidecar/sinks/kafka",

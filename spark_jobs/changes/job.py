@@ -3,7 +3,7 @@
 import json
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -18,6 +18,7 @@ from spark_jobs.changes.journal import BatchJournal
 from spark_jobs.changes.kafka_sink import KafkaSink
 from spark_jobs.changes.kafka_topic import KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
+from spark_jobs.changes.own_targets import require_own_targets
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.follow import Follower
 from spark_jobs.follow.job import run_follower
@@ -27,17 +28,23 @@ from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
+from spark_jobs.reconcile.store import VersionStore
+from spark_jobs.reconcile.store.commits import latest_offsets
 from spark_jobs.session import create_job_session, isolated_session, require_iceberg
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 JOB = "changes"
+_RECENT_VERSIONS = 20
+"""Versions of the store that are searched for topics."""
 
 
 def main(options: ChangesJobOptions) -> JobReport:
     """Run in a new session; the report has the number of batches."""
     # Before Spark starts, so that an invalid schema is reported at once.
-    select_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
+    schema = read_schema(options.schema_file)
+    selected = select_tables(schema, options.tables, options.counter_tables)
+    require_own_targets(options, selected.tables)
     with (
         create_job_session(f"cdc-{JOB}", options) as session,
         stop_on_signals() as stop,
@@ -64,6 +71,7 @@ def run(
     # CQL's quoted names may differ in case alone.
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
+    require_own_targets(options, selected.tables, _stored_topics(store))
     owner = CheckpointOwner(JOB, "", options.fixed(), store.id)
     app = acquire_checkpoint(session, options.folder, owner).id
     handler = ChangesHandler(
@@ -74,6 +82,12 @@ def run(
     logger.info("changes started", extra=fields(output=options.output))
     run_follower(session, options, follower, job=JOB, stop=stop, show=show)
     return handler.batches
+
+
+def _stored_topics(store: VersionStore) -> Collection[str]:
+    """The topics that the last micro-batches of a store name."""
+    recent = store.commits_after(max(-1, store.version() - _RECENT_VERSIONS))
+    return latest_offsets(recent).keys()
 
 
 def _open_stream(

@@ -1,6 +1,5 @@
 """Options of dedupe: identity of events, sinks, invalid records, idle replicas."""
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, model_validator
@@ -155,7 +154,7 @@ class DedupeJobOptions(
             return self
         name = "sink.topic" if self.topic is not None else "sink.topic.prefix"
         for topic in self._target_topics():
-            if self._is_source(topic):
+            if self.reads(topic):
                 raise ValueError(
                     f"`{name}` targets `{topic}`, which the job also reads. Use another topic"
                 )
@@ -168,14 +167,6 @@ class DedupeJobOptions(
         if self.topic_prefix is None:
             return []
         return [self.topic_prefix + topic for topic in self.topics or ("a", "a.b.c")]
-
-    def _is_source(self, topic: str) -> bool:
-        if self.topics_pattern is None:
-            return topic in self.topics
-        try:
-            return re.fullmatch(self.topics_pattern, topic) is not None
-        except re.error:
-            return False
 
     def fixed(self) -> dict[str, str]:
         """Options of the state and the target: they must not change during a checkpoint."""

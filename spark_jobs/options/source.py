@@ -1,6 +1,7 @@
 """Options of the Kafka source: cluster, topics, offsets, limits."""
 
 import json
+import re
 from typing import ClassVar
 
 from pydantic import field_validator, model_validator
@@ -67,6 +68,16 @@ class SourceOptions(Properties):
     def has_source(self) -> bool:
         """Whether topics are named."""
         return bool(self.topics or self.topics_pattern)
+
+    def reads(self, topic: str) -> bool:
+        """Whether the source has a topic of this name."""
+        if self.topics_pattern is None:
+            return topic in self.topics
+        try:
+            return re.fullmatch(self.topics_pattern, topic) is not None
+        except re.error:
+            # Valid in Java alone.
+            return False
 
     def reader_options(self) -> dict[str, str]:
         """Options of Spark's Kafka source, with headers enabled."""

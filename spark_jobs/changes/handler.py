@@ -45,11 +45,9 @@ class ChangesHandler:
     ) -> None:
         """`open_stream` is called once for each table. With `has_snapshot` the first batch has
         the rows that exist."""
+        self.has_snapshot = has_snapshot
         self._open_stream = open_stream
-        self._has_snapshot = has_snapshot
         self._streams: dict[str, PublishedStream] = {}
-        self.batches = 0
-        """Number of batches that were published."""
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
         """The batch of the journal that is begun and not finished."""
@@ -77,7 +75,7 @@ class ChangesHandler:
     ) -> None:
         """Publish the changes between two positions."""
         stream = self._stream(table)
-        if before is None and not self._has_snapshot:
+        if before is None and not self.has_snapshot:
             stream.journal.skip_to(after)
             return
         ends: dict[int, int] = {}
@@ -105,4 +103,3 @@ class ChangesHandler:
             for sink in stream.sinks:
                 sink.write(changes, batch, is_resumed=is_resumed)
         stream.journal.finish(batch)
-        self.batches += 1

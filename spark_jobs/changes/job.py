@@ -80,8 +80,7 @@ def run(
     )
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("changes started", extra=fields(output=options.output))
-    run_follower(session, options, follower, job=JOB, stop=stop, show=show)
-    return handler.batches
+    return run_follower(session, options, follower, job=JOB, stop=stop, show=show)
 
 
 def _stored_topics(store: VersionStore) -> Collection[str]:

@@ -123,13 +123,16 @@ class Follower:
             expiries=self._expiries,
             earlier_schema=schemas.earlier,
         )
+        began_s = self._clock()
         cached = changes.persist(_STORAGE)
         description = f"follow: {table.full_name}, finish the last batch"
         try:
             with job_description(self._store.session, description):
                 self._handler.finish(table, cached.where(F.col("op").isNotNull()))
+                (row,) = cached.agg(*aggregates()).collect()
         finally:
             cached.unpersist()
+        self._count(table, row, batch.after, began_s)
 
     def _follow(self, table: SourceTable) -> bool:
         before = self._positions[table.id]
@@ -201,9 +204,11 @@ class Follower:
         elif row["next"] is not None:
             known = self._due_s.get(table.id)
             self._due_s[table.id] = row["next"] if known is None else min(known, row["next"])
-        self._count(table, row, after, max(0.0, self._clock() - began_s))
+        if before is not None or self._handler.has_snapshot:
+            self._count(table, row, after, began_s)
 
-    def _count(self, table: SourceTable, batch: Row, after: Position, duration_s: float) -> None:
+    def _count(self, table: SourceTable, batch: Row, after: Position, began_s: float) -> None:
+        duration_s = max(0.0, self._clock() - began_s)
         stats = self._applied[table.id].plus(batch, duration_s)
         self._applied[table.id] = stats
         logger.info(

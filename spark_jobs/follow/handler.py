@@ -30,6 +30,9 @@ class ChangeHandler(Protocol):
     A first fill and a comparison always have one net change a row.
     """
 
+    has_snapshot: bool
+    """Whether the target has the rows of the first fill, and not only its position."""
+
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
         """The batch that a crash interrupted; None if the target has whole batches.
 

@@ -22,8 +22,9 @@ def run_follower(
     job: str,
     stop: threading.Event,
     show: Show,
-) -> None:
-    """Follow the store until the trigger ends or `stop` is set.
+) -> int:
+    """Follow the store until the trigger ends or `stop` is set. Returns the number of applied
+    batches.
 
     Fills the store if the options name topics; otherwise another job does. `job` names the job in
     its metrics. Raises what `spark_jobs.reconcile.job.run` raises.
@@ -46,10 +47,11 @@ def run_follower(
 
     if options.has_source:
         run_reconcile(session, options, tick=follower.step, report=report, stop=stop)
-        return
-    with metrics_files.final_report(lambda failed: report(None, failed)):
-        follower.step()
-        while options.trigger == "processing-time" and not stop.is_set():
-            report(None, has_failed=False)
-            stop.wait(options.trigger_interval_ms / 1000)
+    else:
+        with metrics_files.final_report(lambda failed: report(None, failed)):
             follower.step()
+            while options.trigger == "processing-time" and not stop.is_set():
+                report(None, has_failed=False)
+                stop.wait(options.trigger_interval_ms / 1000)
+                follower.step()
+    return sum(stats.batches for stats in follower.stats.values())

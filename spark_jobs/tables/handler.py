@@ -43,6 +43,7 @@ class TypedTables:
     """
 
     each = False
+    has_snapshot = True
 
     def __init__(
         self,
@@ -56,7 +57,6 @@ class TypedTables:
         self._app = app
         self._typed_columns = typed_columns
         self._known: dict[str, CommitPosition | None] = {}
-        self.batches = 0
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
         """The batch whose updates are committed and whose new rows are missing.
@@ -132,7 +132,6 @@ class TypedTables:
         with self._described(table, str(batch)):
             apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
-        self.batches += 1
 
     def _described(self, table: SourceTable, what: str) -> AbstractContextManager[None]:
         return job_description(self._session, f"tables: {table.full_name}, {what}")

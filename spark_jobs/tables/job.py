@@ -60,8 +60,7 @@ def run(
     handler = TypedTables(session, options, store.id, partial(_typed_columns, schema))
     follower = Follower(store, schema, selected.tables, options.folder, handler)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
-    run_follower(session, options, follower, job=JOB, stop=stop, show=show)
-    return handler.batches
+    return run_follower(session, options, follower, job=JOB, stop=stop, show=show)
 
 
 def _typed_columns(schema: SourceSchema, table: SourceTable) -> StructType:

@@ -41,16 +41,17 @@ def settings(folder: Path, trigger: str = "available-now") -> dict[str, str]:
 
 
 @pytest.fixture
-def start(spark: SparkSession, tmp_path: Path) -> Callable[..., None]:
-    """Starts a job with a schema; it follows the store once."""
+def start(spark: SparkSession, tmp_path: Path) -> Callable[..., int]:
+    """Starts a job with a schema; it follows the store once. Returns the number of batches."""
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
     described = schema(tmp_path, TABLE)
     reconcile(frame(spark, tmp_path / "events", ROWS), store, select_tables(described))
 
-    def run(job: Any, model: Any, text: str, **options: str) -> None:
+    def run(job: Any, model: Any, text: str, **options: str) -> int:
         schema(tmp_path, text)
         own = {name.replace("_", "."): value for name, value in options.items()}
-        job.run(spark, options_of(model, settings(tmp_path) | own), stop=Event())
+        batches: int = job.run(spark, options_of(model, settings(tmp_path) | own), stop=Event())
+        return batches
 
     return run
 
@@ -60,24 +61,24 @@ def by_item(rows: DataFrame) -> dict[int, Row]:
 
 
 def test_changes_of_a_comparison_are_published(
-    start: Callable[..., None],
+    start: Callable[..., int],
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def publish(text: str) -> None:
+    def publish(text: str) -> int:
         path = f"{tmp_path}/changes/{{table}}"
         own = {"sink": "delta", "changes_table": path, "topic_prefix": "c1"}
-        start(changes_job, ChangesJobOptions, text, **own)
+        return start(changes_job, ChangesJobOptions, text, **own)
 
-    publish(TABLE)
+    assert publish(TABLE) == 1
     with monkeypatch.context() as patch:
         patch.delattr(ChangesTable, "write")
         with pytest.raises(AttributeError):
             publish(CHANGED)
     # Another change, before the batch is finished.
     again = CHANGED.replace("ADD fresh", "ADD other int; ALTER TABLE shop.carts ADD fresh")
-    publish(again)
+    assert publish(again) == 2
     rows = spark.read.format("delta").load(str(tmp_path / "changes" / "carts"))
     found = rows.where("op <> 'r'").selectExpr(
         "op", "after.fresh", "coalesce(after.item, before.item) AS item", "after.other"
@@ -90,20 +91,20 @@ def test_changes_of_a_comparison_are_published(
 
 
 def test_the_new_rows_of_a_comparison_are_inserted(
-    start: Callable[..., None],
+    start: Callable[..., int],
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def keep(text: str) -> None:
-        start(tables_job, TablesJobOptions, text, target=str(tmp_path / "tables"))
+    def keep(text: str) -> int:
+        return start(tables_job, TablesJobOptions, text, target=str(tmp_path / "tables"))
 
-    keep(TABLE)
+    assert keep(TABLE) == 1
     with monkeypatch.context() as patch:
         patch.delattr(delta, "insert_statement")
         with pytest.raises(NameError):
             keep(CHANGED)
-    keep(CHANGED)
+    assert keep(CHANGED) == 1
     rows = by_item(spark.read.format("delta").load(str(tmp_path / "tables" / "shop" / "carts")))
     assert {item: each["fresh"] for item, each in rows.items()} == {
         7: None,

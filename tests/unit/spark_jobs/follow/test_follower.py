@@ -27,8 +27,9 @@ SECONDS = (9, 10)
 class Target:
     """The rows of source tables in memory. Verifies that each change follows the one before."""
 
-    def __init__(self, *, each: bool = False) -> None:
+    def __init__(self, *, each: bool = False, has_snapshot: bool = True) -> None:
         self.each = each
+        self.has_snapshot = has_snapshot
         self.positions: dict[str, Position] = {}
         self.rows: dict[str, dict[bytes, Any]] = {}
         self.calls: list[tuple[str, Position | None, Position, Offsets, int]] = []
@@ -171,7 +172,19 @@ def test_a_target_follows_a_store_that_changes_other_tables(
     position = Position(3, start_s + IDLE_S)
     assert of_table == [(T, Position(1, start_s), position, {"shop": {0: 0}}, 0)]
     assert target.positions[T] == position
+    # A stored position is no batch.
+    assert {stats.batches for stats in follower.stats.values()} == {1}
     assert reads == [1, 2, 3]
+
+
+def test_a_first_fill_that_the_target_skips_is_no_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, target = Source(spark, tmp_path, random_events(10)), Target(has_snapshot=False)
+    source.add(0, 10, 1)
+    follower = source.follower(target)
+    assert follower.step() == len(source.tables)
+    assert {(stats.batches, stats.created) for stats in follower.stats.values()} == {(0, 0)}
 
 
 def test_a_position_that_the_store_lacks_is_an_error(spark: SparkSession, tmp_path: Path) -> None:

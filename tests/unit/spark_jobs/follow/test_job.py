@@ -56,7 +56,10 @@ def run(folder: Path, *, fails: bool) -> tuple[list[str], str, int]:
     follower = cast(Follower, Steps(stop, fails=fails))
     session = cast(SparkSession, None)
     try:
-        run_follower(session, options, follower, job="tables", stop=stop, show=shown.append)
+        batches = run_follower(
+            session, options, follower, job="tables", stop=stop, show=shown.append
+        )
+        assert batches == 3
     except KeyError:
         assert fails
     document = json.loads((folder / "job.json").read_text())

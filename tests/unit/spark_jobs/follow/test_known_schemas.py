@@ -20,6 +20,7 @@ class Recorder:
     """Records the changes that it receives."""
 
     each = True
+    has_snapshot = True
 
     def __init__(self) -> None:
         self.at: Position | None = None

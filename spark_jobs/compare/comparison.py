@@ -6,7 +6,6 @@ continues there without reading again.
 """
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -41,6 +40,7 @@ from spark_jobs.compare.store_rows import StoreRows
 from spark_jobs.compare.store_watermark import complete_until_us
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.compare.token_ranges import range_of, token_ranges
+from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.errors import CheckpointError
 from spark_jobs.job_description import job_description
 from spark_jobs.rebuild.table_layout import read_layout
@@ -53,7 +53,6 @@ from spark_jobs.watermarks.state import state_from_json
 
 logger = logging.getLogger(__name__)
 PROGRESS_FILE = "comparison.json"
-_POLL_S = 2.0
 _US = 1_000_000
 
 
@@ -72,6 +71,7 @@ class Comparison:
         self._table = table
         self._now_us = now_us
         self._on_read = on_read
+        self._wait_budget = WaitBudget(options.wait_s)
         self._layout = read_layout(schema.schema, table.id)
         self._columns = compared_columns(self._layout)
         self._ranges = token_ranges(options.ranges)
@@ -108,7 +108,7 @@ class Comparison:
         if self._target is not None:
             reads = ReadTimes(report.read_from_us, report.read_to_us)
             found = self._target.report(
-                version, reads, self._deadline_s(), self._options.report_rows
+                version, reads, self._wait_budget, self._options.report_rows
             )
             report = replace(report, target=found)
         self._save(replace(self._progress, is_finished=report.verdict != "not_there_yet"))
@@ -289,19 +289,13 @@ class Comparison:
         return differences.withColumn("cause", cause)
 
     def _wait(self) -> Mapping[int, int]:
-        """Wait until the store is complete up to the last read, at most `wait.seconds`. Returns its
-        watermarks in microseconds, by range."""
-        deadline_s = self._deadline_s()
-        while True:
-            # Before the store's version is asked for, so that the version has these writes.
-            found = self._complete_us()
-            needed_us = self._progress.last_read_us
-            if min(found.values(), default=0) >= needed_us or time.monotonic() >= deadline_s:
-                return found
-            time.sleep(_POLL_S)
-
-    def _deadline_s(self) -> float:
-        return time.monotonic() + self._options.wait_s
+        """Wait until the store is complete up to the last read. Returns its watermarks in
+        microseconds, by range."""
+        needed_us = self._progress.last_read_us
+        # Before the store's version is asked for, so that the version has these writes.
+        return self._wait_budget.until(
+            self._complete_us, lambda found: min(found.values(), default=0) >= needed_us
+        )
 
     def _complete_us(self) -> Mapping[int, int]:
         if self._options.complete_until_ms is not None:

@@ -202,7 +202,8 @@ class CompareOptions(SessionOptions, CassandraOptions):
         "wait.seconds",
         default=0,
         ge=0,
-        doc="How long to wait until the watermark passes the end of the reads.",
+        doc="Limit of all waits of a run together: until the watermark passes the end of the "
+        "reads, and until the typed table has the changes from before them.",
     )
     report_rows: Count = prop(
         "report.rows", default=100, doc="Largest number of rows of each cause in the report."

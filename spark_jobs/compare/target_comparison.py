@@ -4,7 +4,6 @@ The job compares the live table with the same store. Both results together compa
 with the live one, and show which step lost a change.
 """
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from spark_jobs.compare.target_rows import (
     shown_rows,
     typed_rows,
 )
+from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
@@ -37,8 +37,6 @@ from spark_jobs.tables.commit_position import CommitPosition, progress
 from spark_jobs.tables.format.protocol import complete_version
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import existing_table, require_owner
-
-_POLL_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +76,24 @@ class TargetComparison:
         self._place = place
         self._describe = describe
 
-    def report(self, version: int, reads: ReadTimes, deadline_s: float, rows: int) -> TargetReport:
-        """Compare. Until `deadline_s`, wait for changes of the store from before the reads.
+    def report(
+        self, version: int, reads: ReadTimes, wait_budget: WaitBudget, rows: int
+    ) -> TargetReport:
+        """Compare. Wait for changes of the store from before the reads.
 
         `version` is the version of the store with which the live table was compared. The report has
         up to `rows` rows of each cause.
         """
-        while True:
+        last: tuple[CommitPosition, TargetReport] | None = None
+
+        def observe() -> TargetReport:
+            nonlocal last
             state = self._state()
-            report = self._report(state, version, reads, rows)
-            if report.verdict != "not_there_yet" or not self._commits_until(state, deadline_s):
-                return report
+            if last is None or last[0] != state.position:
+                last = state.position, self._report(state, version, reads, rows)
+            return last[1]
+
+        return wait_budget.until(observe, lambda report: report.verdict != "not_there_yet")
 
     def _report(self, state: _State, version: int, reads: ReadTimes, limit: int) -> TargetReport:
         kind = StructType([StructField(name, each) for name, each in state.columns.items()])
@@ -176,11 +181,3 @@ class TargetComparison:
                 "Use the schema with which spark_jobs.tables runs."
             )
         return _State(complete_version(commits), position, columns)
-
-    def _commits_until(self, state: _State, deadline_s: float) -> bool:
-        """Wait for the next commit of the typed table. Returns whether there is one."""
-        while time.monotonic() < deadline_s:
-            time.sleep(_POLL_S)
-            if self._state().position != state.position:
-                return True
-        return False

@@ -16,6 +16,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.compare.target_comparison import TargetComparison
 from spark_jobs.compare.target_report import TargetReport
+from spark_jobs.compare.wait_budget import WaitBudget
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.source.cells import read_cells
@@ -94,9 +95,10 @@ class Lake:
             describe=lambda _: nullcontext(),
         )
 
-    def compare(self) -> TargetReport:
+    def compare(self, wait: WaitBudget | None = None) -> TargetReport:
         reads = ReadTimes(READ_FROM_US, READ_FROM_US + 5_000_000)
-        return self.comparison().report(self.store.version(), reads, 0, rows=10)
+        budget = wait or WaitBudget(0)
+        return self.comparison().report(self.store.version(), reads, budget, rows=10)
 
     @property
     def name(self) -> str:
@@ -158,6 +160,10 @@ def test_writes_after_the_position_are_no_faults(spark: SparkSession, tmp_path: 
         '{"k":0,"c":1}': ("not_there_yet", "op u, written at 200"),
         '{"k":1,"c":1}': ("written_after", f"op u, written at {LATER_US}"),
     }
+
+    # The typed table follows while the comparison waits.
+    waited = lake.compare(WaitBudget(60, pause=lambda _: lake.follow()))
+    assert (waited.verdict, found(waited)) == ("equal", {})
 
     other = VersionStore(lake.spark, str(tmp_path / "other"), buckets=BUCKETS)
     other.append(

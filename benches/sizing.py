@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benches.stats import print_table, read_result
+from spark_jobs.reconcile.compaction import MAJOR_SHARE
 
 RATES = (10_000, 100_000, 1_000_000)
 REPLICAS = 3
@@ -18,7 +19,8 @@ CATCH_UP = 2
 RECORDS_OF_KAFKA_PARTITION = 10_000
 TABLE_CELLS = (100_000_000, 1_000_000_000, 10_000_000_000)
 LOOSE_FILES = 8
-"""`compact.after.files`: with one more file a bucket is rewritten."""
+"""`compact.after.files`: with one more file a bucket is compacted."""
+CELLS_PER_EVENT = 4
 STATE_PARTITION_BYTES = 1e9
 
 
@@ -75,21 +77,34 @@ def sizing(events: int, laws: Laws) -> Sizing:
 
 
 def compaction_core_s(cells: int, laws: Laws) -> float:
-    """Cost of one compaction of all buckets."""
+    """Cost of a major compaction of all buckets."""
     return cells * laws.compaction_us / 1e6
 
 
-def compaction_cores(cells: int, laws: Laws) -> int:
+def compacted_cells(cells: int, new: int) -> float:
+    """Cells that one compaction of all buckets rewrites on average, after so many new cells.
+
+    It is major if the new cells since the last major one have a share of the table; until then it
+    rewrites them all, on average half of that share.
+    """
+    share = MAJOR_SHARE * cells
+    if new >= share:
+        return cells + new
+    return new + share / 2 + cells * new / share
+
+
+def compaction_cores(cells: int, laws: Laws, events: int = RATES[0]) -> int:
     """Cores for compaction if every micro-batch adds a file to every bucket."""
     every_s = (LOOSE_FILES + 1) * TRIGGER_S
-    return math.ceil(compaction_core_s(cells, laws) / every_s / USED_SHARE)
+    rewritten = compacted_cells(cells, events * CELLS_PER_EVENT * every_s)
+    return math.ceil(rewritten * laws.compaction_us / 1e6 / every_s / USED_SHARE)
 
 
 def main() -> None:
     laws = _laws()
     print(laws)
     print_table(
-        f"compaction, compact.after.files = {LOOSE_FILES}, a trigger of {TRIGGER_S} s",
+        f"compaction, {RATES[0]:,} events/s, a trigger of {TRIGGER_S} s",
         TABLE_CELLS,
         {
             "cells in the table": lambda cells: f"{cells:.0e}",

@@ -1,7 +1,13 @@
-"""Compaction and purge of a version store: buckets are rewritten as the merged states of rows."""
+"""Compaction and purge of a version store: levels of buckets are rewritten as merged states.
+
+A minor compaction merges only what is newer than the base, so its cost does not grow with the
+table. A major compaction rewrites the whole bucket. It runs when enough is new, so each row of the
+base is rewritten a bounded number of times for each new row.
+"""
 
 import logging
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -14,14 +20,31 @@ from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.store.commits import Kind
-from spark_jobs.reconcile.store.version_store import BASE, HISTORY, PAYLOAD, bucket_of
+from spark_jobs.reconcile.store.version_store import (
+    BASE,
+    EVENTS,
+    HISTORY,
+    PAYLOAD,
+    RECENT,
+    bucket_of,
+)
 
 logger = logging.getLogger(__name__)
+MAJOR_SHARE = 1 / 8
 
 
-def compact(store: VersionStore, schema: SourceSchema, now_s: int, history_s: int = 0) -> int:
+def compact(
+    store: VersionStore,
+    schema: SourceSchema,
+    now_s: int,
+    history_s: int = 0,
+    *,
+    major_share: float = MAJOR_SHARE,
+) -> int:
     """Compact the buckets that are due and return their number. No read changes its result.
 
+    A compaction is major if the newer rows have at least `major_share` of the base's rows. A larger
+    share rewrites the base less often, but then each minor compaction rewrites more rows.
     Superseded states remain in the level `history` for `history_s` seconds. Tables that the schema
     lacks stay as they are.
     """
@@ -35,9 +58,23 @@ def compact(store: VersionStore, schema: SourceSchema, now_s: int, history_s: in
         if table_id not in described:
             logger.debug("table not compacted", extra=fields(table=table_id))
             continue
-        _rewrite(store, schema, described[table_id], "compact", buckets, now_s, history_s)
+        by_level: dict[str, list[int]] = defaultdict(list)
+        for bucket, rows in store.row_counts(table_id, buckets).items():
+            by_level[level_after(rows, major_share)].append(bucket)
+        for level, of_level in by_level.items():
+            table = described[table_id]
+            _rewrite(store, schema, table, "compact", of_level, level, now_s, history_s)
         compacted += len(buckets)
     return compacted
+
+
+def level_after(rows: Mapping[str, int], major_share: float = MAJOR_SHARE) -> str:
+    """The level that compaction of a bucket writes: `recent` (minor) or `base` (major).
+
+    `rows` are the numbers of its stored rows by level.
+    """
+    newer = rows.get(EVENTS, 0) + rows.get(RECENT, 0)
+    return RECENT if newer < rows.get(BASE, 0) * major_share else BASE
 
 
 def purge(store: VersionStore, schema: SourceSchema, table: SourceTable, before_s: int) -> None:
@@ -49,7 +86,7 @@ def purge(store: VersionStore, schema: SourceSchema, table: SourceTable, before_
     found = store.levels(table.id).select("bucket").distinct().collect()
     buckets = [row["bucket"] for row in found]
     if buckets:
-        _rewrite(store, schema, table, "purge", buckets, before_s, 0, purge_before_s=before_s)
+        _rewrite(store, schema, table, "purge", buckets, BASE, before_s, 0, purge_before_s=before_s)
 
 
 def _rewrite(
@@ -58,10 +95,13 @@ def _rewrite(
     table: SourceTable,
     kind: Kind,
     buckets: Collection[int],
+    level: str,
     now_s: int,
     history_s: int,
     purge_before_s: int | None = None,
 ) -> None:
+    """Merge the levels of buckets up to `level`, which gets the states."""
+    merged = (EVENTS, RECENT) if level == RECENT else (EVENTS, RECENT, BASE)
     is_in_buckets = F.col("bucket").isin(*buckets)
     merge = partial(
         merger_of(schema, table).compact,
@@ -70,26 +110,30 @@ def _rewrite(
         keep_superseded=history_s > 0,
     )
     # One task for each bucket, so one file.
-    stored = store.rows(table.id).where(is_in_buckets).repartition("bucket")
-    in_order = stored.sortWithinPartitions("bucket", "token").select(*PAYLOAD)
+    stored = store.levels(table.id).where(is_in_buckets & F.col("level").isin(*merged))
+    by_bucket = stored.repartition("bucket")
+    in_order = by_bucket.sortWithinPartitions("bucket", "token").select(*PAYLOAD)
     states = in_order.mapInArrow(merge, from_arrow_schema(COMPACT_SCHEMA))
-    rows = _rows(states, store, table, now_s)
+    rows = _rows(states, store, table, level, now_s)
     if history_s > 0:
         old = store.levels(table.id).where(is_in_buckets & (F.col("level") == HISTORY))
         kept = old.where(F.col("superseded_at_s") >= now_s - history_s)
         rows = rows.unionByName(kept.repartition("bucket"))
     # The writer sorts by folder; with the tokens it keeps the order that reads can skip by.
     rows = rows.sortWithinPartitions("table", "bucket", "level", "token", "ck")
-    store.replace(rows, kind, [(table.id, bucket) for bucket in buckets])
+    replaced = [(table.id, bucket) for bucket in buckets]
+    store.replace(rows, kind, replaced, (*merged, HISTORY))
 
 
-def _rows(states: DataFrame, store: VersionStore, table: SourceTable, now_s: int) -> DataFrame:
+def _rows(
+    states: DataFrame, store: VersionStore, table: SourceTable, level: str, now_s: int
+) -> DataFrame:
     """The states as stored rows."""
     is_superseded = F.col("is_superseded")
     return states.select(
         F.lit(table.id).alias("table"),
         bucket_of(F.col("token"), store.buckets).alias("bucket"),
-        F.when(is_superseded, HISTORY).otherwise(BASE).alias("level"),
+        F.when(is_superseded, HISTORY).otherwise(level).alias("level"),
         "token",
         "ck",
         F.lit(None).cast("string").alias("event"),

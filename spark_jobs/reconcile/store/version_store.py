@@ -1,15 +1,15 @@
 """The Delta table of a version store.
 
 A micro-batch appends its events by bucket as JSON text and reads nothing, so its cost does not
-depend on the table. Compaction rewrites a bucket as its *base*: the merged state of each row. It
-is atomic, and may run late, twice or never. A read merges base and events
-(`commitlog.merge.Merger`), so order, batches and repetitions of events do not matter.
+depend on the table. Compaction replaces rows of a bucket by merged states: a minor one the events,
+a major one the whole *base*. It is atomic, and may run late, twice or never. A read merges all
+levels (`commitlog.merge.Merger`), so order, batches and repetitions of events do not matter.
 
 | column | meaning |
 | --- | --- |
 | `table` | id of the source table |
 | `bucket` | bucket of the token; `TABLE_BUCKET` for truncations of the whole table |
-| `level` | `events`: uncompacted; `base`: compacted; `history`: superseded states |
+| `level` | `events`: uncompacted; `recent`, `base`: compacted; `history`: superseded states |
 | `token` | token of the partition |
 | `ck` | byte-comparable clustering; null for static rows, partitions and ranges |
 | `event` | text with the member `cells` of an event, or with `truncated_us` |
@@ -20,7 +20,7 @@ Each row has an `event` or a `state`. The names of columns and levels are part o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -35,7 +35,7 @@ from spark_jobs.storage import Folder
 
 Bucket = tuple[str, int]
 """Table id and number of a bucket."""
-EVENTS, BASE, HISTORY = "events", "base", "history"
+EVENTS, RECENT, BASE, HISTORY = "events", "recent", "base", "history"
 """Values of `level`."""
 TABLE_BUCKET = -1
 PAYLOAD = ("token", "ck", "event", "state")
@@ -191,14 +191,25 @@ class VersionStore:
         of_table = (F.col("table") == table_id) & (F.col("bucket") != TABLE_BUCKET)
         return feed.where(of_table & (F.col("level") == EVENTS)).select(*PAYLOAD)
 
-    def replace(self, rows: DataFrame, kind: Kind, buckets: Iterable[Bucket]) -> None:
-        """Replace buckets with rows that show the same, in one commit.
+    def replace(
+        self, rows: DataFrame, kind: Kind, buckets: Iterable[Bucket], levels: Collection[str]
+    ) -> None:
+        """Replace these levels of buckets with rows that show the same, in one commit.
 
         Readers of the change feed do not see the commit.
         """
+        condition = _condition(buckets, levels)
         writer = rows.write.format("delta").mode("overwrite")
-        writer = writer.option("replaceWhere", _condition(buckets)).option("dataChange", "false")
+        writer = writer.option("replaceWhere", condition).option("dataChange", "false")
         writer.option("userMetadata", user_metadata(kind)).save(self.path)
+
+    def row_counts(self, table_id: str, buckets: Collection[int]) -> dict[int, Counter[str]]:
+        """The number of stored rows of buckets by level, from the footers of their files."""
+        stored = self.levels(table_id).where(F.col("bucket").isin(*buckets))
+        counts: dict[int, Counter[str]] = {bucket: Counter() for bucket in buckets}
+        for bucket, level, rows in stored.groupBy("bucket", "level").count().collect():
+            counts[bucket][level] = rows
+        return counts
 
     def uncompacted_files(self) -> Counter[Bucket]:
         """The number of uncompacted files in each bucket."""
@@ -238,12 +249,14 @@ def _bucket(file: str) -> Bucket | None:
     return unquote(found["table"]), int(found["bucket"])
 
 
-def _condition(buckets: Iterable[Bucket]) -> str:
-    """A condition in SQL for these buckets."""
+def _condition(buckets: Iterable[Bucket], levels: Collection[str]) -> str:
+    """A condition in SQL for these levels of buckets."""
     of_tables: dict[str, list[str]] = {}
     for table, bucket in buckets:
         of_tables.setdefault(table, []).append(str(bucket))
-    return " OR ".join(
+    is_in_buckets = " OR ".join(
         f"(`table` = '{table}' AND bucket IN ({', '.join(numbers)}))"
         for table, numbers in of_tables.items()
     )
+    names = ", ".join(f"'{level}'" for level in levels)
+    return f"({is_in_buckets}) AND level IN ({names})"

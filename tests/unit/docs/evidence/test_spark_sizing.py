@@ -9,6 +9,7 @@ from benches.sizing import (
     RATES,
     TABLE_CELLS,
     Laws,
+    compacted_cells,
     compaction_core_s,
     compaction_cores,
     sizing,
@@ -53,14 +54,18 @@ def test_the_state_of_a_partition_is_bounded() -> None:
 
 
 def test_compaction_by_hand() -> None:
-    # Ten seconds a million cells, every ninth micro-batch of 300 s, four cores of ten left idle.
     assert compaction_core_s(1_000_000, LAWS) == pytest.approx(10)
+    # An eighth or more is new, so the base is rewritten each time.
+    assert compacted_cells(800, 100) == 900
+    # It is rewritten each fourth time, and the new cells until then on average as a sixteenth.
+    assert compacted_cells(3200, 100) == 100 + 200 + 800
+    # 108 M new cells in nine micro-batches of 300 s; four cores of ten are left idle.
     assert compaction_cores(1_000_000_000, LAWS) == 7
 
 
 def test_larger_tables_need_more() -> None:
-    cores = [compaction_cores(cells, LAWS) for cells in TABLE_CELLS]
-    assert cores == sorted(set(cores))
+    cells = [compacted_cells(cells, 1_000_000) for cells in TABLE_CELLS]
+    assert cells == sorted(set(cells))
 
 
 def test_page_equals_the_computed_table() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.reconcile.compaction import compact, purge
+from spark_jobs.reconcile.compaction import compact, level_after, purge
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
@@ -89,6 +89,42 @@ def test_superseded_states_stay_for_a_time(
     assert compact(store, filled.schema, later_s, HISTORY_S)
     kept = store.levels(T).where("level = 'history'").select("superseded_at_s").distinct()
     assert [row[0] for row in kept.collect()] == [later_s]
+
+
+def test_a_few_events_are_merged_without_the_base(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
+) -> None:
+    store = filled.copy(spark, tmp_path / "store")
+    store.max_uncompacted_files = 0
+    tables = select_tables(filled.schema, whole_counters=["shop.counters"])
+    late = random_events(320)[-12:]
+    for number in range(0, len(late), 4):
+        some = frame(spark, tmp_path / str(number), late[number : number + 4])
+        reconcile(some, store, tables)
+        compact(store, filled.schema, NOWS_S[0], HISTORY_S, major_share=100)
+    assert set(levels_of(store)) == {"base", "history", "recent"}
+    tables_after = merged(values + late, {COUNTERS})
+    for now_s in NOWS_S:
+        assert shown(store, filled.schema, now_s) == expected(tables_after, now_s)
+    purge(store, filled.schema, filled.schema.table("shop.t"), 0)
+    assert set(levels_of(store)) == {"base"}
+    assert shown(store, filled.schema, 9) == expected(tables_after, 9)
+
+
+@pytest.mark.parametrize(
+    ("events", "recent", "base", "level"),
+    [(5, 0, 0, "base"), (5, 7, 100, "recent"), (5, 8, 100, "base"), (0, 0, 9, "recent")],
+)
+def test_the_base_is_rewritten_when_an_eighth_is_new(
+    events: int, recent: int, base: int, level: str
+) -> None:
+    rows = {"events": events, "recent": recent, "base": base, "history": 1_000}
+    assert level_after(rows) == level
+
+
+def levels_of(store: VersionStore) -> list[str]:
+    found = store.levels(T).select("level").distinct().collect()
+    return [row["level"] for row in found]
 
 
 def test_a_purge_changes_no_visible_row(

@@ -62,7 +62,7 @@ def test_the_change_feed_lacks_replaced_buckets(spark: SparkSession, tmp_path: P
         [("t", 1, "base", 1, b"r", None, b"s", None), ("t", 1, "history", 1, b"r", None, b"o", 9)],
         store.rows("t").schema,
     )
-    store.replace(base, "compact", [("t", 1)])
+    store.replace(base, "compact", [("t", 1)], ("events", "base", "history"))
     assert store.added("t", 1, 2).isEmpty()
     states = [(row["level"], row["event"], row["state"]) for row in store.rows("t").collect()]
     assert sorted(states, key=str) == [("base", None, b"s"), ("events", "even", None)]

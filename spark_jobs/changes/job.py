@@ -3,7 +3,8 @@
 import json
 import logging
 import threading
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -60,8 +61,11 @@ def run(
     *,
     stop: threading.Event,
     show: Show = no_line,
+    clock: Callable[[], float] = time.time,
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of published batches.
+
+    Values expire by `clock`.
 
     Raises `ConfigError`, `CheckpointError`, `InputError`, or an exception of Spark.
     """
@@ -78,7 +82,7 @@ def run(
         partial(_open_stream, session, options, schema, app),
         has_snapshot=options.snapshot_mode == "initial",
     )
-    follower = Follower(store, schema, selected.tables, options.folder, handler)
+    follower = Follower(store, schema, selected.tables, options.folder, handler, clock=clock)
     logger.info("changes started", extra=fields(output=options.output))
     return run_follower(session, options, follower, job=JOB, stop=stop, show=show)
 

@@ -2,6 +2,8 @@
 
 import logging
 import threading
+import time
+from collections.abc import Callable
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -45,8 +47,11 @@ def run(
     *,
     stop: threading.Event,
     show: Show = no_line,
+    clock: Callable[[], float] = time.time,
 ) -> int:
     """Run until the trigger ends or `stop` is set. Returns the number of applied batches.
+
+    Values expire by `clock`.
 
     Raises `ConfigError`, `TargetError`, `ColumnChangeError`, `InputError`, or an exception of
     Spark.
@@ -58,7 +63,7 @@ def run(
     session.conf.set("spark.sql.caseSensitive", "true")
     store = open_store(session, options)
     handler = TypedTables(session, options, store.id, partial(_typed_columns, schema))
-    follower = Follower(store, schema, selected.tables, options.folder, handler)
+    follower = Follower(store, schema, selected.tables, options.folder, handler, clock=clock)
     logger.info("tables started", extra=fields(output=options.output, target=options.target))
     return run_follower(session, options, follower, job=JOB, stop=stop, show=show)
 

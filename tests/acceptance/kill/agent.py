@@ -75,6 +75,12 @@ class Agent(AgentProcess):
             and offsets["stored"] == offsets["reached"]
         )
 
+    def has_no_unacknowledged_events(self) -> bool:
+        """Whether the broker has every event that it has read."""
+        self.require_running()
+        sink = (self.ask("/health") or {"components": {}})["components"].get("sink")
+        return sink is not None and sink["unacknowledged_events"] == 0
+
     def wait_until_drained(self, deadline_s: float) -> None:
         self.wait_until(self.has_drained, "the agent to drain", deadline_s)
 

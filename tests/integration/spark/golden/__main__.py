@@ -32,7 +32,7 @@ _UPGRADE_TO = "6.0-alpha2"
     type=int,
     help="Number of random statements, in addition to the recorded workloads.",
 )
-@click.option("--small", is_flag=True, help="Run the small form, which is part of `make test`.")
+@click.option("--small", is_flag=True, help="Do not write the recorded workloads.")
 @click.option("--upgrade", is_flag=True, help="Upgrade the cluster to 6.0 during the writes.")
 @click.option("--directory", type=Path, help="Working directory; default: a temporary folder.")
 def main(
@@ -45,7 +45,7 @@ def main(
     """Run three replicas, three agents, a broker and Spark, and compare events and tables."""
     seed = secrets.randbits(32) if seed is None else seed
     form = SMALL if small else LARGE
-    form = replace(form, statements=statements or form.statements)
+    form = replace(form, statements=statements or form.statements, has_moments=True)
     folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
     console = Console(highlight=False)
     console.print(
@@ -96,6 +96,9 @@ def summary(report: Report) -> Table:
         ("tables", report.tables),
         ("rows", report.rows),
         ("cells and elements", report.cells),
+        ("moments", report.moments),
+        ("changes", report.changes),
+        ("statements that undid the deploy", report.undone),
         ("problems", len(report.problems)),
     ):
         table.add_row(name, f"{figure:,}")

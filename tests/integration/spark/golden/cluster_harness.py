@@ -1,30 +1,27 @@
 """A cluster of three replicas, a broker, and an agent beside each node."""
 
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-from cassandra import (
-    ConsistencyLevel,
-    InvalidRequest,
-    OperationTimedOut,
-    ReadFailure,
-    ReadTimeout,
-    Unavailable,
-    WriteFailure,
-    WriteTimeout,
-)
-from cassandra.cluster import NoHostAvailable
+from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
 from tests.acceptance.kill.agent import Agent
+from tests.integration.spark.golden.counts import Counts
+from tests.integration.spark.golden.markers import (
+    HINTED,
+    insert_marker,
+    is_in_all_logs,
+    logged_markers,
+    marker_table,
+)
 from tests.oracle.merge.writes import SHORT_TTL_S, Write
 from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
@@ -36,16 +33,12 @@ from tests.support.workloads.scenario import create_keyspace
 
 PREFIX = "golden"
 NODES = ("node1", "node2", "node3")
-HINTED = "cluster.hinted"
-"""The last write while a node is down, once through each other node."""
+_FIRST_MARKER = 1000
+"""Keys of `HINTED` from here on mark the writes until now."""
 _DEADLINE_S = 600.0
 _IN_FLIGHT = 16
 _TOPIC_PARTITIONS = 2
 _SAVE_INTERVAL_MS = 600_000
-_UNANSWERED = (
-    *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure),
-    *(Unavailable, NoHostAvailable),
-)
 _PATIENT = {
     "write_request_timeout": "20s",
     "read_request_timeout": "60s",
@@ -57,17 +50,6 @@ _PATIENT = {
     "paxos_variant": "v2",
 }
 """A long timeout for busy machines. A write that times out is stored through hints instead."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """The outcomes of the statements."""
-
-    written: int = 0
-    rejected: int = 0
-    """Statements with an index that a list does not have."""
-    unanswered: Counter[str] = field(default_factory=Counter)
-    """Statements with a timeout or failure, by error. They may be written or not."""
 
 
 class ClusterHarness:
@@ -88,6 +70,7 @@ class ClusterHarness:
         self.counts = Counts()
         self.topics: list[str] = []
         self._random = random
+        self._next_marker = _FIRST_MARKER
         settings = NodeSettings(
             commitlog_sync_period_ms=200,
             commitlog_segment_mib=segment_mib,
@@ -147,12 +130,8 @@ class ClusterHarness:
         The other nodes find the tables when they come, which takes them less than to be told of
         each.
         """
-        own = (
-            create_keyspace(FILLER_KEYSPACE, len(NODES)),
-            create_keyspace(HINTED.split(".")[0], len(NODES)),
-            f"CREATE TABLE {HINTED} (coordinator int PRIMARY KEY) WITH cdc = true",
-        )
-        self.execute((*own, *schema))
+        own = marker_table(len(NODES))
+        self.execute((create_keyspace(FILLER_KEYSPACE, len(NODES)), *own, *schema))
         first, *others = self.nodes
         first.create_filler()
         found = first.execute("SELECT keyspace_name, table_name, cdc FROM system_schema.tables")
@@ -193,30 +172,19 @@ class ClusterHarness:
         for write in writes:
             # Conditional writes run in the order of the workload.
             while under_way and (len(under_way) == _IN_FLIGHT or " IF " in write.text):
-                self._record_answer(*under_way.popleft())
+                self.counts.record(*under_way.popleft())
             level = self._random.choice(levels)
             statement = SimpleStatement(write.text, consistency_level=level)
             under_way.append((write, next(sessions).execute_async(statement)))
         while under_way:
-            self._record_answer(*under_way.popleft())
-
-    def _record_answer(self, write: Write, future: Any) -> None:
-        try:
-            future.result()
-            self.counts.written += 1
-        except InvalidRequest:
-            if not write.may_be_rejected:
-                raise
-            self.counts.rejected += 1
-        except _UNANSWERED as error:
-            self.counts.unanswered[f"{type(error).__name__}: {error}"[:200]] += 1
+            self.counts.record(*under_way.popleft())
 
     def write_final_hints(self, first: int = 0, away: CassandraNode | None = None) -> None:
         """Write a row through each running node but `away`, with keys from `first` on. It is their
         last hint for a stopped node."""
         for number, node in enumerate(self.nodes, first):
             if node.is_running and node is not away:
-                node.execute(f"INSERT INTO {HINTED} (coordinator) VALUES ({number})")
+                node.execute(insert_marker(number))
 
     def upgrade(self, version: str, writes: Sequence[Write]) -> None:
         """Upgrade one node after the other in place, while the others take the writes, and then
@@ -264,6 +232,34 @@ class ClusterHarness:
             deadline_s=_DEADLINE_S,
         )
 
+    def catch_up(self) -> None:
+        """Wait until short TTLs have expired, and each running agent beside a running node has sent
+        all events of its node until now."""
+        written_s = time.time()
+        wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+        running = [node for node in self.nodes if node.is_running]
+        level = ConsistencyLevel.ALL if len(running) == len(self.nodes) else ConsistencyLevel.TWO
+        markers = set()
+        for node in running:
+            text = insert_marker(self._next_marker)
+            node.session().execute(SimpleStatement(text, consistency_level=level))
+            markers.add(self._next_marker)
+            self._next_marker += 1
+        agents = {
+            name: agent
+            for name, node, agent in zip(NODES, self.nodes, self.agents, strict=True)
+            if node.is_running and agent.is_running
+        }
+        wanted = {(name, marker) for name in agents for marker in markers}
+
+        def have_sent() -> bool:
+            records = self.broker.consume_all(f"{PREFIX}.{HINTED}")
+            return wanted <= logged_markers(records) and all(
+                agent.has_no_unacknowledged_events() for agent in agents.values()
+            )
+
+        wait_until(have_sent, "the agents to catch up", deadline_s=_DEADLINE_S)
+
     def records(self) -> list[KafkaRecord]:
         """All records in the topics."""
         return self.broker.consume_all(*self.topics)
@@ -288,9 +284,4 @@ class ClusterHarness:
         if any(list((node.directory / "hints").glob("*.hints")) for node in self.nodes):
             return False
         records = self.broker.consume_all(f"{PREFIX}.{HINTED}")
-        places = {(_node_of(record), record.key) for record in records}
-        return len(places) == len(NODES) * len({key for _, key in places})
-
-
-def _node_of(record: KafkaRecord) -> bytes:
-    return dict(record.headers)["cdc.source"].split(b"/")[0]
+        return is_in_all_logs(records, len(NODES))

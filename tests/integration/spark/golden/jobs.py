@@ -140,9 +140,24 @@ class Jobs:
     def _kept(self, identity: IdentityName) -> Path:
         return self._folder / f"events-by-{identity}"
 
+    @property
+    def store_settings(self) -> dict[str, str]:
+        """The options that open the version store."""
+        return {
+            "output": str(self._folder / "versions"),
+            "buckets": "2",
+            "schema.file": str(self.schema),
+            "counter.tables": self._counter_tables,
+        }
+
+    def truncate(self, table: str, ts_us: int) -> None:
+        """Record a TRUNCATE of `keyspace.table`."""
+        store = open_store(self._spark, self._reconcile_options())
+        store.truncate(read_schema(self.schema).table(table).id, ts_us)
+
     def _tables_options(self, trigger: str) -> TablesJobOptions:
         options = {
-            **self._store_options(),
+            **self._ingest_settings(),
             "target": str(self._folder / "tables"),
             "trigger": trigger,
             "trigger.interval.ms": "1000",
@@ -151,16 +166,15 @@ class Jobs:
         return options_of(TablesJobOptions, options)
 
     def _reconcile_options(self) -> ReconcileOptions:
-        return options_of(ReconcileOptions, self._store_options())
+        return options_of(ReconcileOptions, self._ingest_settings())
 
-    def _store_options(self) -> dict[str, str]:
+    def _ingest_settings(self) -> dict[str, str]:
         return {
             **self._common,
+            **self.store_settings,
             "checkpoint": str(self._folder / "reconcile-checkpoint"),
-            "output": str(self._folder / "versions"),
-            "buckets": "2",
-            "schema.file": str(self.schema),
-            "counter.tables": self._counter_tables,
+            # So that readers find merged states as well as events.
+            "compact.after.files": "4",
         }
 
 

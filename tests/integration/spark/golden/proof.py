@@ -4,9 +4,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from random import Random
 
 from pyspark.sql import SparkSession
 
+from tests.integration.spark.golden.bad_deploy import BadDeploy
 from tests.integration.spark.golden.cluster_harness import ClusterHarness
 from tests.integration.spark.golden.events import (
     distinct_cells,
@@ -17,12 +19,22 @@ from tests.integration.spark.golden.events import (
     wrong_records,
     wrong_rows,
 )
+from tests.integration.spark.golden.follow_jobs import FollowJobs
 from tests.integration.spark.golden.jobs import Jobs
 from tests.integration.spark.golden.logs import read_logs
+from tests.integration.spark.golden.moments import Moments
 from tests.integration.spark.golden.selected import captured_tables, select_tables
 from tests.integration.spark.golden.tables import cell_count
-from tests.integration.spark.golden.workload import COUNTERS, Form, workload
+from tests.integration.spark.golden.workload import (
+    COUNTERS,
+    TRUNCATED,
+    TTL_S,
+    Form,
+    followed_tables,
+    workload,
+)
 from tests.support.record.folder import user_schema
+from tests.support.servers.processes import wait_until
 
 Say = Callable[[str], None]
 _MAX_SHOWN = 10
@@ -59,6 +71,12 @@ class Report:
     tables: int
     rows: int
     cells: int
+    moments: int
+    """Moments at which typed tables and changes were compared."""
+    changes: int
+    """Published changes."""
+    undone: int
+    """Statements that undid the bad deploy."""
     problems: tuple[str, ...]
 
     def require_none(self) -> None:
@@ -102,24 +120,38 @@ def prove(
         micro_batch=form.micro_batch,
         counter_tables=COUNTERS,
     )
+    following = FollowJobs(spark, cluster.directory, jobs.store_settings, cluster.broker.bootstrap)
+    moments = Moments(cluster, jobs, following, say)
+    deploy = BadDeploy(cluster, spark, Random(f"deploy {seed}"))
     together, alone, without, *upgrading = work.parts(3 if upgrade_to is None else 4)
     steps.next("making the tables")
     cluster.create(work.schema)
+    followed = followed_tables(form)
+
+    def moment(name: str) -> None:
+        steps.next(f"moment {name}")
+        moments.take(name, followed)
+
     steps.next("writing")
     cluster.write(together)
+    if form.has_moments:
+        deploy.write_before()
+        moment("before the faults")
     steps.next("killing an agent")
     cluster.kill_agent(_KILLED, alone[: len(alone) // 2])
     cluster.write(alone[len(alone) // 2 :])
     steps.next("stopping a node")
     cluster.nodes[_AWAY].stop()
     cluster.write(without)
+    if form.has_moments:
+        deploy.write()
     cluster.write_final_hints()
-    steps.next("first run of the jobs")
+    steps.next("first run of dedupe")
     jobs.schema.write_text(user_schema(cluster.nodes[0]), encoding="utf-8")
     jobs.dedupe()
     early = len(jobs.events())
-    if form.whole:
-        jobs.reconcile()
+    if form.has_moments:
+        moment("without a node and an agent")
     steps.next("starting node and agent")
     cluster.agents[_KILLED].start()
     cluster.nodes[_AWAY].start()
@@ -129,10 +161,24 @@ def prove(
     steps.next("changing a table and writing on")
     cluster.execute(work.changes)
     cluster.write(work.writes_after)
-    jobs.schema.write_text(user_schema(cluster.nodes[0]), encoding="utf-8")
+    expired_s = 0.0
+    if form.has_moments:
+        cluster.write(work.expiring)
+        expired_s = time.time() + TTL_S + 1
+        moment("after schema changes")
+    steps.next("changing tables again and truncating one")
+    cluster.execute((*work.later_changes, f"TRUNCATE {TRUNCATED}"))
+    jobs.truncate(TRUNCATED, time.time_ns() // 1000)
+    cluster.write(work.later_writes)
+    if form.has_moments:
+        wait_until(lambda: time.time() > expired_s, "values to expire", deadline_s=2 * TTL_S)
+        moment("after TRUNCATE and expiry")
+        steps.next("undoing the deploy")
+        deploy.undo(jobs.store_settings)
     steps.next("waiting for hints, ends and agents")
     cluster.settle()
     steps.next("selecting")
+    jobs.schema.write_text(user_schema(cluster.nodes[0]), encoding="utf-8")
     now_s = int(time.time())
     selected = select_tables(cluster.nodes[0], captured_tables(cluster.nodes[0]))
     steps.next("reading the logs with Cassandra's reader")
@@ -159,6 +205,15 @@ def prove(
     ]
     steps.next("comparing tables")
     problems += jobs.wrong_tables(selected, now_s)
+    if form.has_moments:
+        steps.next("last moment")
+        at_end = [each for each in selected if form.whole or each.name in followed]
+        moments.follow("at the end", now_s, at_end)
+        steps.next("reading all moments again")
+        moments.compare_history()
+        steps.next("rebuilding from segments")
+        deploy.compare_segments(str(jobs.schema))
+    problems += moments.problems + deploy.problems
     steps.next("")
     return Report(
         seed=seed,
@@ -176,5 +231,8 @@ def prove(
         tables=len(selected),
         rows=sum(len(each.rows) for each in selected),
         cells=sum(map(cell_count, selected)),
+        moments=len(moments.taken),
+        changes=moments.changes(),
+        undone=deploy.statements,
         problems=tuple(problems),
     )

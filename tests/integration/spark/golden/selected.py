@@ -2,8 +2,9 @@
 
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from cassandra import ConsistencyLevel
@@ -16,6 +17,7 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.workloads.cql_types import SCALARS
 
 Raw = Mapping[str, bytes | None]
+Query = Callable[[str], Any]
 Times = Sequence[int | None] | int | None
 """Times of a column: one, or one for each element; None for a missing field."""
 
@@ -61,12 +63,15 @@ class _RawProtocol(_ProtocolHandler):  # type: ignore[misc]
     }
 
 
-def select_tables(node: CassandraNode, tables: Sequence[str]) -> list[Selected]:
-    """Each table (`keyspace.table`) at consistency ALL. Tables must not change meanwhile."""
+def select_tables(
+    node: CassandraNode, tables: Sequence[str], level: int = ConsistencyLevel.ALL
+) -> list[Selected]:
+    """Each table (`keyspace.table`) at a consistency level. Tables must not change meanwhile."""
     described, raw = node.session(), node.connect()
     raw.client_protocol_handler = _RawProtocol
     raw.default_fetch_size = None
-    return [_select(described, raw, *name.split(".", 1)) for name in tables]
+    query = partial(_query, raw, level)
+    return [_select(described, query, *name.split(".", 1)) for name in tables]
 
 
 def captured_tables(node: CassandraNode) -> list[str]:
@@ -101,7 +106,7 @@ def _sized(raw: bytes) -> Iterator[bytes | None]:
         at += 4 + max(length, 0)
 
 
-def _select(described: Any, raw: Any, keyspace: str, table: str) -> Selected:
+def _select(described: Any, query: Query, keyspace: str, table: str) -> Selected:
     types = {
         row.column_name: row.type
         for row in described.execute(
@@ -113,13 +118,13 @@ def _select(described: Any, raw: Any, keyspace: str, table: str) -> Selected:
     described.cluster.refresh_table_metadata(keyspace, table)
     metadata = described.cluster.metadata.keyspaces[keyspace].tables[table]
     source = f"{_quoted(keyspace)}.{_quoted(table)}"
-    whole = _query(raw, f"SELECT * FROM {source}")
+    whole = query(f"SELECT * FROM {source}")
     columns = columns_of(metadata, whole.column_names, whole.column_types)
     rows = list(whole)
     has_counters = "counter" in types.values()
     timed = [] if has_counters else [column.name for column in columns.others]
     first_s = int(time.time())
-    asked = list(_times(raw, source, columns, timed)) if timed else [({}, {})] * len(rows)
+    asked = list(_times(query, source, columns, timed)) if timed else [({}, {})] * len(rows)
     return Selected(
         name=f"{keyspace}.{table}",
         columns=columns,
@@ -131,14 +136,14 @@ def _select(described: Any, raw: Any, keyspace: str, table: str) -> Selected:
 
 
 def _times(
-    raw: Any, source: str, columns: Columns, names: Sequence[str]
+    query: Query, source: str, columns: Columns, names: Sequence[str]
 ) -> Iterator[tuple[dict[str, Times], dict[str, Times]]]:
     """Write times and TTLs of each row, in the order of `SELECT *`."""
     wanted = ", ".join(
         f"WRITETIME({_quoted(name)}) AS w{at}, TTL({_quoted(name)}) AS t{at}"
         for at, name in enumerate(names)
     )
-    answer = _query(raw, f"SELECT {wanted} FROM {source}")
+    answer = query(f"SELECT {wanted} FROM {source}")
     types = dict(zip(answer.column_names, answer.column_types, strict=True))
     for row in answer:
         found = {name: _decoded(types[name], value) for name, value in row.items()}
@@ -159,9 +164,9 @@ def _decoded(cql_type: Any, value: bytes | None) -> Times:
     return int.from_bytes(value, signed=True)
 
 
-def _query(session: Any, query: str) -> Any:
+def _query(session: Any, level: int, query: str) -> Any:
     profile = session.execution_profile_clone_update(EXEC_PROFILE_DEFAULT, row_factory=dict_factory)
-    statement = SimpleStatement(query, consistency_level=ConsistencyLevel.ALL, fetch_size=None)
+    statement = SimpleStatement(query, consistency_level=level, fetch_size=None)
     return session.execute(statement, execution_profile=profile)
 
 

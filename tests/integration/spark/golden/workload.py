@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tests.oracle.merge.writes import Write, random_writes
+from tests.support import deploys
 from tests.support.workloads import Scenario, random_tables, scenario, schema_statements
 from tests.support.workloads.scenario import Release, batch, create_keyspace
 
 KEYSPACE = "golden"
 COUNTERS = "golden_counters.hits"
 CHANGING = "golden.changing"
+RENAMED = {"place": "c"}
+"""Columns of `CHANGING` by their later names."""
 EQUAL = "golden.equal"
+LIVE = "shop.live"
+"""The table of the bad deploy."""
+FOLLOWED, EXPIRING, TRUNCATED = _SHOP = ("shop.followed", "shop.expiring", "shop.truncated")
+TTL_S = 240
+"""TTL of the values of `EXPIRING`, which expire between two moments."""
+_PAST_US, _HOUR_US = 1_700_000_000_000_000, 3_600_000_000
 RELEASE: Release = (5, 0)
 _REPLICAS = 3
 _EQUAL_ELEMENTS = ("1", "1.0", "1.00", "10E-1", "0", "0.0", "-7.50", "-7.5")
@@ -35,20 +44,26 @@ class Form:
     segment_mib: int
     micro_batch: int
     """Records of a micro-batch."""
+    has_moments: bool
+    """Whether typed tables and changes are compared at moments, and a bad deploy is undone."""
 
 
-SMALL = Form(statements=360, whole=False, segment_mib=1, micro_batch=1000)
-LARGE = Form(statements=5_000, whole=True, segment_mib=4, micro_batch=5000)
+SMALL = Form(statements=360, whole=False, segment_mib=1, micro_batch=1000, has_moments=False)
+LARGE = Form(statements=5_000, whole=True, segment_mib=4, micro_batch=5000, has_moments=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Statements that create tables, writes in order, schema changes, and later writes."""
+    """Statements that create tables, writes in order, and schema changes with later writes."""
 
     schema: tuple[str, ...]
     writes: tuple[Write, ...]
     changes: tuple[str, ...]
     writes_after: tuple[Write, ...]
+    expiring: tuple[Write, ...]
+    """Writes after these, to `EXPIRING`."""
+    later_changes: tuple[str, ...]
+    later_writes: tuple[Write, ...]
 
     def parts(self, count: int) -> list[Sequence[Write]]:
         """The first writes in `count` parts of about equal size."""
@@ -66,6 +81,8 @@ def workload(seed: int, form: Form) -> Workload:
         found = [scenario(name, RELEASE, seed) for name in _WHOLE]
     schema = [
         *schema_statements(random_tables(seed, keyspace=KEYSPACE), _REPLICAS),
+        *deploys.SCHEMA,
+        *(f"CREATE TABLE {name} ({deploys.COLUMNS}) WITH cdc = true" for name in _SHOP),
         f"CREATE TABLE {CHANGING} (p int, c int, kept text, goes int, comes_back set<int>, "
         "PRIMARY KEY (p, c)) WITH cdc = true",
         f"CREATE TABLE {EQUAL} (p int, c int, s set<decimal>, m map<decimal, int>, "
@@ -77,15 +94,19 @@ def workload(seed: int, form: Form) -> Workload:
     ]
     few = max(20, form.statements // 20)
     random_ones = list(random_writes(seed, form.statements, keyspace=KEYSPACE))
-    before, after = random_ones[: form.statements * 3 // 4], random_ones[form.statements * 3 // 4 :]
+    first, second = form.statements * 3 // 4, form.statements * 7 // 8
+    before, after, later = random_ones[:first], random_ones[first:second], random_ones[second:]
     streams = [
         before,
-        [Write(text) for text in _counts(rng, few)],
-        [Write(text) for text in _rows(rng, few, ("kept = 'a'", "goes = 1", _SET_WRITE))],
+        _shop_rows(rng, FOLLOWED, few, hour=0),
+        _shop_rows(rng, TRUNCATED, few),
+        [Write(text) for text in (*_counts(rng, few), *_deleted_counts())],
+        [Write(text) for text in _rows(rng, few, "c", ("kept = 'a'", "goes = 1", _SET_WRITE))],
         [Write(text) for text in _equal_elements(rng, few)],
         *([Write(_lasting(text)) for text in each.statements] for each in found),
     ]
-    changed = _rows(rng, few, ("kept = 'b'", "fresh = fresh + [2]", _SET_WRITE))
+    changed = _rows(rng, few, "c", ("kept = 'b'", "fresh = fresh + [2]", _SET_WRITE))
+    renamed = _rows(rng, few, "place", ("kept = 'c'", "fresh = fresh + [3]", "fresh = null"))
     return Workload(
         schema=tuple(map(replicated, schema)),
         writes=tuple(_interleaved(rng, streams)),
@@ -95,8 +116,51 @@ def workload(seed: int, form: Form) -> Workload:
             f"ALTER TABLE {CHANGING} DROP comes_back",
             f"ALTER TABLE {CHANGING} ADD comes_back set<int>",
         ),
-        writes_after=tuple(_interleaved(rng, [after, [Write(text) for text in changed]])),
+        writes_after=tuple(
+            _interleaved(
+                rng,
+                [
+                    after,
+                    [Write(text) for text in changed],
+                    _shop_rows(rng, FOLLOWED, few, hour=1),
+                    [Write(text) for text in _counts(rng, few)],
+                ],
+            )
+        ),
+        expiring=tuple(_shop_rows(rng, EXPIRING, few, ttl_s=TTL_S)),
+        later_changes=(
+            *(f"ALTER TABLE {CHANGING} RENAME {old} TO {new}" for new, old in RENAMED.items()),
+            f"ALTER TABLE {CHANGING} DROP kept",
+            f"ALTER TABLE {CHANGING} ADD kept text",
+            "ALTER TYPE shop.point ADD z int",
+            f"ALTER TABLE {FOLLOWED} DROP b",
+        ),
+        later_writes=tuple(
+            _interleaved(
+                rng,
+                [
+                    later,
+                    [Write(text) for text in renamed],
+                    _shop_rows(rng, TRUNCATED, few),
+                    [
+                        Write(
+                            f"UPDATE {FOLLOWED} SET u.z = {rng.randrange(9)} "
+                            f"WHERE p = {rng.randrange(6)} AND c = {rng.randrange(5)}"
+                        )
+                        for _ in range(few)
+                    ],
+                ],
+            )
+        ),
     )
+
+
+def followed_tables(form: Form) -> list[str]:
+    """The tables that are compared at every moment."""
+    found = [CHANGING, COUNTERS, LIVE, *_SHOP, f"{KEYSPACE}.t0"]
+    if form.whole:
+        found += [EQUAL, *_EVERY_TYPE]
+    return found
 
 
 def replicated(statement: str) -> str:
@@ -127,8 +191,7 @@ def _lasting(statement: str) -> str:
 
 
 def _counts(rng: random.Random, count: int) -> Iterable[str]:
-    """Counter updates. Cassandra does not define increments after a deletion, so deleted counters
-    have no other updates."""
+    """Increments of counters."""
     for _ in range(count):
         page = f"page = '{rng.choice('abcde')}'"
         row = f"{page} AND day = {rng.randrange(3)}"
@@ -145,6 +208,11 @@ def _counts(rng: random.Random, count: int) -> Iterable[str]:
                 ),
             )
         )
+
+
+def _deleted_counts() -> Iterable[str]:
+    """Counters that are deleted. They have no later updates, because Cassandra does not define
+    increments after a deletion."""
     for page in ("gone", "row gone", "cell gone"):
         row = f"page = '{page}' AND day = 1"
         yield f"UPDATE {COUNTERS} SET seen = seen + 1, kept = kept + 2 WHERE {row}"
@@ -153,11 +221,33 @@ def _counts(rng: random.Random, count: int) -> Iterable[str]:
     yield f"DELETE seen FROM {COUNTERS} WHERE page = 'cell gone' AND day = 1"
 
 
-def _rows(rng: random.Random, count: int, changes: Sequence[str]) -> Iterable[str]:
-    """Updates of single columns."""
+def _rows(rng: random.Random, count: int, clustering: str, changes: Sequence[str]) -> Iterable[str]:
+    """Updates of single columns, and deletions. `clustering` is the name of that column."""
     for _ in range(count):
-        row = f"p = {rng.randrange(3)} AND c = {rng.randrange(4)}"
-        yield f"UPDATE {CHANGING} SET {rng.choice(changes)} WHERE {row}"
+        row = f"p = {rng.randrange(3)} AND {clustering} = {rng.randrange(4)}"
+        if rng.random() < 0.1:
+            yield f"DELETE FROM {CHANGING} WHERE {row}"
+        else:
+            yield f"UPDATE {CHANGING} SET {rng.choice(changes)} WHERE {row}"
+
+
+def _shop_rows(
+    rng: random.Random, table: str, count: int, hour: int | None = None, ttl_s: int | None = None
+) -> list[Write]:
+    """Writes of all kinds, with write times of this hour of the past or those of the nodes.
+
+    With `ttl_s` they only insert values, which expire.
+    """
+    found = []
+    for write in deploys.writes(rng, count, _PAST_US + (hour or 0) * _HOUR_US):
+        if ttl_s is not None:
+            if "INSERT" in write.text:
+                found.append(Write(write.text.format(table=table, using=f"USING TTL {ttl_s}")))
+        elif hour is None:
+            found.append(Write(write.text.format(table=table, using="")))
+        else:
+            found.append(Write(write.to(table)))
+    return found
 
 
 def _equal_elements(rng: random.Random, count: int) -> Iterable[str]:

@@ -86,6 +86,14 @@ class Moments:
                 typed = self._following.typed(table_format, each.name).drop(_ROW_ID)
                 self._add(f"{name}, {table_format}", wrong_values(each, typed))
 
+    def require_rows(self, table: str) -> None:
+        """The last moment must show rows of a table."""
+        (selected,) = (each for each in self.taken[-1].selected if each.name == table)
+        if not selected.rows:
+            self._add(
+                self.taken[-1].name, [f"{table} has no rows, because the machine is too slow"]
+            )
+
     def compare_history(self) -> None:
         """Read the versions of all moments again, and all messages of changes."""
         for moment in self.taken:

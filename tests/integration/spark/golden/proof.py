@@ -27,6 +27,7 @@ from tests.integration.spark.golden.selected import captured_tables, select_tabl
 from tests.integration.spark.golden.tables import cell_count
 from tests.integration.spark.golden.workload import (
     COUNTERS,
+    EXPIRING,
     TRUNCATED,
     TTL_S,
     Form,
@@ -166,6 +167,7 @@ def prove(
         cluster.write(work.expiring)
         expired_s = time.time() + TTL_S + 1
         moment("after schema changes")
+        moments.require_rows(EXPIRING)
     steps.next("changing tables again and truncating one")
     cluster.execute((*work.later_changes, f"TRUNCATE {TRUNCATED}"))
     jobs.truncate(TRUNCATED, time.time_ns() // 1000)

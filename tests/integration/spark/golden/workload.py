@@ -20,6 +20,8 @@ EQUAL = "golden.equal"
 LIVE = "shop.live"
 """The table of the bad deploy."""
 FOLLOWED, EXPIRING, TRUNCATED = _SHOP = ("shop.followed", "shop.expiring", "shop.truncated")
+_SHOP_COLUMNS = deploys.COLUMNS.replace("u point", "u place")
+"""With a type that changes, unlike that of the tables of the deploy."""
 TTL_S = 240
 """TTL of the values of `EXPIRING`, which expire between two moments."""
 _PAST_US, _HOUR_US = 1_700_000_000_000_000, 3_600_000_000
@@ -82,7 +84,8 @@ def workload(seed: int, form: Form) -> Workload:
     schema = [
         *schema_statements(random_tables(seed, keyspace=KEYSPACE), _REPLICAS),
         *deploys.SCHEMA,
-        *(f"CREATE TABLE {name} ({deploys.COLUMNS}) WITH cdc = true" for name in _SHOP),
+        "CREATE TYPE shop.place (x int, y text)",
+        *(f"CREATE TABLE {name} ({_SHOP_COLUMNS}) WITH cdc = true" for name in _SHOP),
         f"CREATE TABLE {CHANGING} (p int, c int, kept text, goes int, comes_back set<int>, "
         "PRIMARY KEY (p, c)) WITH cdc = true",
         f"CREATE TABLE {EQUAL} (p int, c int, s set<decimal>, m map<decimal, int>, "
@@ -132,7 +135,7 @@ def workload(seed: int, form: Form) -> Workload:
             *(f"ALTER TABLE {CHANGING} RENAME {old} TO {new}" for new, old in RENAMED.items()),
             f"ALTER TABLE {CHANGING} DROP kept",
             f"ALTER TABLE {CHANGING} ADD kept text",
-            "ALTER TYPE shop.point ADD z int",
+            "ALTER TYPE shop.place ADD z int",
             f"ALTER TABLE {FOLLOWED} DROP b",
         ),
         later_writes=tuple(

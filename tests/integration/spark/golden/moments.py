@@ -113,6 +113,8 @@ class Moments:
 
     def changes(self) -> int:
         """The number of published changes."""
+        if not self.taken:
+            return 0
         return sum(self._following.changed(each.name).count() for each in self.taken[-1].selected)
 
     def _compare_changes(self, moment: str, selected: Selected) -> None:

@@ -47,7 +47,7 @@ class StatementWriter:
 
     def undo(self, now: Row | None, then: Row | None, ts_us: int) -> Iterator[str]:
         """Statements that turn a visible row into another one: deletions and values, with write
-        times of `ts_us` or one microsecond less. Neither row's statics count."""
+        times from one microsecond before `ts_us` on. Neither row's statics count."""
         if now is None and then is None:
             return
         key = self.key(now or then or {})
@@ -75,8 +75,9 @@ class StatementWriter:
                 continue
             of, written_us = self.layout.column(column), ts_us
             if of.name == "list" and of.is_multi_cell:
-                # All elements are appended again, so later ones must not remain.
-                written_us = max(ts_us, *(cell["ts"] + 1 for cell in (*old, *new)))
+                # All elements are appended again, so later ones must not remain. A rebuild without
+                # the undone writes needs the deletion too, so it also has `ts_us` or more.
+                written_us = max(ts_us, *(cell["ts"] for cell in (*old, *new))) + 1
             if of.is_multi_cell:
                 # The values follow one microsecond later, so the deletion does not cover them.
                 yield self._delete_column(column, key, written_us - 1)

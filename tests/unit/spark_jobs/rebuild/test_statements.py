@@ -129,9 +129,9 @@ def test_only_different_columns_are_set_back(writer: StatementWriter) -> None:
     )
     then = row(same, list_element(1, 1), list_element(2, 2, ttl=60, ldt=130))
     assert list(writer.undo(now, then, 50)) == [
-        f'DELETE "l" FROM "ks"."T" USING TIMESTAMP 49 WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 50 SET "l" = "l" + [1] WHERE {KEY};',
-        f'UPDATE "ks"."T" USING TIMESTAMP 50 AND TTL 30 SET "l" = "l" + [2] WHERE {KEY};',
+        f'DELETE "l" FROM "ks"."T" USING TIMESTAMP 50 WHERE {KEY};',
+        f'UPDATE "ks"."T" USING TIMESTAMP 51 SET "l" = "l" + [1] WHERE {KEY};',
+        f'UPDATE "ks"."T" USING TIMESTAMP 51 AND TTL 30 SET "l" = "l" + [2] WHERE {KEY};',
         f'DELETE "m" FROM "ks"."T" USING TIMESTAMP 49 WHERE {KEY};',
         f'DELETE "v" FROM "ks"."T" USING TIMESTAMP 50 WHERE {KEY};',
     ]

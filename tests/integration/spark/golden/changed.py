@@ -121,7 +121,17 @@ def _is_same(row: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
     """Whether rows have equal values. A schema change removes columns and adds others."""
     if row is None or other is None:
         return row is other
-    return all(row[name] == other[name] for name in row.keys() & other.keys())
+    names = row.keys() & other.keys()
+    return all(_without_nulls(row[name]) == _without_nulls(other[name]) for name in names)
+
+
+def _without_nulls(value: Any) -> Any:
+    """A value without null fields of user types, which schema changes add. Maps have no nulls."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    return value
 
 
 def _text(side: str, columns: Sequence[str]) -> Column:

@@ -74,6 +74,9 @@ def test_messages() -> None:
     assert wrong(whole, 5) == []
     changed = [CHANGES[0], ("u", {"p": 1}, {"p": 1, "new": 2})]
     assert wrong(messages(*changed), 2) == []
+    first: Change = ("c", None, {"u": {"x": 1}})
+    assert wrong(messages(first, ("d", {"u": {"x": 1, "new": None}}, None)), 2) == []
+    assert any("follows" in line for line in wrong(messages(first, ("d", {"u": {}}, None)), 2))
     renamed = messages(*CHANGES[2:], key=b'{"new":1}', first=2)
     assert wrong([*renamed, *whole[:2]], 5) == []
     assert "lacks 1" in wrong(whole, 6)[0]

@@ -76,7 +76,10 @@ class _Writer:
 
     def _record(self, schema: ConnectSchema, place: str) -> Any:
         full_name = schema.name or place
-        if self._written.get(full_name) == schema:
+        # The field `b` of the column `a` has the place of the column `a_b`.
+        while self._written.get(full_name, schema) != schema:
+            full_name += "_"
+        if full_name in self._written:
             return full_name
         self._written[full_name] = schema
         namespace, _, name = full_name.rpartition(".")

@@ -9,6 +9,7 @@ import fastavro
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from sidecar.errors import ConfigError
 from spark_jobs.changes.avro_converter import avro_bytes, avro_schema
@@ -101,6 +102,19 @@ def test_schemas_have_the_names_that_connect_expects(spark: SparkSession) -> Non
         {"type": "int", "connect.version": 1, "connect.name": "io.debezium.time.Date"},
     ]
     assert fields["by_number"][1]["items"]["connect.internal.type"] == "MapEntry"
+
+
+def test_records_of_different_types_have_different_names() -> None:
+    inner, other = (StructType([StructField(name, IntegerType())]) for name in "xy")
+    place = StructType([StructField("address", inner)])
+    types = {"billing": place, "billing_address": other, "again": place}
+    row = StructType([StructField(name, kind) for name, kind in types.items()])
+    schema = json.loads(avro_schema(value_schema(row, ORDERS)))
+    # Fails for a name with two definitions.
+    fastavro.parse_schema(schema)
+    fields = {field["name"]: field["type"][1] for field in schema["fields"][0]["type"][1]["fields"]}
+    assert fields["billing"]["fields"][0]["type"][1]["name"] == "Value_billing_address"
+    assert fields["billing_address"]["name"] == "Value_billing_address_"
 
 
 def test_two_columns_with_one_name_in_avro_are_an_error(spark: SparkSession) -> None:

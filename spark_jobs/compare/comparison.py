@@ -204,7 +204,9 @@ class Comparison:
         live = self._session.read.parquet(*(self._rows_of(at) for at in range(len(groups))))
         live = live.where(range_of(F.col("token"), len(self._ranges)).isin(*differing))
         times = {
-            number: ReadTimes(group.from_us, group.to_us, complete_us.get(number))
+            number: self._options.widened(
+                ReadTimes(group.from_us, group.to_us, complete_us.get(number))
+            )
             for group in groups
             for number in group.ranges
         }
@@ -238,7 +240,8 @@ class Comparison:
                 continue
             stored = self._stored(version, some).join(tokens, "token", "left_semi")
             now = self._store.visible(stored, version, self._row_second)
-            before = self._store.visible(stored, version, self._row_second, group.from_us - 1)
+            from_us = self._options.widened(ReadTimes(group.from_us, group.to_us)).from_us
+            before = self._store.visible(stored, version, self._row_second, from_us - 1)
             found = differing_rows(now, before, len(self._ranges), self._columns)
             changed = found if changed is None else changed.unionByName(found)
         return changed
@@ -291,7 +294,7 @@ class Comparison:
     def _wait(self) -> Mapping[int, int]:
         """Wait until the store is complete up to the last read. Returns its watermarks in
         microseconds, by range."""
-        needed_us = self._progress.last_read_us
+        needed_us = self._options.widened(ReadTimes(0, self._progress.last_read_us)).to_us
         # Before the store's version is asked for, so that the version has these writes.
         return self._wait_budget.until(
             self._complete_us, lambda found: min(found.values(), default=0) >= needed_us

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, SecretStr, field_validator, model_validator
 
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.types import CommaList, UpperCase
+from sidecar.properties.types import CommaList, Milliseconds, UpperCase
 from spark_jobs.compare.cassandra_pages import Contact, Tls
+from spark_jobs.compare.row_difference import ReadTimes
 from spark_jobs.options.session import SessionOptions
 from spark_jobs.options.types import (
     SEPARATE_FOLDERS,
@@ -198,6 +199,17 @@ class CompareOptions(SessionOptions, CassandraOptions):
         doc="Time up to which the store is known to be complete, instead of `watermarks`: "
         "ISO-8601 with a zone, or milliseconds since 1970.",
     )
+    clock_skew_ms: Milliseconds = prop(
+        "clock.skew.ms",
+        default=1000,
+        doc="Largest difference between the clocks of the driver, the nodes and the clients.",
+    )
+    write_timeout_ms: Milliseconds = prop(
+        "write.timeout.ms",
+        default=10_000,
+        doc="Longest time from the write time of a write to its end. A read may miss a write that "
+        "began earlier and has not ended.",
+    )
     wait_s: Seconds = prop(
         "wait.seconds",
         default=0,
@@ -220,6 +232,12 @@ class CompareOptions(SessionOptions, CassandraOptions):
         if self.target is None:
             return None
         return TargetOptions.model_validate({"format": self.format, "target": self.target})
+
+    def widened(self, times: ReadTimes) -> ReadTimes:
+        """Read times that also cover writes that the read may have missed, on any clock."""
+        skew_us, timeout_us = self.clock_skew_ms * 1000, self.write_timeout_ms * 1000
+        from_us, to_us = times.from_us - skew_us - timeout_us, times.to_us + skew_us
+        return ReadTimes(from_us, to_us, times.complete_us)
 
     @field_validator("complete_until_ms")
     @classmethod

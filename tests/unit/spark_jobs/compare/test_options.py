@@ -7,6 +7,7 @@ import pytest
 from sidecar.errors import ConfigError
 from spark_jobs.compare.cassandra_pages import Contact, Tls
 from spark_jobs.compare.options import CompareOptions
+from spark_jobs.compare.row_difference import ReadTimes
 from tests.support.spark.options import options_of
 
 SETTINGS = {
@@ -42,6 +43,13 @@ def test_the_connection(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["2026-11-26T20:15:00Z", "1795724100000"])
 def test_times(value: str) -> None:
     assert options(complete__until=value).complete_until_ms == 1_795_724_100_000
+
+
+def test_a_read_may_miss_writes_from_before_it() -> None:
+    times = ReadTimes(60_000_000, 70_000_000, 71_000_000)
+    assert options().widened(times) == ReadTimes(49_000_000, 71_000_000, 71_000_000)
+    exact = options(clock__skew__ms="0", write__timeout__ms="0")
+    assert exact.widened(times) == times
 
 
 REJECTED = {

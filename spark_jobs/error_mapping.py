@@ -34,6 +34,7 @@ _NO_TARGET = re.compile(
     r"TimeoutException: (?P<place>Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in"
     r" metadata"
 )
+_TOO_LARGE = re.compile(r"RecordTooLargeException: (?P<message>[^\n]*)")
 
 
 def record_error(place: Column, *parts: str | Column) -> Column:
@@ -77,6 +78,13 @@ def mapped_error(error: BaseException) -> BaseException:
         return JobError(
             f"The target topic {target['topic']} has fewer partitions than the source topic. "
             "Create it with as many partitions, or set `sink.partition.by=key`."
+        )
+    too_large = _TOO_LARGE.search(text)
+    if too_large is not None:
+        return JobError(
+            f"A message is too large for Kafka: {too_large['message'].strip()} Set "
+            "`sink.kafka.max.request.size` and `max.message.bytes` of the target topic to larger "
+            "values, and start the job again."
         )
     if _NO_TOPIC.search(text):
         return InputError(

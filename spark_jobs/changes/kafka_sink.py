@@ -31,9 +31,10 @@ class KafkaSink:
         table: PublishedTable,
         encoding: Callable[[StructType], Encoding],
         *,
-        has_tombstones: bool,
+        has_tombstones: bool | None,
     ) -> None:
-        """`encoding` returns that of rows of a type."""
+        """`encoding` returns that of rows of a type. `has_tombstones` None: where the topic is
+        compacted."""
         self._topic = topic
         self._table = table
         self._encoding = encoding
@@ -46,6 +47,9 @@ class KafkaSink:
         row = changes.schema["after"].dataType
         assert isinstance(row, StructType)
         encoding = self._encoding(row)
+        has_tombstones = self._has_tombstones
+        if has_tombstones is None:
+            has_tombstones = self._topic.is_compacted()
         found = messages(
             envelopes(
                 changes,
@@ -56,7 +60,7 @@ class KafkaSink:
             ),
             encoding.key,
             encoding.value,
-            has_tombstones=self._has_tombstones,
+            has_tombstones=has_tombstones,
         )
         if is_resumed:
             sent = self._topic.sent_after(batch.end_offsets)

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.changes.messages import IS_TOMBSTONE
-from spark_jobs.source.end_offsets import end_offsets
+from spark_jobs.source.kafka_admin import cleanup_policy, end_offsets
 
 _EARLIEST = -2
 
@@ -23,8 +23,12 @@ class KafkaTopic:
 
     def end_offsets(self) -> dict[int, int]:
         """The end offset of each partition. Empty if the topic does not exist."""
-        client = {name.removeprefix("kafka."): value for name, value in self._settings.items()}
-        return end_offsets(self._session, client, [self._name]).get(self._name, {})
+        return end_offsets(self._session, self._client(), [self._name]).get(self._name, {})
+
+    def is_compacted(self) -> bool:
+        """Whether `cleanup.policy` has `compact`; True also for a topic that does not exist yet."""
+        policy = cleanup_policy(self._session, self._client(), self._name)
+        return policy is None or "compact" in policy
 
     def write(self, messages: DataFrame) -> None:
         """Send messages with `key`, `value` and `headers`, each task in its order."""
@@ -57,6 +61,10 @@ class KafkaTopic:
         sent = records.where(first["key"] == "cdc.id")
         found = sent.select(first["value"].alias("id"), F.col("value").isNull().alias(IS_TOMBSTONE))
         return found.distinct()
+
+    def _client(self) -> dict[str, str]:
+        """Settings of Kafka's client."""
+        return {name.removeprefix("kafka."): value for name, value in self._settings.items()}
 
     def _offsets(self, by_partition: Mapping[int, int]) -> str:
         numbers = {str(partition): offset for partition, offset in by_partition.items()}

@@ -73,11 +73,11 @@ class ChangeEventOptions(ProducerOptions):
         doc="Settings of the converter. `json`: `schemas.enable` (false). `avro`: those of "
         "Confluent's `AvroConverter`, such as `schema.registry.url`.",
     )
-    has_tombstones: bool = prop(
+    tombstones: Annotated[Literal["true", "false", "compacted"], LowerCase] = prop(
         "tombstones.on.delete",
-        default=True,
+        default="true",
         doc="Whether a message without a value follows each deletion, so that a compacted topic "
-        "forgets the key.",
+        "forgets the key. `compacted`: only in topics with `compact` in `cleanup.policy`.",
     )
     snapshot_mode: Annotated[Literal["initial", "never"], LowerCase] = prop(
         "snapshot.mode",
@@ -90,6 +90,11 @@ class ChangeEventOptions(ProducerOptions):
     def has_schemas(self) -> bool:
         """Whether each message in JSON has its schema."""
         return self.converter_settings.get(_SCHEMAS, "false").lower() == "true"
+
+    @property
+    def has_tombstones(self) -> bool | None:
+        """Whether deletions have a tombstone; None: where the topic is compacted."""
+        return None if self.tombstones == "compacted" else self.tombstones == "true"
 
     def registries(self) -> dict[Literal["key", "value"], RegistrySettings]:
         """The schema registries of keys and values. Raises `ConfigError`."""

@@ -14,8 +14,8 @@ from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.session import create_job_session
-from spark_jobs.source.end_offsets import end_offsets
 from spark_jobs.source.kafka import read
+from spark_jobs.source.kafka_admin import end_offsets
 from spark_jobs.storage import Folder
 from spark_jobs.tables.commit_position import progress
 from spark_jobs.tables.format.protocol import TypedTable

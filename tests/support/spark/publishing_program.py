@@ -56,13 +56,20 @@ def changes(session: SparkSession) -> DataFrame:
     )
 
 
-def handler(session: SparkSession, folder: Path, bootstrap: str, topic: str) -> ChangesHandler:
+def handler(
+    session: SparkSession,
+    folder: Path,
+    bootstrap: str,
+    topic: str,
+    *,
+    has_tombstones: bool | None = True,
+) -> ChangesHandler:
     """A handler that publishes these changes, with its journal in a folder."""
     table = replace(ORDERS, topic=topic)
 
     def open_stream(_: SourceTable) -> PublishedStream:
         target = KafkaTopic(session, topic, {"kafka.bootstrap.servers": bootstrap})
-        sink = KafkaSink(target, table, _encoding, has_tombstones=True)
+        sink = KafkaSink(target, table, _encoding, has_tombstones=has_tombstones)
         return PublishedStream(BatchJournal(Folder(session, str(folder / "journal"))), (sink,))
 
     return ChangesHandler(open_stream, has_snapshot=True)

@@ -43,6 +43,10 @@ RAISED = {
     ),
     "TimeoutException: Partition 5 of topic once with partition count 3 is not present in metadata "
     "after 60000 ms.": (JobError, "fewer partitions"),
+    "RecordTooLargeException: The message is 2 bytes, which is larger than 1.\n at": (
+        JobError,
+        "which is larger than 1. Set `sink.kafka.max.request.size`",
+    ),
     "[DELTA_VERSION_NOT_FOUND] Cannot time travel Delta table to version 3. Available": (
         JobError,
         "fill its target anew",

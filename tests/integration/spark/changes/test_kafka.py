@@ -98,3 +98,19 @@ def test_a_batch_that_is_sent_but_not_recorded(
     publisher.finish(TABLE, few)
     assert publisher.position(TABLE) == AFTER
     assert end_of(broker, topic) == sent
+
+
+@pytest.mark.parametrize(
+    ("policy", "has_tombstones"), [("delete", False), ("compact,delete", True)]
+)
+def test_tombstones_only_in_compacted_topics(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path, policy: str, has_tombstones: bool
+) -> None:
+    topic = f"tombstones-{has_tombstones}"
+    broker.create_topic(topic, 1, {"cleanup.policy": policy})
+    few = changes(spark).where("after.id < 2 or before.id < 2")
+    publisher = handler(spark, tmp_path, broker.bootstrap, topic, has_tombstones=None)
+    publisher.apply(TABLE, few, BEFORE, AFTER, {})
+    values = [record.value for record in broker.consume_all(topic)]
+    assert len(values) == 2 * (CHANGES_OF_A_ROW + has_tombstones)
+    assert (None in values) == has_tombstones

@@ -10,9 +10,10 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import StructType
 
 from spark_jobs.compare.target_report import TargetCause
+from spark_jobs.follow.comparable import comparable
 from spark_jobs.tables.columns import ROW_ID, Columns, quoted
 
 FINDING = ("cause", "key", "columns", "token", ROW_ID)
@@ -121,30 +122,6 @@ def later_expiries(
         "token",
         ROW_ID,
     )
-
-
-def comparable(value: Column, kind: DataType) -> Column:
-    """A value without maps, whose order is not defined, and with marks for nulls, which hashes
-    skip."""
-    if isinstance(kind, ArrayType):
-        return F.transform(value, lambda each: comparable(each, kind.elementType))
-    if isinstance(kind, MapType):
-
-        def entry(each: Column) -> Column:
-            return F.struct(
-                comparable(each["key"], kind.keyType), comparable(each["value"], kind.valueType)
-            )
-
-        return F.array_sort(F.transform(F.map_entries(value), entry))
-    if isinstance(kind, StructType):
-        fields = [value[each.name] for each in kind.fields]
-        values = [
-            comparable(field, each.dataType)
-            for field, each in zip(fields, kind.fields, strict=True)
-        ]
-        nulls = F.array(*(field.isNull() for field in fields))
-        return F.when(value.isNotNull(), F.struct(nulls, *values))
-    return value
 
 
 def key_text(row: Column, keys: Sequence[str]) -> Column:

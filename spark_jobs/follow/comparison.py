@@ -4,6 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from spark_jobs.follow.comparable import comparable
+
 _US = 1_000_000
 
 
@@ -25,12 +27,8 @@ def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> Da
     )
     joined = before.join(later.where(F.col("after").isNotNull()), "cdc_row_id", "full")
     was, now = F.col("_before"), F.col("after")
-    # Spark cannot compare maps.
-    op = (
-        F.when(was.isNull(), "c")
-        .when(now.isNull(), "d")
-        .when(F.to_json(was) != F.to_json(now), "u")
-    )
+    is_same = comparable(was, after_type).eqNullSafe(comparable(now, after_type))
+    op = F.when(was.isNull(), "c").when(now.isNull(), "d").when(~is_same, "u")
     has_op = op.isNotNull()
     changes = joined.select(
         "cdc_row_id",

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.follow import Position, changes_between
+from spark_jobs.follow.comparison import compared
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.store import VersionStore
+from tests.support.spark.changes import Change, changes_frame
 from tests.support.spark.forms import frame
 from tests.support.spark.view_cases import EVENTS, NOW_S, TABLE, schema
 
@@ -33,3 +35,13 @@ def test_a_renamed_key_changes_no_row(spark: SparkSession, tmp_path: Path) -> No
     )
     assert changes.columns
     assert changes.collect() == []
+
+
+def test_maps_are_compared_by_their_entries(spark: SparkSession) -> None:
+    def rows(value: int) -> DataFrame:
+        row = {"id": 1, "seq": 2, "m": {b"a": value, b"b": 2}}
+        return changes_frame(spark, [Change(None, row)], "id int, seq int, m map<binary, int>")
+
+    assert compared(rows(1), rows(1), 2, NOW_S).collect() == []
+    (change,) = compared(rows(1), rows(3), 2, NOW_S).collect()
+    assert (change["op"], len(change["after"]["m"])) == ("u", 2)

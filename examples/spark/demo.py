@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from examples.spark.recording import picture, recorded
+from examples.spark.recording import Sample, picture, recorded
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
 from tests.integration.spark.golden.jobs import Jobs
@@ -48,7 +49,7 @@ _TO_MINUTES = 16
 """Length of a time without its seconds."""
 _MAX_PROBLEMS = 5
 _STEP = 40
-"""Statements between two reads of the typed table."""
+"""Statements before the shop waits for the typed tables."""
 _DEADLINE_S = 600
 _MICRO_BATCH = 10_000
 """Records; more than the demo has, so that one batch fills the tables."""
@@ -149,18 +150,22 @@ def write_and_follow(
         for begin in range(0, len(writes), _STEP):
             rows = jobs.typed(_SHOWN).count()
             progress.update(task, description=f"The shop writes; {_SHOWN} has {rows} rows")
+            changed = samples[-1].rows
             cluster.write(writes[begin : begin + _STEP])
+            wait_until(
+                partial(_has_changed, samples, changed),
+                "a micro-batch of the new writes",
+                deadline_s=_DEADLINE_S,
+            )
             progress.advance(task, _STEP)
-        progress.update(task, description="The typed tables follow")
-        wait_until(
-            lambda: jobs.position().store_version > before.store_version,
-            "the first micro-batch of the new writes",
-            deadline_s=_DEADLINE_S,
-        )
     print_changes(console, jobs.changes(_SHOWN, before).orderBy("ts_us").collect())
     drawn = picture("Typed tables while the shop writes", samples)
     (OUTPUT / "tables.svg").write_text(drawn, encoding="utf-8")
     console.print(f"Rates, lag and size of the version store meanwhile: {OUTPUT}/tables.svg\n")
+
+
+def _has_changed(samples: Sequence[Sample], rows: int) -> bool:
+    return samples[-1].rows > rows
 
 
 def print_changes(console: Console, changes: Sequence[Row]) -> None:

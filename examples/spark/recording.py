@@ -68,7 +68,7 @@ def picture(title: str, samples: list[Sample]) -> str:
     return lines_chart(
         title,
         (
-            Lines("Changed rows", [(each.at_s, float(each.rows)) for each in samples]),
+            Lines("Changed rows so far", [(each.at_s, float(each.rows)) for each in samples]),
             Lines("Seconds since the newest applied write", _points(samples, "lag_s")),
             Lines("Rows of the version store", _points(samples, "store_rows")),
             Lines("Bytes of the version store", _points(samples, "store_bytes")),

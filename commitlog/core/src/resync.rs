@@ -1,10 +1,12 @@
-//! The search for the next update after one of an unknown table (format notes §9.1).
+//! The search for the next update after one of an unknown table (format notes §4.13).
 //!
 //! An update has no length, so what follows one that cannot be read has to be searched for: the id
-//! of a known table of the same keyspace, followed by the very key of the mutation. A place counts
-//! only when everything from there on is read to the exact end of the payload, as at most as many
-//! updates as are left, and when no other place explains the same bytes in another way. Data that
-//! looks like an update does not pass, because the update around it ends later.
+//! of a known table of the same keyspace, after the last byte of an update and before the very key
+//! of the mutation. A place counts only when everything from there on is read to the exact end of
+//! the payload, as at most as many updates as are left, and when no other place explains the same
+//! bytes in another way. Data that looks like an update does not pass, because the update around it
+//! ends later. Only data that looks like the beginning of an update, of which what follows in the
+//! payload makes a whole one, is another explanation; then no place counts.
 
 use std::sync::Arc;
 
@@ -13,9 +15,13 @@ use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::mutation::{Decoder, ResumePoint};
 use crate::schema::{Table, TableId};
+use crate::unfiltered::row_flag;
 
 /// Places that are tried in one mutation; with more of them it is not worth the time.
 const MOST_ATTEMPTS: usize = 256;
+
+/// The last byte of each update, also of an empty one, whose flag is the same.
+const LAST_BYTE: u8 = row_flag::END_OF_PARTITION;
 
 /// Bytes of the longest number.
 const LONGEST_UVINT: usize = 9;
@@ -120,7 +126,7 @@ impl Known<'_> {
         first.map(|(place, _)| place)
     }
 
-    /// Offsets of ids of known tables before the key, or before an epoch and the key.
+    /// Offsets of ids of known tables after an update, and before the key or an epoch and the key.
     fn candidates(&self, decoder: &Decoder, from: usize) -> Vec<usize> {
         let bytes = self.payload.get(from..).unwrap_or_default();
         let windows = bytes.windows(self.key_on_wire.len()).enumerate();
@@ -136,6 +142,10 @@ impl Known<'_> {
                 let Some(before) = place.checked_sub(TableId::LENGTH + epoch) else {
                     continue;
                 };
+                let last = before.checked_sub(1).and_then(|last| bytes.get(last));
+                if last != Some(&LAST_BYTE) {
+                    continue;
+                }
                 let mut cursor = Cursor::new(bytes.get(before..place).unwrap_or_default());
                 let Ok(id) = cursor.uuid().map(|id| TableId(*id)) else {
                     continue;

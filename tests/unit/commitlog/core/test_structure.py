@@ -170,6 +170,8 @@ def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -
             for update in line["mutation"]["tree"]:
                 assert end in (None, update["at"])
                 end = update["at"] + update["bytes"]
+                # Also of an update without rows; the reader resumes only after such a byte.
+                assert payload[end - start - 1] == 0x01
                 items = update["items"]
                 for item, behind in zip(items, [*items[1:], None][: len(items)], strict=True):
                     stop = item["at"] + item["bytes"]

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sidecar.errors import ConfigError
 from sidecar.logs import fields
 from spark_jobs.compare.differences import (
     Explainer,
@@ -48,8 +47,7 @@ from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.storage import Folder
-from spark_jobs.watermarks.job import STATE_FILE as WATERMARKS_FILE
-from spark_jobs.watermarks.state import state_from_json
+from spark_jobs.watermarks import read_watermarks
 
 logger = logging.getLogger(__name__)
 PROGRESS_FILE = "comparison.json"
@@ -305,13 +303,7 @@ class Comparison:
             return dict.fromkeys(range(len(self._ranges)), self._options.complete_until_ms * 1000)
         if self._options.watermarks is None:
             return {}
-        folder = Folder(self._session, self._options.watermarks)
-        if not folder.exists(WATERMARKS_FILE):
-            raise ConfigError(
-                f"watermarks: {self._options.watermarks} has no {WATERMARKS_FILE}. Name the "
-                "`state` of spark_jobs.watermarks, and run it first."
-            )
-        consumed = state_from_json(folder.read_text(WATERMARKS_FILE)).consumed
+        consumed = read_watermarks(self._session, self._options.watermarks).consumed
         watermark = consumed.get(self._table.full_name)
         return complete_until_us(self._ranges, () if watermark is None else watermark.ranges)
 

@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
-from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.session import create_job_session
@@ -23,16 +22,10 @@ from spark_jobs.tables.target import open_table
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
 from spark_jobs.watermarks.options import WatermarkOptions
 from spark_jobs.watermarks.report import NodeReport, latest_reports, report_from_json
-from spark_jobs.watermarks.state import (
-    Watermarks,
-    WatermarkState,
-    largest_offsets,
-    state_from_json,
-    state_to_json,
-)
+from spark_jobs.watermarks.state import Watermarks, WatermarkState, largest_offsets
+from spark_jobs.watermarks.state_file import load_state, store_state
 
 JOB = "watermarks"
-STATE_FILE = "watermarks.json"
 _COMMITS = 500
 """Last commits of the store that are searched for offsets."""
 
@@ -47,7 +40,7 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     """Evaluate the watermarks once. Raises `InputError`, `CheckpointError`, or an exception of
     Spark."""
     folder = Folder(session, options.state)
-    state = _load(folder, options.state)
+    state = load_state(folder, options.state) or WatermarkState()
     reports = reports_of(read(session, options))
     tables = evaluate(
         reports,
@@ -61,14 +54,15 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     ends = end_offsets(session, options.kafka, event_topics(reports, tables))
     state = state.published(tables, ends)
     state = state.reached(consumed_offsets(session, options, tables))
-    folder.write_text(STATE_FILE, state_to_json(state))
+    store_state(folder, state)
+    notes = list(hint_notes(reports))
     values: dict[str, Any] = {
         "tables": values_of(state.in_topics),
         "consumed": values_of(state.consumed),
-        "notes": list(hint_notes(reports)),
+        "notes": notes,
     }
     metrics_files.write(options, values, registry_of(state), job=JOB)
-    return JobReport(_message(state.in_topics), values)
+    return JobReport(_message(state.in_topics, notes), values)
 
 
 def reports_of(records: DataFrame) -> tuple[NodeReport, ...]:
@@ -117,21 +111,9 @@ def store_offsets(session: SparkSession, path: str) -> Offsets:
     return largest_offsets(row["userMetadata"] for row in commits)
 
 
-def _load(folder: Folder, uri: str) -> WatermarkState:
-    if not folder.exists(STATE_FILE):
-        return WatermarkState()
-    try:
-        return state_from_json(folder.read_text(STATE_FILE))
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"{uri}/{STATE_FILE} is not a state of this job ({error!r}). Remove it, and set "
-            "`baseline.ms` to the time up to which the tables are known to be complete."
-        ) from error
-
-
-def _message(watermarks: Watermarks) -> str:
+def _message(watermarks: Watermarks, notes: Iterable[str]) -> str:
     lines = []
     for table, each in values_of(watermarks).items():
         lines.append(f"{table}: complete until {each['until'] or '(not known yet)'}")
         lines += [f"  {cause}" for cause in each["missing"]]
-    return "\n".join(lines) or "No agent has published a watermark."
+    return "\n".join([*lines, *notes]) or "No agent has published a watermark."

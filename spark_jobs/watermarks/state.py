@@ -42,17 +42,26 @@ class WatermarkState:
         return replace(self, in_topics=tables, pending=(*waiting, Pending(ends, tables)))
 
     def reached(self, offsets: Mapping[str, Offsets]) -> "WatermarkState":
-        """After each table has everything of the topics up to its offsets."""
+        """After each table has everything of its topics up to its offsets."""
         consumed = dict(self.consumed)
         passed_by_all = len(self.pending)
         for table, reached in offsets.items():
-            passed = [at for at, each in enumerate(self.pending) if is_reached(each.ends, reached)]
+            passed = [
+                at
+                for at, each in enumerate(self.pending)
+                if is_reached(_of_table(each.ends, table), reached)
+            ]
             last = passed[-1] if passed else -1
             if passed and table in self.pending[last].tables:
                 consumed[table] = self.pending[last].tables[table]
             passed_by_all = min(passed_by_all, last + 1)
         left = self.pending[passed_by_all:] if offsets else self.pending
         return replace(self, consumed=consumed, pending=left)
+
+
+def _of_table(ends: Offsets, table: str) -> Offsets:
+    """Those of the topics of a table. A consumer need not read the topics of others."""
+    return {topic: each for topic, each in ends.items() if topic.endswith(f".{table}")}
 
 
 def is_reached(ends: Offsets, offsets: Offsets) -> bool:

@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType
 
+from sidecar.errors import ConfigError
 from spark_jobs.errors import CheckpointError
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.tables.commit_position import CommitPosition, Part
 from spark_jobs.tables.target import create_table, definition, open_table
-from spark_jobs.watermarks.job import STATE_FILE, run
+from spark_jobs.watermarks import complete_until, read_watermarks
+from spark_jobs.watermarks.job import run
 from spark_jobs.watermarks.options import WatermarkOptions
+from spark_jobs.watermarks.state_file import STATE_FILE
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.typed_tables import FORMATS, target_options
@@ -26,6 +30,8 @@ pytestmark = pytest.mark.servers
 MANY = 1000
 """More than the events of all tests."""
 TOPIC, EVENTS, TABLE = "shop-watermarks", "shop.ks.t", "ks.t"
+OTHER = "ks.u"
+"""A table whose topic the job of the store does not read."""
 NODES = ("a", "b", "c")
 
 
@@ -50,7 +56,7 @@ def value_of(node: str, until_ms: int) -> bytes:
         "sync_lag_ms": 0,
         "obstacles": [],
         "hints": [],
-        "tables": {TABLE: 0},
+        "tables": {TABLE: 0, OTHER: 0},
         "replication": [{"keyspaces": ["ks"], "options": options, "ranges": [whole]}],
     }
     return json.dumps(document).encode()
@@ -104,6 +110,8 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
     story = Story(spark, broker, tmp_path)
     broker.create_topic(TOPIC, 1)
     broker.create_topic(EVENTS, 1)
+    broker.create_topic(f"shop.{OTHER}", 1)
+    story.send(f"shop.{OTHER}", "k", b"0")
     story.consume(0)
     for number in range(3):
         story.send(EVENTS, "k", str(number).encode())
@@ -113,7 +121,9 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
     report = story.run()
     assert until(report, "tables") == "1970-01-01T00:20:00.000+00:00"
     assert until(report, "consumed") is None
-    assert report.message == f"{TABLE}: complete until 1970-01-01T00:20:00.000+00:00"
+    assert report.message.splitlines() == [
+        f"{name}: complete until 1970-01-01T00:20:00.000+00:00" for name in (TABLE, OTHER)
+    ]
 
     story.consume(3)
     story.send(EVENTS, "k", b"3")
@@ -123,14 +133,19 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
     assert until(report, "consumed") == "1970-01-01T00:20:00.000+00:00"
     story.consume(4)
     assert until(story.run(), "consumed") == "1970-01-01T00:23:20.000+00:00"
+    consumed = read_watermarks(spark, str(story.state)).consumed
+    row = spark.range(1).select(F.unix_seconds(complete_until(consumed[TABLE]))).first()
+    assert row == (1400,)
     assert f'cdc_table_watermark_consumed_timestamp_seconds{{table="{TABLE}"}} 1400.0' in (
         story.metrics.read_text()
     )
 
     (story.state / STATE_FILE).write_text("{}")
     (story.state / f".{STATE_FILE}.crc").unlink()
-    with pytest.raises(CheckpointError, match="is not a state of this job"):
+    with pytest.raises(CheckpointError, match="is not a state of spark_jobs"):
         story.run()
+    with pytest.raises(ConfigError, match="run it first"):
+        read_watermarks(spark, str(tmp_path))
 
 
 @pytest.mark.parametrize("table_format", FORMATS)

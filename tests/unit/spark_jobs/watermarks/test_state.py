@@ -42,11 +42,13 @@ def test_a_consumer_reaches_a_watermark_at_its_end_offsets() -> None:
 
 def test_each_table_reaches_a_watermark_by_itself() -> None:
     both = {**tables(1), "ks.u": TableWatermark("ks.u", (RangeWatermark(-5, 5, 0, 1, ()),))}
-    state = WatermarkState().published(both, at(10))
-    ahead = state.reached({TABLE: at(10), "ks.u": at(9)})
+    ends = {**at(10), "shop.ks.u": {0: 3}}
+    state = WatermarkState().published(both, ends)
+    # A consumer of one table need not read the topics of the others.
+    ahead = state.reached({TABLE: at(10), "ks.u": at(10)})
     assert ahead.consumed.keys() == {TABLE}
     assert ahead.pending == state.pending
-    whole = ahead.reached({TABLE: at(10), "ks.u": at(10)})
+    whole = ahead.reached({TABLE: at(10), "ks.u": ends})
     assert (whole.consumed, whole.pending) == (both, ())
     assert state.reached({}) == state
 

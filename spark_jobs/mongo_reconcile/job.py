@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sidecar.logs import fields
 from spark_jobs import metrics_files
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
+from spark_jobs.job_description import job_description
 from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
@@ -106,11 +107,13 @@ class _Writer:
         self._options = options
         self._purged_ms = 0
 
-    def write(self, records: DataFrame, _: int) -> None:
-        now_ms = time.time_ns() // 1_000_000
-        self._documents.apply(changes(records, self._options), now_ms)
+    def write(self, records: DataFrame, number: int) -> None:
+        session, now_ms = records.sparkSession, time.time_ns() // 1_000_000
+        with job_description(session, f"mongo_reconcile: merge micro-batch {number}"):
+            self._documents.apply(changes(records, self._options), now_ms)
         if now_ms - self._purged_ms >= _PURGE_INTERVAL_MS:
-            self._documents.purge(now_ms - self._options.tombstone_retention_ms)
+            with job_description(session, "mongo_reconcile: purge old deletes"):
+                self._documents.purge(now_ms - self._options.tombstone_retention_ms)
             self._purged_ms = now_ms
 
 

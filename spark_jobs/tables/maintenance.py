@@ -5,6 +5,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.tables.conflicts import repeated
 from spark_jobs.tables.format.protocol import TypedTable
@@ -23,7 +24,10 @@ def maintain(
     Its counts are the report; `done` begins each line.
     """
     tables = {name: existing_table(session, options, name) for name in options.tables}
-    counts = {name: dict(repeated(table, partial(act, table))) for name, table in tables.items()}
+    counts: dict[str, dict[str, int]] = {}
+    for name, table in tables.items():
+        with job_description(session, f"tables: {name}, {done.lower()}"):
+            counts[name] = dict(repeated(table, partial(act, table)))
     lines = [
         f"{done} {name}: "
         + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in found.items())

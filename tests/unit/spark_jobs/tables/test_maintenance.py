@@ -14,6 +14,7 @@ from pyspark.sql.types import IntegerType, StringType
 from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.net_changes import net_changes
+from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
     APP,
     NAME,
@@ -75,6 +76,7 @@ def test_maintenance_keeps_rows_and_position(
 
     code, document = run("compact", **settings)
     assert (code, document["tables"][NAME]["files_added"]) == (0, 1)
+    assert f"tables: {NAME}, compacted" in descriptions(spark)
     if deletes is not None:
         left = spark.table(f"{table.sql_name}.delete_files")
         assert left.count() == 0

@@ -1,8 +1,9 @@
 """The job: reads the watermark topic, and writes the watermarks of all tables."""
 
 import re
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from delta.tables import DeltaTable
@@ -10,7 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import metrics_files
+from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
+from spark_jobs.progress import stop_on_signals
+from spark_jobs.progress_line import Show, progress_line
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.session import create_job_session
 from spark_jobs.source.kafka import read
@@ -31,17 +35,69 @@ _COMMITS = 500
 
 
 def main(options: WatermarkOptions) -> JobReport:
-    """Run once in a new session."""
-    with create_job_session(f"cdc-{JOB}", options) as session:
-        return run(session, options)
+    """Run in a new session. The report is that of the last evaluation."""
+    with (
+        create_job_session(f"cdc-{JOB}", options) as session,
+        stop_on_signals() as stop,
+        progress_line(JOB) as show,
+    ):
+        interval_s = options.trigger_interval_ms / 1000
+        return repeated(
+            lambda: run(session, options),
+            interval_s if options.trigger == "processing-time" else None,
+            stop,
+            show,
+        )
+
+
+def repeated(
+    evaluate: Callable[[], JobReport], interval_s: float | None, stop: threading.Event, show: Show
+) -> JobReport:
+    """Call `evaluate` once, and after each interval again until `stop` is set. Returns the last
+    report."""
+    report = evaluate()
+    while interval_s is not None and not stop.is_set():
+        show(report.message.replace("\n", " "))
+        if not stop.wait(interval_s):
+            report = evaluate()
+    return report
 
 
 def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     """Evaluate the watermarks once. Raises `InputError`, `CheckpointError`, or an exception of
     Spark."""
     folder = Folder(session, options.state)
-    state = load_state(folder, options.state) or WatermarkState()
-    reports = reports_of(read(session, options))
+    state = WatermarkState()
+    notes: list[str] = []
+
+    def values() -> dict[str, Any]:
+        return {
+            "tables": values_of(state.in_topics),
+            "consumed": values_of(state.consumed),
+            "notes": notes,
+        }
+
+    def report(has_failed: bool) -> None:
+        registry = registry_of(state)
+        metrics_files.write(options, values(), registry, job=JOB, has_failed=has_failed)
+
+    with metrics_files.final_report(report):
+        state = load_state(folder, options.state) or state
+        with job_description(session, "watermarks: read those of all agents"):
+            reports = reports_of(read(session, options))
+        with job_description(session, "watermarks: read the offsets of the tables"):
+            state = _advanced(session, options, state, reports)
+        notes = list(hint_notes(reports))
+        store_state(folder, state)
+    return JobReport(_message(state.in_topics, notes), values())
+
+
+def _advanced(
+    session: SparkSession,
+    options: WatermarkOptions,
+    state: WatermarkState,
+    reports: Sequence[NodeReport],
+) -> WatermarkState:
     tables = evaluate(
         reports,
         options.rules(),
@@ -52,17 +108,8 @@ def run(session: SparkSession, options: WatermarkOptions) -> JobReport:
     )
     # After the reports: every event that they speak of is before these offsets.
     ends = end_offsets(session, options.kafka, event_topics(reports, tables))
-    state = state.published(tables, ends)
-    state = state.reached(consumed_offsets(session, options, tables))
-    store_state(folder, state)
-    notes = list(hint_notes(reports))
-    values: dict[str, Any] = {
-        "tables": values_of(state.in_topics),
-        "consumed": values_of(state.consumed),
-        "notes": notes,
-    }
-    metrics_files.write(options, values, registry_of(state), job=JOB)
-    return JobReport(_message(state.in_topics, notes), values)
+    published = state.published(tables, ends)
+    return published.reached(consumed_offsets(session, options, tables))
 
 
 def reports_of(records: DataFrame) -> tuple[NodeReport, ...]:

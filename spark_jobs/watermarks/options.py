@@ -67,6 +67,17 @@ class WatermarkOptions(SessionOptions, SourceOptions):
         doc="Place of typed tables, as of the job `tables`. The report then has their watermarks. "
         "Not with `store`.",
     )
+    trigger: Annotated[Literal["available-now", "processing-time"], LowerCase] = prop(
+        "trigger",
+        default="available-now",
+        doc="`available-now` evaluates the watermarks once. `processing-time` repeats it until you "
+        "stop the job.",
+    )
+    trigger_interval_ms: Milliseconds = prop(
+        "trigger.interval.ms",
+        default=60_000,
+        doc="Pause between two evaluations with `trigger=processing-time`.",
+    )
     metrics_json_file: WritableFile | None = prop(
         "metrics.json.file", default=None, doc="File on the driver for the report as JSON."
     )

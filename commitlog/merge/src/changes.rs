@@ -5,17 +5,18 @@
 //! linear in the usual case. The worst case is the number of rows times the number of changes of
 //! their partition level, which may all be real changes.
 
+mod row;
+mod static_row;
 mod timeline;
 
 use arrow_array::StructArray;
 use arrow_schema::Fields;
 
-use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
 use crate::evaluation::{Evaluation, View};
-use crate::output::{Cause, Change, ChangeRows, ChangedRow, Shown, is_change};
-use crate::partition::{RangeDeletion, RowWrite};
+use crate::output::ChangeRows;
+use crate::partition::RangeDeletion;
 use crate::ranges::RangeSweep;
 use crate::row::MergedRow;
 use timeline::Timeline;
@@ -44,7 +45,7 @@ pub struct Changes {
     before: Content,
     written: Content,
     expired: Content,
-    /// By step: rows that become visible, minus rows that vanish,.
+    /// By step: rows that become visible, minus rows that vanish.
     visible: Vec<i64>,
     last_expiry_s: Option<i64>,
     output: ChangeRows,
@@ -118,287 +119,8 @@ impl Evaluation for Changes {
     }
 }
 
-impl Changes {
-    /// Finds the steps that touch a row, and begins and ends ranges.
-    fn find_steps(&mut self, ck: &[u8], writes: &[RowWrite], view: View<'_>) {
-        let arena = &view.store.arena;
-        while let Some(range) = self.new_ranges.get(self.next_range)
-            && arena.get(range.low) <= ck
-        {
-            self.begun.push(*range);
-            self.next_range = self.next_range.saturating_add(1);
-        }
-        self.begun.retain(|range| ck < arena.get(range.high));
-        let timeline = &self.timeline;
-        let new = writes
-            .iter()
-            .enumerate()
-            .filter(|(_, write)| write.new_us.is_some());
-        self.writes.clear();
-        self.writes
-            .extend(new.map(|(at, write)| (timeline.step(write.new_us), at)));
-        self.writes.sort_unstable();
-        let of_level = timeline.contexts.iter().skip(1).map(|context| context.step);
-        let of_ranges = self.begun.iter().map(|range| timeline.step(range.new_us));
-        let of_writes = self.writes.iter().map(|(step, _)| *step);
-        self.steps.clear();
-        self.steps
-            .extend(of_level.chain(of_ranges).chain(of_writes));
-        self.steps.sort_unstable();
-        self.steps.dedup();
-    }
-
-    fn evaluate_row(&mut self, view: View<'_>, writes: &[RowWrite]) -> Result<()> {
-        let (store, columns) = (view.store, view.columns);
-        let ck = store
-            .arena
-            .get(writes.first().map(|write| write.ck).unwrap_or_default());
-        self.find_steps(ck, writes, view);
-        let mut range_us = self.sweep.deleted_to_us(&self.old_ranges, ck, &store.arena);
-        let timeline = &self.timeline;
-        let instants = self.instants;
-        self.row.clear();
-        self.row
-            .apply(writes.iter().filter(|write| write.new_us.is_none()), store);
-        let mut contexts = timeline.contexts.iter().copied().peekable();
-        let mut context = contexts.next().unwrap_or_default();
-        let deleted_to_us = |row: &MergedRow, level_us: Option<i64>, range_us: Option<i64>| {
-            let row_us = row.deletion.map(|deletion| deletion.ts_us);
-            level_us.max(range_us).max(row_us)
-        };
-        let before_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
-        self.before
-            .evaluate(&self.row, before_us, instants.before_s, store, columns);
-        let row = ChangedRow {
-            token: view.token,
-            pk: &view.partition.pk,
-            ck: Some(ck),
-            existed: self.before.is_visible(),
-            store,
-        };
-        let first_expiry_s = next_expiry_s(&self.before, timeline.first_expiry_s);
-        count(&mut self.visible, 0, false, row.existed);
-        // What the row was before the change that is looked for.
-        let mut known = (context.statics, self.row.ckv);
-        let mut written = known;
-        let mut is_written = false;
-        let mut has_steps = false;
-        let mut new_writes = self.writes.iter().copied().peekable();
-        for step in self.steps.iter().copied() {
-            let of_step = std::iter::from_fn(|| new_writes.next_if(|(at, _)| *at <= step));
-            let of_step: Vec<&RowWrite> = of_step.filter_map(|(_, at)| writes.get(at)).collect();
-            self.row.apply(of_step, store);
-            for range in self
-                .begun
-                .iter()
-                .filter(|r| timeline.step(r.new_us) == step)
-            {
-                range_us = range_us.max(Some(range.deletion.ts_us));
-            }
-            while let Some(next) = contexts.next_if(|next| next.step <= step) {
-                context = next;
-            }
-            let written_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
-            self.written
-                .evaluate(&self.row, written_us, instants.before_s, store, columns);
-            written = (context.statics, self.row.ckv);
-            let was_visible = self.before.is_visible();
-            count(
-                &mut self.visible,
-                step,
-                was_visible,
-                self.written.is_visible(),
-            );
-            let change = Change {
-                before: shown(&self.before, known, timeline),
-                after: shown(&self.written, written, timeline),
-                cause: Cause::Write,
-                ts_us: timeline.time_us(step),
-            };
-            is_written = is_change(change.before, change.after, store);
-            if instants.each {
-                if is_written {
-                    self.output.push(row, change)?;
-                }
-                std::mem::swap(&mut self.before, &mut self.written);
-                known = written;
-            }
-            has_steps = true;
-        }
-        let is_net = !instants.each && has_steps;
-        let last = if is_net { &self.written } else { &self.before };
-        let of_statics = timeline.statics(written.0);
-        let expiries_s = last.expiries_s().chain(of_statics.expiries_s());
-        let expired_s = expiries_s
-            .filter(|expiry_s| *expiry_s <= instants.after_s)
-            .max();
-        if expired_s.is_some() {
-            let expired_us = deleted_to_us(&self.row, context.deleted_to_us, range_us);
-            self.expired
-                .evaluate(&self.row, expired_us, instants.after_s, store, columns);
-        } else {
-            self.expired.clone_from(last);
-        }
-        let last_step = timeline.steps().saturating_add(1);
-        count(
-            &mut self.visible,
-            last_step,
-            last.is_visible(),
-            self.expired.is_visible(),
-        );
-        if last.is_visible() && !self.expired.is_visible() {
-            self.last_expiry_s = self.last_expiry_s.max(expired_s);
-        }
-        let is_write = is_net && is_written;
-        let change = Change {
-            before: shown(&self.before, known, timeline),
-            after: shown(
-                &self.expired,
-                (timeline.last_statics, self.row.ckv),
-                timeline,
-            ),
-            cause: if is_write {
-                Cause::Write
-            } else {
-                Cause::Expiry
-            },
-            ts_us: if is_write {
-                let of_writes = writes.iter().filter_map(|write| write.new_us);
-                let of_ranges = self.begun.iter().filter_map(|range| range.new_us);
-                let times_us = of_writes.chain(of_ranges).chain(timeline.partition_us);
-                times_us.max().unwrap_or(i64::MIN)
-            } else {
-                expiry_us(expired_s, &instants)
-            },
-        };
-        if is_change(change.before, change.after, store) {
-            self.output.push(row, change)?;
-        }
-        let of_statics_s = timeline.statics(timeline.last_statics).next_expiry_s();
-        let last_expiry_s = next_expiry_s(&self.expired, of_statics_s);
-        let is_news = last_expiry_s.is_some() && last_expiry_s != first_expiry_s;
-        self.output.end_row(row, last_expiry_s, is_news)
-    }
-
-    /// The row of a partition that has static values alone.
-    fn evaluate_static_row(&mut self, view: View<'_>) -> Result<()> {
-        let timeline = &self.timeline;
-        if timeline
-            .statics
-            .iter()
-            .all(|content| content.cells.is_empty())
-        {
-            return Ok(());
-        }
-        let (store, instants) = (view.store, self.instants);
-        self.before.clear();
-        let empty = &self.before;
-        let mut rows = 0_i64;
-        let mut contexts = timeline.contexts.iter().peekable();
-        let mut place = 0;
-        let mut known = None;
-        let mut written = None;
-        let mut is_written = false;
-        let mut row = ChangedRow {
-            token: view.token,
-            pk: &view.partition.pk,
-            ck: None,
-            existed: false,
-            store,
-        };
-        let shown = |place: usize, rows: i64| {
-            let statics = timeline.statics(place);
-            (rows == 0 && !statics.cells.is_empty()).then_some(Shown {
-                row: empty,
-                statics,
-                ckv: None,
-            })
-        };
-        for (step, difference) in self.visible.iter().enumerate().take(timeline.steps() + 1) {
-            rows = rows.saturating_add(*difference);
-            while let Some(context) = contexts.next_if(|context| context.step <= step) {
-                place = context.statics;
-            }
-            written = shown(place, rows);
-            if step == 0 {
-                known = written;
-                row.existed = known.is_some();
-                continue;
-            }
-            is_written = is_change(known, written, store);
-            if instants.each {
-                if is_written {
-                    let change = Change {
-                        before: known,
-                        after: written,
-                        cause: Cause::Write,
-                        ts_us: timeline.time_us(step),
-                    };
-                    self.output.push(row, change)?;
-                }
-                known = written;
-            }
-        }
-        rows = rows.saturating_add(self.visible.last().copied().unwrap_or(0));
-        let expired = shown(timeline.last_statics, rows);
-        let expiries_s = timeline.statics(place).expiries_s();
-        let expired_s = expiries_s
-            .filter(|expiry_s| *expiry_s <= instants.after_s)
-            .max();
-        let is_write = !instants.each && is_written;
-        let change = Change {
-            before: known,
-            after: expired,
-            cause: if is_write {
-                Cause::Write
-            } else {
-                Cause::Expiry
-            },
-            ts_us: if is_write {
-                timeline.time_us(1)
-            } else {
-                expiry_us(expired_s.max(self.last_expiry_s), &instants)
-            },
-        };
-        if is_change(known, expired, store) {
-            self.output.push(row, change)?;
-        }
-        let _ = written;
-        let first_expiry_s = timeline.first_expiry_s.filter(|_| row.existed);
-        let last_expiry_s = expired.and_then(|shown| shown.statics.next_expiry_s());
-        let is_news = last_expiry_s.is_some() && last_expiry_s != first_expiry_s;
-        self.output.end_row(row, last_expiry_s, is_news)
-    }
-}
-
-/// A row with its static content; `None` if it is not visible.
-fn shown<'c>(
-    row: &'c Content,
-    (statics, ckv): (usize, Option<Span>),
-    timeline: &'c Timeline,
-) -> Option<Shown<'c>> {
-    row.is_visible().then(|| Shown {
-        row,
-        statics: timeline.statics(statics),
-        ckv,
-    })
-}
-
-/// The next expiry of a visible row and its static values.
-fn next_expiry_s(row: &Content, of_statics_s: Option<i64>) -> Option<i64> {
-    let expiries_s = row.next_expiry_s().into_iter().chain(of_statics_s);
-    expiries_s.min().filter(|_| row.is_visible())
-}
-
 fn expiry_us(expired_s: Option<i64>, instants: &Instants) -> i64 {
     expired_s
         .unwrap_or(instants.after_s)
         .saturating_mul(US_PER_S)
-}
-
-/// Notes at a step whether a row becomes visible, or vanishes.
-fn count(visible: &mut [i64], step: usize, before: bool, after: bool) {
-    if let Some(difference) = visible.get_mut(step) {
-        *difference = difference.saturating_add(i64::from(after) - i64::from(before));
-    }
 }

@@ -15,9 +15,11 @@ from mongo_agent.cli.entry import main as mongo_agent
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
 from spark_jobs.changes.options import ChangesJobOptions
+from spark_jobs.compare.options import CompareOptions
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
 from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTableOptions
+from spark_jobs.watermarks.options import WatermarkOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("k8s", "examples")
@@ -43,6 +45,8 @@ JOBS: dict[str, type[Properties]] = {
     "k8s/spark/tables-compact-scheduled.yaml": TypedTableOptions,
     "k8s/spark/tables-expire-scheduled.yaml": ExpireOptions,
     "k8s/spark/changes.yaml": ChangesJobOptions,
+    "k8s/spark/watermarks.yaml": WatermarkOptions,
+    "k8s/spark/compare-scheduled.yaml": CompareOptions,
 }
 _ABSOLUTE = re.compile(r"(?<=[=:])/[\w./-]+")
 
@@ -109,7 +113,8 @@ def test_an_agent_takes_its_file(
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_takes_its_file(name: str, tmp_path: Path) -> None:
+def test_a_job_takes_its_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CASSANDRA_PASSWORD", "secret")
     documents: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / name).read_text()))
     texts = [
         text

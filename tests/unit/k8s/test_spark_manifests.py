@@ -9,23 +9,32 @@ import yaml
 from sidecar.properties.loading import load
 from sidecar.properties.model import Properties
 from spark_jobs.changes.options import ChangesJobOptions
+from spark_jobs.compare.options import CompareOptions
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.dependency_versions import TESTED
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
 from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTableOptions
+from spark_jobs.watermarks.options import WatermarkOptions
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("[!k]*.yaml"))
 MODELS: dict[str, type[Properties]] = {
     "changes/__main__.py": ChangesJobOptions,
+    "compare/__main__.py": CompareOptions,
     "dedupe/__main__.py": DedupeJobOptions,
     "reconcile/__main__.py": ReconcileOptions,
     "reconcile/purge.py": PurgeOptions,
     "tables/__main__.py": TablesJobOptions,
     "tables/compact.py": TypedTableOptions,
     "tables/expire.py": ExpireOptions,
+    "watermarks/__main__.py": WatermarkOptions,
 }
 _INSTALLED = "local:///opt/cdc/spark_jobs/"
+
+
+@pytest.fixture(autouse=True)
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CASSANDRA_PASSWORD", "secret")
 
 
 def parts(manifest: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -103,3 +112,15 @@ def test_maintenance_is_of_the_tables_that_the_job_fills(command: str, tmp_path:
     job = options(folder / "tables.yaml", tmp_path)
     assert isinstance(found, TypedTableOptions) and isinstance(job, TablesJobOptions)
     assert (found.format, found.target) == (job.format, job.target)
+
+
+def test_a_comparison_is_of_the_store_the_tables_and_their_watermarks(tmp_path: Path) -> None:
+    folder = REPOSITORY / "k8s" / "spark"
+    compare = options(folder / "compare-scheduled.yaml", tmp_path)
+    tables = options(folder / "tables.yaml", tmp_path)
+    watermarks = options(folder / "watermarks.yaml", tmp_path)
+    assert isinstance(compare, CompareOptions) and isinstance(watermarks, WatermarkOptions)
+    assert isinstance(tables, TablesJobOptions)
+    assert (compare.output, compare.buckets) == (tables.output, tables.buckets)
+    assert (compare.format, compare.target) == (tables.format, tables.target)
+    assert (watermarks.store, watermarks.state) == (compare.output, compare.watermarks)

@@ -4,6 +4,7 @@ The agent's transfers `archive`, `gcs` and `s3` keep segments with their indexes
 whole segments on any file system that Hadoop supports, and decodes them with the parser.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,7 +56,8 @@ class ArchivedSegments:
         unread = F.col("unread")
         observed = decoded.observe(
             observation,
-            F.collect_list(unread).alias("unread"),
+            # Before Spark 4.1 an observation returns no lists of structs to Python.
+            F.to_json(F.collect_list(unread), {"ignoreNullFields": "false"}).alias("unread"),
             F.count("value").alias("events"),
         )
         return observed.where(unread.isNull()).select(*EVENTS.names), observation
@@ -90,8 +92,8 @@ def archived_segments(session: SparkSession, location: str) -> ArchivedSegments:
 
 def unread_ranges(observation: Observation) -> Sequence[UnreadRange]:
     """The ranges without events, after an action on the events has ended."""
-    rows = {tuple(row) for row in observation.get["unread"]}
-    return sorted((UnreadRange(*row) for row in rows), key=lambda each: (each.segment, each.start))
+    found = {UnreadRange(**row) for row in json.loads(observation.get["unread"])}
+    return sorted(found, key=lambda each: (each.segment, each.start))
 
 
 def _files(session: SparkSession, location: str, names: str) -> DataFrame:

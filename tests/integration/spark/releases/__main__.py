@@ -16,10 +16,15 @@ from tests.support.servers.cache import REPOSITORY, cached_directory
 from tests.support.spark.releases import RELEASES
 
 CORE = (
+    "tests/unit/spark_jobs/changes",
+    "tests/unit/spark_jobs/compare",
     "tests/unit/spark_jobs/dedupe",
     "tests/unit/spark_jobs/follow",
+    "tests/unit/spark_jobs/rebuild",
     "tests/unit/spark_jobs/reconcile",
+    "tests/unit/spark_jobs/source",
     "tests/unit/spark_jobs/tables",
+    "tests/unit/spark_jobs/watermarks",
     "tests/unit/spark_jobs/test_session.py",
     "tests/integration/spark/changes/test_kafka.py",
     "tests/integration/spark/decode",

@@ -49,9 +49,6 @@ def test_rows_and_statements(spark: SparkSession, folder: Path) -> None:
     rebuild(spark, folder, target=str(folder / "delta"), format="delta")
     assert spark.read.format("delta").load(str(folder / "delta")).schema == rows.schema
 
-    rebuild(spark, folder, target="lake.rebuilt.key_08", format="iceberg")
-    assert spark.table("lake.rebuilt.key_08").columns == rows.columns
-
     report = rebuild(spark, folder, format="cql")
     statements = [
         line
@@ -60,6 +57,11 @@ def test_rows_and_statements(spark: SparkSession, folder: Path) -> None:
     ]
     assert len(statements) == report.values["statements"]
     assert all(line.startswith(("INSERT INTO", "UPDATE")) for line in statements)
+
+
+def test_a_table_of_iceberg(spark: SparkSession, folder: Path) -> None:
+    report = rebuild(spark, folder, target="lake.rebuilt.key_08", format="iceberg")
+    assert report.values["rows"] == spark.table("lake.rebuilt.key_08").count() > 0
 
 
 def test_segments_that_do_not_reach_back_are_an_error(spark: SparkSession, folder: Path) -> None:

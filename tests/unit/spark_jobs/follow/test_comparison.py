@@ -42,6 +42,7 @@ def test_maps_are_compared_by_their_entries(spark: SparkSession) -> None:
         row = {"id": 1, "seq": 2, "m": {b"a": value, b"b": 2}}
         return changes_frame(spark, [Change(None, row)], "id int, seq int, m map<binary, int>")
 
-    assert compared(rows(1), rows(1), 2, NOW_S).collect() == []
-    (change,) = compared(rows(1), rows(3), 2, NOW_S).collect()
-    assert (change["op"], len(change["after"]["m"])) == ("u", 2)
+    assert compared(rows(1), rows(1), 2, NOW_S).isEmpty()
+    # Before Spark 4.1 `collect` fails for blobs as keys.
+    (change,) = compared(rows(1), rows(3), 2, NOW_S).select("op", "after.id").collect()
+    assert change == ("u", 1)

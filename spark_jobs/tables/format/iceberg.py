@@ -64,9 +64,10 @@ _BRANCH = "cdc_batch_"
 _SNAPSHOT_PROPERTY = f"spark.sql.iceberg.snapshot-property.{_POSITION}"
 _CONFLICTS = ("Cannot fast-forward", "CommitFailedException", "ValidationException", "is not an ")
 _MERGE_ON_READ = {f"write.{name}.mode": "merge-on-read" for name in ("merge", "update", "delete")}
-_WITHOUT_SHUFFLE = {
+_FEW_FILES = {
     "write.distribution-mode": "none",
-    "write.merge.distribution-mode": "none",
+    # Without it, each task of the scan of the table writes files.
+    "write.merge.distribution-mode": "hash",
 }
 _EQUALITY = 2
 """The content of a delete file in Iceberg's metadata."""
@@ -99,7 +100,7 @@ class IcebergTypedTable:
         properties = {
             **_MERGE_ON_READ,
             # With a partition, each task would write a file into each partition.
-            **({} if definition.partition_by else _WITHOUT_SHUFFLE),
+            **({} if definition.partition_by else _FEW_FILES),
             APP_PROPERTY: definition.app,
             TABLE_PROPERTY: definition.table_id,
             **definition.properties,

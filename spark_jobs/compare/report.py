@@ -101,6 +101,8 @@ class ComparisonReport:
             f"  {self.live_rows} live rows in {self.ranges} token ranges, "
             f"{self.differing_ranges} of them compared row by row",
         ]
+        if self.live_verdict == "not_there_yet":
+            lines.append(f"  {self._completeness()}")
         lines += _found(self.causes, MEANINGS, self.rows, HARMLESS)
         if (target := self.target) is not None:
             lines += [
@@ -110,6 +112,18 @@ class ComparisonReport:
                 *_found(target.causes, TARGET_MEANINGS, target.rows, TARGET_HARMLESS),
             ]
         return "\n".join(lines)
+
+    def _completeness(self) -> str:
+        """Why the store is not known to be complete up to the reads."""
+        if self.complete_until_us is None:
+            return (
+                "It is not known until when the store is complete. Run spark_jobs.watermarks with "
+                "`store`, and set `watermarks` to its `state`; or set `complete.until`."
+            )
+        return (
+            f"The store is complete until {moment(self.complete_until_us)}, the reads ended at "
+            f"{moment(self.read_to_us)}."
+        )
 
 
 def optional_moment(ts_us: int | None) -> str | None:

@@ -44,6 +44,17 @@ def test_verdict(causes: dict[str, int], verdict: str, exit_code: int) -> None:
         assert (f"  {cause}: {rows} rows" in found.message()) == bool(rows)
 
 
+def test_what_the_store_lacks_is_named() -> None:
+    early = report(not_there_yet=1)
+    assert "It is not known until when the store is complete. Run" in early.message()
+    known = replace(early, complete_until_us=1_500_000)
+    assert (
+        "complete until 1970-01-01T00:00:01.500+00:00, the reads ended at 1970-01-01T00:00:02"
+        in known.message()
+    )
+    assert "complete until" not in report(loss=1).message()
+
+
 def target(**causes: int) -> TargetReport:
     counts = {TargetCause(name): rows for name, rows in causes.items()}
     rows = [DifferingRow(cause, '{"k":"<1>"}', "v") for cause in counts]

@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.changes.envelope import envelopes, key_schema, value_schema
 from spark_jobs.changes.json_converter import json_bytes
@@ -42,21 +42,25 @@ FORM = {
 }
 
 
-def test_extract_new_record_state_reads_every_operation(spark: SparkSession) -> None:
-    empty, filled = KEY | EMPTY, KEY | EMPTY | FILLED
-    changes = changes_frame(
-        spark,
-        [Change(None, empty, 0), Change(empty, filled, 1), Change(filled, None, 2)],
-        ROW,
-    )
+def messages_of(changes: DataFrame, *, is_snapshot: bool) -> list[tuple[bytes, bytes | None]]:
     row = struct_of(changes, "after")
     key_bytes = partial(json_bytes, schema=key_schema(row, ORDERS))
     value_bytes = partial(json_bytes, schema=value_schema(row, ORDERS))
-    found = envelopes(changes, ORDERS, POSITION, is_snapshot=False, now_us=NOW_US)
+    found = envelopes(changes, ORDERS, POSITION, is_snapshot=is_snapshot, now_us=NOW_US)
     sent = in_order(messages(found, key_bytes, value_bytes, has_tombstones=True)).collect()
-    pairs = [(bytes(each.key), each.value and bytes(each.value)) for each in sent]
+    return [(bytes(each.key), each.value and bytes(each.value)) for each in sent]
+
+
+def test_extract_new_record_state_reads_every_operation(spark: SparkSession) -> None:
+    empty, filled = KEY | EMPTY, KEY | EMPTY | FILLED
+    life = [Change(None, empty, 0), Change(empty, filled, 1), Change(filled, None, 2)]
+    pairs = [
+        *messages_of(changes_frame(spark, life[:1], ROW), is_snapshot=True),
+        *messages_of(changes_frame(spark, life, ROW), is_snapshot=False),
+    ]
     added = {"__op": "c", "__source_table": "orders", "__source_ts_us": NOW_US}
     assert extracted(pairs, "rewrite-with-tombstone", "op,source.table,source.ts_us") == [
+        empty | added | {"__op": "r", "__deleted": "false"},
         empty | added | {"__deleted": "false"},
         empty | FORM | added | {"__op": "u", "__deleted": "false"},
         empty | FORM | added | {"__op": "d", "__deleted": "true"},

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.changes.envelope import PublishedTable, change_id
 from spark_jobs.changes.journal import BegunBatch
+from spark_jobs.delta_table import ANY_NAMES
 
 
 class ChangesTable:
@@ -25,7 +26,8 @@ class ChangesTable:
     def write(self, changes: DataFrame, batch: BegunBatch, *, is_resumed: bool) -> None:
         """Append the changes. Delta skips a batch that it already has."""
         rows = change_rows(changes, self._table, batch)
-        writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
+        writer = rows.write.format("delta").mode("append").options(**ANY_NAMES)
+        writer = writer.option("mergeSchema", "true")
         metadata = {**asdict(batch.after), "offsets": batch.offsets}
         writer = writer.option("userMetadata", json.dumps(metadata))
         writer = writer.option("txnAppId", f"{self._app}/{self._table.id}")

@@ -4,6 +4,8 @@ from typing import Literal
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.delta_table import replace_delta_table
+
 Format = Literal["parquet", "delta", "iceberg"]
 
 
@@ -14,8 +16,7 @@ def write_rows(rows: DataFrame, form: Format, target: str) -> None:
         case "iceberg":
             rows.writeTo(target).using("iceberg").createOrReplace()
         case "delta":
-            writer = rows.write.format("delta").mode("overwrite")
-            writer.option("overwriteSchema", "true").save(target)
+            replace_delta_table(rows, target)
         case "parquet":
             rows.write.mode("overwrite").parquet(target)
 

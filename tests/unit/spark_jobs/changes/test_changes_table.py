@@ -54,6 +54,15 @@ def test_delta_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None
     assert store_offsets(spark, str(tmp_path)) == SECOND.offsets
 
 
+def test_delta_has_columns_of_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    table = ChangesTable(str(tmp_path), ORDERS, "app")
+    row = {**ROW, "a b": 1, "(ü)": 2}
+    changes = changes_frame(spark, [Change(None, row)], f"`a b` int, `(ü)` int, {ORDERS_ROW}")
+    table.write(changes, FIRST, is_resumed=False)
+    (stored,) = spark.read.format("delta").load(str(tmp_path)).collect()
+    assert stored.after.asDict() == row
+
+
 def test_iceberg_has_each_change_once(spark: SparkSession, tmp_path: Path) -> None:
     name = ("lake", tmp_path.name, "orders")
     table = IcebergChangesTable(spark, name, ORDERS, "app")

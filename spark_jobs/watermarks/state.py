@@ -14,7 +14,7 @@ from spark_jobs.reconcile.store import Offsets
 from spark_jobs.watermarks.table_watermark import RangeWatermark, TableWatermark
 
 MAX_PENDING = 100
-"""Watermarks that wait for a consumer. Beyond them the newest replaces the one before it."""
+"""Watermarks that wait for a consumer. Beyond them every second one is dropped."""
 _FORMAT = 1
 
 Watermarks = Mapping[str, TableWatermark]
@@ -27,6 +27,19 @@ class Pending:
 
     ends: Offsets
     tables: Watermarks
+    """Of the tables that have not reached later ones."""
+
+    def is_passed(self, table: str, offsets: Offsets) -> bool:
+        """Whether a table with these offsets has everything up to its watermark."""
+        if table not in self.tables:
+            return False
+        # Without a topic of its name, the events may be in one with another name.
+        ends = _of_table(self.ends, table)
+        return bool(ends) and is_reached(ends, offsets)
+
+    def without(self, table: str) -> "Pending":
+        left = {name: each for name, each in self.tables.items() if name != table}
+        return replace(self, tables=left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +51,24 @@ class WatermarkState:
 
     def published(self, tables: Watermarks, ends: Offsets) -> "WatermarkState":
         """After an evaluation. `ends` were asked for after the messages were read."""
-        waiting = self.pending[: MAX_PENDING - 1]
+        # A table that is never reached must not displace what the others wait for.
+        waiting = self.pending
+        if len(waiting) >= MAX_PENDING:
+            # The oldest and the newest stay.
+            waiting = (waiting[0], *waiting[1::2])
         return replace(self, in_topics=tables, pending=(*waiting, Pending(ends, tables)))
 
     def reached(self, offsets: Mapping[str, Offsets]) -> "WatermarkState":
         """After each table has everything of its topics up to its offsets."""
-        consumed = dict(self.consumed)
-        passed_by_all = len(self.pending)
+        consumed, pending = dict(self.consumed), list(self.pending)
         for table, reached in offsets.items():
-            passed = [
-                at
-                for at, each in enumerate(self.pending)
-                if is_reached(_of_table(each.ends, table), reached)
-            ]
-            last = passed[-1] if passed else -1
-            if passed and table in self.pending[last].tables:
-                consumed[table] = self.pending[last].tables[table]
-            passed_by_all = min(passed_by_all, last + 1)
-        left = self.pending[passed_by_all:] if offsets else self.pending
-        return replace(self, consumed=consumed, pending=left)
+            passed = [at for at, each in enumerate(pending) if each.is_passed(table, reached)]
+            if passed:
+                count = passed[-1] + 1
+                consumed[table] = pending[passed[-1]].tables[table]
+                pending[:count] = (each.without(table) for each in pending[:count])
+        waiting = [each for each in pending if not offsets or offsets.keys() & each.tables.keys()]
+        return replace(self, consumed=consumed, pending=tuple(waiting))
 
 
 def _of_table(ends: Offsets, table: str) -> Offsets:

@@ -34,6 +34,7 @@ CORE = (
 TARGETS = (
     "tests/integration/spark/tables/on_iceberg_catalogs.py",
     "tests/integration/spark/tables/on_layout.py",
+    "tests/integration/spark/tables/on_maintenance.py",
 )
 STORES = "tests/integration/spark/rebuild/on_stores.py"
 CONNECT = "tests/integration/spark/connect/on_connect.py"

@@ -25,7 +25,11 @@ def test_all_reported_tables_are_evaluated_unless_some_are_named() -> None:
     assert list(evaluate([KNOWN], RULES, 0, {})) == [TABLE]
     other = evaluate([KNOWN], RULES, 0, {}, tables=["ks.other"])
     assert other["ks.other"].until_ms is None
-    assert list(evaluate([], RULES, 0, evaluate([KNOWN], RULES, 0, {}))) == [TABLE]
+    known = evaluate([KNOWN], RULES, 0, {})
+    assert list(evaluate([], RULES, 0, known)) == [TABLE]
+    # A table that is not named is forgotten, such as a dropped one.
+    named = evaluate([], RULES, 0, {**known, "ks.dropped": known[TABLE]}, tables=[TABLE])
+    assert list(evaluate([], RULES, 0, named)) == [TABLE]
 
 
 def test_hints_are_named_when_they_exist_or_are_unknown() -> None:

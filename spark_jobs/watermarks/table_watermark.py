@@ -176,7 +176,8 @@ def _beginning_ms(
     replicas: Sequence[_Replica], before: RangeWatermark | None, baseline_ms: int | None
 ) -> tuple[int, int]:
     """Where the claim begins, and up to where it holds already; both 0 when nothing is known."""
-    if before is not None and before.until_ms:
+    # A claim of no time begins anew: more replicas may be followed now than when it began.
+    if before is not None and before.until_ms > before.since_ms:
         return before.since_ms, max(before.until_ms, baseline_ms or 0)
     if baseline_ms is not None:
         return baseline_ms, baseline_ms

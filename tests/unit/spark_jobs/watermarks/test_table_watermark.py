@@ -58,6 +58,18 @@ def test_silent_agents_and_obstacles_are_named() -> None:
     )
 
 
+def test_a_watermark_begins_when_enough_agents_have_begun() -> None:
+    """Agents start one after the other, or see a new table at different times."""
+    first = watermark(report("a", 200, since_ms=100))
+    assert (first.since_ms, first.until_ms) == (100, None)
+    both = [report("a", 400, since_ms=100), report("b", 400, since_ms=300)]
+    later = watermark(*both, before=first)
+    assert (later.since_ms, later.until_ms) == (300, 400)
+    third = report("c", 500, since_ms=450)
+    last = watermark(*both, third, before=later)
+    assert (last.since_ms, last.until_ms) == (300, 400)
+
+
 def test_other_replicas_bridge_a_gap() -> None:
     gap = report("a", 90, gaps=[(30, 40)])
     assert watermark(gap, report("b", 90), report("c", 90)).until_ms == 90

@@ -12,10 +12,14 @@ import spark_jobs
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.reconcile.visible_rows import table_at
+from spark_jobs.tables.apply_batch import progress_of
+from spark_jobs.tables.options import TargetOptions
+from spark_jobs.tables.target import open_table, read_table
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.forms import expected, shown
+from tests.support.spark.options import options_of
 from tests.support.spark.recorded import identity, three_copies
 from tests.support.spark.records import send
 
@@ -23,7 +27,7 @@ RECORDING = "5.0/three-nodes"
 SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 BUCKETS = 2
 LATER_S = 4_000_000_000
-RUNS = 3
+RUNS = 4
 _JOBS = Path(spark_jobs.__file__).parent
 
 Submit = Callable[[list[str], Path, Path], None]
@@ -33,7 +37,8 @@ Submit = Callable[[list[str], Path, Path], None]
 def prove(
     submit: Submit, spark: SparkSession, broker: KafkaBroker, folder: Path, schema_file: str
 ) -> None:
-    """Submit dedupe, reconcile and the typed view, and compare them with runs without a cluster.
+    """Submit dedupe, reconcile, the typed view and typed tables, and compare them with runs
+    without a cluster.
 
     `schema_file` is the path for the driver.
     """
@@ -75,6 +80,15 @@ def prove(
     rows = spark.read.format("delta").load(str(folder / "view")).collect()
     assert rows
     assert Counter(map(repr, rows)) == Counter(map(repr, shows[name].collect()))
+
+    target = {"target": folder / "tables", "tables": name, "checkpoint": folder / "tables-job"}
+    run("tables/__main__.py", stored | target)
+    options = options_of(TargetOptions, {"target": str(folder / "tables")})
+    complete = progress_of(open_table(spark, options, name)).complete
+    assert complete is not None
+    visible = table_at(store, schema, schema.table(name), complete.second)
+    typed = read_table(spark, options, name).select(*visible.columns)
+    assert Counter(map(repr, typed.collect())) == Counter(map(repr, visible.collect()))
 
 
 def _options() -> list[str]:

@@ -87,6 +87,8 @@ class YarnCluster:
             *("--conf", f"spark.yarn.stagingDir=file:{self._folder / 'staging'}"),
             # Every node is this machine, so it has the jars of Spark.
             *("--conf", f"spark.yarn.jars=local:{SPARK_HOME / 'jars'}/*"),
+            # On a busy machine Python may not create its session within the default of 100 s.
+            *("--conf", f"spark.yarn.am.waitTime={DEADLINE_S:.0f}s"),
             *("--num-executors", "2"),
         )
         try:

@@ -175,7 +175,7 @@ def merge_bars(result: dict[str, Any]) -> list[Bar]:
 def tables_bars(result: dict[str, Any]) -> list[Bar]:
     return [
         Bar(
-            f"{each['format']}, {each['cells'] / 1e6:.0f} M cells, {each['events']:,} events",
+            f"{each['format']}, {each['cells'] / 1e6:.1f} M cells, {each['events']:,} events",
             each["whole_s"],
             f"{each['whole_s']['median']:.1f} s",
             True,

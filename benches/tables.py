@@ -120,7 +120,7 @@ class Bench:
                 followed = [costs[name].cpu_s for _, costs in found]
                 whole = map(sum, zip(appended, followed, strict=True))
                 spreads = Spread.of(appended), Spread.of(followed), Spread.of(whole)
-                results.append(BatchResult(cells, name, size, *spreads))
+                results.append(BatchResult(self._stored(cells), name, size, *spreads))
                 print(results[-1], flush=True)
         return results
 
@@ -129,7 +129,7 @@ class Bench:
         costs = [self._round(cells, name, messages) for _ in range(rounds + 1)][1:]
         plain, ours = zip(*costs, strict=True)
         result = JobResult(
-            cells,
+            self._stored(cells),
             name,
             Spread.of(len(messages) / cost.cpu_s for cost in ours),
             Spread.of_ratios((cost.cpu_s for cost in plain), (cost.cpu_s for cost in ours)),
@@ -151,9 +151,14 @@ class Bench:
         ours = self._spark.cost_of(partial(run_tables, session, options, stop=Event()))
         return plain, ours
 
+    def _stored(self, cells: int) -> int:
+        """The cells of all events, as often as it takes to have at least so many."""
+        of_events = self._count * CELLS_PER_EVENT
+        return -(-cells // of_events) * of_events
+
     def _filled(self, cells: int) -> VersionStore:
         store = open_store(self._spark.session, self._options(f"store-{cells}", "delta"))
-        store.append(repeated(self._events, -(-cells // (self._count * CELLS_PER_EVENT))))
+        store.append(repeated(self._events, self._stored(cells) // self._stored(1)))
         store.max_uncompacted_files = 0
         compact(store, self._schema, int(time.time()))
         return store

@@ -71,7 +71,7 @@ def is_second_part(seen: Seen) -> bool:
 def gcs_kind(server: GcsServer) -> RemoteKind:
     def create(directory: RemoteDirectory, url: str, key_file: Path | None = None) -> Store:
         # The client takes the URL from STORAGE_EMULATOR_HOST.
-        return GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1))
+        return GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=5))
 
     return RemoteKind("gs", server, create, is_second_chunk, "GET", lambda bucket: [])
 

@@ -1,8 +1,8 @@
 """Compaction and purge of a version store: levels of buckets are rewritten as merged states.
 
-A minor compaction merges only what is newer than the base, so its cost does not grow with the
-table. A major compaction rewrites the whole bucket. It runs when enough is new, so each row of the
-base is rewritten a bounded number of times for each new row.
+A minor compaction merges only what is newer than the base: at most an eighth of its rows. A major
+compaction rewrites the whole bucket. It runs when more is new, so a new row costs at most eight
+rewritten rows of the base.
 """
 
 import logging

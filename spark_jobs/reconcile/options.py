@@ -49,8 +49,8 @@ class TableOptions(Properties):
     buckets: Count = prop(
         "buckets",
         default=16,
-        doc="Number of buckets of a table, by token. Compaction rewrites a whole bucket, so aim at "
-        "0.5 to 2 GB each. Cannot change.",
+        doc="Number of buckets of a table, by token. A major compaction rewrites a whole bucket, "
+        "so aim at 0.5 to 2 GB each. Cannot change.",
     )
     compact_after_files: int = prop(
         "compact.after.files",

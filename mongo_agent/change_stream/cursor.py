@@ -18,8 +18,9 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.scope import Scope
-from mongo_agent.change_stream.position import Opening, Token
+from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, StreamReply
 from mongo_agent.server.affinity import ServerAffinity

@@ -1,16 +1,15 @@
 """Resume tokens and cluster times of raw events."""
 
-from collections.abc import Mapping
-
 import bson
 
+from mongo_agent.change_stream.tokens import Token
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 
 NO_EVENTS = ChangeEvents()
 
 
-def token_at(events: ChangeEvents, index: int) -> Mapping[str, str]:
+def token_at(events: ChangeEvents, index: int) -> Token:
     """The resume token of an event. Raises ValueError for bytes without a token."""
     token = events.token(index)
     if token is None:

@@ -5,16 +5,18 @@ server finds the token of an event only with a pipeline that passes this event. 
 the filters the agent therefore opens the stream by time and skips delivered events by token.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.change_stream.tokens import (
+    Token,
+    read_token,
+    token_from_json,
+    token_to_json,
+)
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
-
-Token = Mapping[str, str]
 
 _TOKEN, _TIME = "token", "cluster.time"
 _FINGERPRINT, CLUSTER = "pipeline.fingerprint", "cluster"
@@ -37,7 +39,7 @@ class StreamPosition:
     def values(self) -> dict[str, str]:
         """The entries of an offset file (`sidecar.offsets`)."""
         return {
-            _TOKEN: json.dumps(dict(self.token)),
+            _TOKEN: token_to_json(self.token),
             _TIME: str(self.time),
             _FINGERPRINT: self.fingerprint,
             CLUSTER: self.cluster,
@@ -71,10 +73,8 @@ def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition |
             "Give the agent a directory of its own in `offset.backing.store.dir`."
         )
     try:
-        token = json.loads(values[_TOKEN])
+        token = token_from_json(values[_TOKEN])
         second, increment = map(int, values[_TIME].split(":"))
-        if not isinstance(token, dict):
-            raise ValueError("the token is not an object")
     except ValueError as error:
         raise OffsetStoreError(
             f"The stored offset cannot be read: {error}. Restore an intact copy."

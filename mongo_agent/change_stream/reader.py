@@ -30,7 +30,7 @@ from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.settings import StreamOptions
-from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.change_stream.tokens import Token, read_token
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
 from sidecar.errors import SidecarError
@@ -279,5 +279,5 @@ class StreamReader:
             return None
         return self._at(token_at(events, -1), time_at(events, -1))
 
-    def _at(self, token: Mapping[str, str], time: ClusterTime) -> StreamPosition:
+    def _at(self, token: Token, time: ClusterTime) -> StreamPosition:
         return StreamPosition(token, time, self._source.fingerprint, self._source.cluster)

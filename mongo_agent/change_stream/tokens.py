@@ -1,20 +1,31 @@
-"""Cluster times in resume tokens.
+"""Resume tokens: their texts, and the cluster times in them.
 
 `_data` is a key string in hexadecimal digits, so tokens of one stream are ordered as text. It
 starts with the cluster time. A token without an event, a *high-water mark*, contains nothing else.
+The binary `_typeBits` is there when the key of the document has a number that is no int32. The
+server needs it back unchanged.
 """
 
+import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import bson
+from bson import json_util
+from bson.errors import BSONError
+
 from mongo_agent.documents.cluster_time import ClusterTime
+
+Token = Mapping[str, Any]
 
 # Type bytes of the key string: a timestamp, and a number with the token version.
 _TIMESTAMP = "82"
 _VERSIONS = {"2B02": 1, "2B04": 2}
 _HIGH_WATER_MARK = "29"
 _TIME_DIGITS = 16
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,36 @@ class TokenParts:
     is_high_water_mark: bool
 
 
-def read_token(token: Mapping[str, Any]) -> TokenParts:
+def token_to_json(token: Token) -> str:
+    """A token as extended JSON: `{"_data": "8265C0…"}`."""
+    return json_util.dumps(token, json_options=json_util.CANONICAL_JSON_OPTIONS)
+
+
+def token_from_json(text: str) -> Token:
+    """Parse extended JSON. Raises ValueError for text that is no object."""
+    token = json_util.loads(text)
+    if not isinstance(token, dict):
+        raise ValueError("the token is not an object")
+    return token
+
+
+def token_from_text(text: str) -> Token:
+    """A token as other tools print it: `_data`, extended JSON, or base64 of the token's BSON.
+
+    Raises ValueError for anything else.
+    """
+    text = text.strip()
+    if _HEXADECIMAL.fullmatch(text):
+        return {"_data": text.upper()}
+    if text.startswith("{"):
+        return token_from_json(text)
+    try:
+        return bson.decode(base64.b64decode(text, validate=True))
+    except BSONError as error:
+        raise ValueError(f"it is base64, but not of BSON: {error}") from error
+
+
+def read_token(token: Token) -> TokenParts:
     """Parse a token. Raises ValueError for an opaque one, as of Amazon DocumentDB."""
     data = token.get("_data")
     digits = len(_TIMESTAMP) + _TIME_DIGITS

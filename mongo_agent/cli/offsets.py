@@ -1,5 +1,6 @@
 """`mongo-agent offsets`: stored offsets."""
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 import click
 from pymongo import MongoClient
 
+from mongo_agent.change_stream.tokens import token_to_json
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.cli.start_problems import state_stores
 from mongo_agent.config.loading import MongoConfig, directory_problems
@@ -31,7 +33,7 @@ class ShownStream:
 
     cluster_time: str
     token: Mapping[str, Any]
-    """Resume token; empty while only a time is known."""
+    """Resume token in extended JSON; empty while only a time is known."""
     cluster: str
     pipeline_fingerprint: str | None
     snapshots_pending: int
@@ -125,7 +127,7 @@ def _shown(offset: StreamOffset) -> ShownStream:
     finished = offset.snapshot.finished_count
     return ShownStream(
         cluster_time=str(offset.stream.time),
-        token=dict(offset.stream.token),
+        token=json.loads(token_to_json(offset.stream.token)),
         cluster=offset.stream.cluster,
         pipeline_fingerprint=offset.stream.fingerprint,
         snapshots_pending=pending,

@@ -7,23 +7,16 @@ snapshot have none; those of heartbeats have a token and -1 as time. Up to 2.5 e
 offset, with the name of its replica set in `rs` (`MongoDbOffsetContext`).
 """
 
-import base64
-import binascii
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import bson
-from bson.errors import BSONError
-
-from mongo_agent.change_stream.position import StreamPosition, Token
-from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.tokens import Token, read_token, token_from_text
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from sidecar.errors import ConfigError
 
 _SERVER, _REPLICA_SET = "server_id", "rs"
-_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]+")
 _FOREIGN_PIPELINE = ""
 """Equal to no fingerprint: the agent opens the stream by time and skips delivered events by token,
 because Debezium's pipeline differs from the agent's."""
@@ -122,21 +115,14 @@ def _token(offset: ConnectOffset) -> Token | None:
     if not isinstance(text, str) or not text:
         return None
     try:
-        data = text if _HEXADECIMAL.fullmatch(text) else _data(text)
-    except (binascii.Error, BSONError) as error:
+        token = token_from_text(text)
+    except ValueError as error:
         raise ConfigError(
             f"The resume token of {_name(offset)} cannot be read: {error}. Use --from-topic or an "
             "intact file."
         ) from error
-    token = {"_data": data}
     try:
         read_token(token)
     except ValueError:
         return None
     return token
-
-
-def _data(text: str) -> str:
-    """`_data` of a token as BSON in base64; empty unless it is text, as before MongoDB 4.0."""
-    data = bson.decode(base64.b64decode(text, validate=True)).get("_data")
-    return data if isinstance(data, str) else ""

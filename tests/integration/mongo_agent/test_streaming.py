@@ -1,10 +1,12 @@
 """The agent beside a replica set, as an operator meets it: what is written arrives, in order, once
 while nothing goes wrong, and at least once whatever does."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from bson import Decimal128, Int64
 from pymongo import MongoClient
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
@@ -64,6 +66,27 @@ def test_restart_resumes_at_the_stored_position(writer: Client, run_agent: RunAg
     with run_agent() as agent:
         published = agent.wait_for(10)
     assert ids(published) == list(range(10, 20))
+
+
+@pytest.mark.parametrize("version", ["6.0.9", "7.0.14"])
+def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str) -> None:
+    """The server adds `_typeBits` to such a token and wants them back."""
+
+    def is_stored(agent: RunningAgent) -> bool:
+        return bool(agent.published) and "_typeBits" in str(agent.service.status.offsets())
+
+    numbers = [Int64(7), Int64(1 << 40), 2.5, Decimal128("3"), {"a": Int64(1), "b": [1.0]}]
+    with (
+        MongoReplicaSet(version=version) as replica_set,
+        MongoClient[dict[str, Any]](replica_set.connection_string) as writer,
+    ):
+        address = replica_set.connection_string
+        for number in numbers:
+            with RunningAgent(tmp_path, address) as agent:
+                agent.wait_until_streaming()
+                writer.shop.a.insert_one({"_id": number})
+                agent.wait_until(partial(is_stored, agent), f"the token of {number!r}")
+                assert len(agent.published) == 1
 
 
 def test_unacknowledged_events_are_published_again(writer: Client, run_agent: RunAgent) -> None:

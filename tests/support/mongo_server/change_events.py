@@ -76,7 +76,7 @@ def events(
             continue
 
         def token(is_invalidate: bool, change: Change = change, index: int = index) -> Document:
-            data = event_token(
+            return event_token(
                 entry.time,
                 token_version,
                 index=index,
@@ -86,7 +86,6 @@ def events(
                 description=dict(change.description) if change.description is not None else None,
                 is_invalidate=is_invalidate,
             )
-            return {"_data": data}
 
         if change.operation in _ORDINARY or options.is_expanded:
             yield _event(entry, change, token(False), options, lookup)

@@ -50,6 +50,7 @@ class ChangeStream:
     max_event_bytes: int
     next_number: int
     # The token of the last event handed out, or what the stream was opened with.
+    token: Document
     after: str
     high_water: str
     # An event that must come before any other, since the stream resumes behind it.
@@ -82,7 +83,8 @@ class ChangeStream:
                 break
             del self._pending[0]
             found.append(event)
-            self.after = event["_id"]["_data"]
+            self.token = event["_id"]
+            self.after = self.token["_data"]
             self.high_water = max(self.high_water, self.after)
             self.is_ended = event.get("operationType") == "invalidate"
         if not self._pending and self.next_number >= self.oplog.majority_end:
@@ -94,7 +96,7 @@ class ChangeStream:
         return bool(self._pending) or self.next_number < self.oplog.majority_end
 
     def post_batch_token(self) -> Document:
-        return {"_data": self.high_water}
+        return self.token if self.high_water == self.after else {"_data": self.high_water}
 
     def _raise_high_water(self) -> None:
         mark = high_water_mark(self.oplog.majority_time, self.token_version)
@@ -164,7 +166,7 @@ class ChangeStream:
         base = event["_id"]["_data"]
         fragments = [
             {
-                "_id": {"_data": _with_fragment(base, number)},
+                "_id": {**event["_id"], "_data": _with_fragment(base, number)},
                 **part,
                 "splitEvent": {"fragment": number + 1, "of": len(parts)},
             }
@@ -215,7 +217,8 @@ def open_stream(
         raise CommandError(286, message, ["NonResumableChangeStreamError"])
     # A stream goes on in the version of the token that it was opened with.
     token_version = release.token_version if position is None else position.version
-    after = high_water_mark(start, token_version) if position is None else position.data
+    token = {"_data": high_water_mark(start, token_version)} if position is None else position.token
+    after = str(token["_data"])
     return ChangeStream(
         oplog=oplog,
         store=store,
@@ -231,6 +234,7 @@ def open_stream(
         token_version=token_version,
         max_event_bytes=max_event_bytes,
         next_number=oplog.number_at(start),
+        token=token,
         after=after,
         high_water=after,
         expected=after if position is not None and position.is_event else None,

@@ -13,7 +13,7 @@ from datetime import datetime
 from decimal import Context, Decimal, localcontext
 from typing import Any
 
-from bson import Binary, Code, DBRef, Decimal128, MaxKey, MinKey, ObjectId, Regex, Timestamp
+from bson import Binary, Code, DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
 from bson.datetime_ms import DatetimeMS
 
 _NULL = 20
@@ -34,6 +34,9 @@ _REGEX = 140
 _CODE = 160
 _MAX = 240
 _END = b"\x04"
+_INT32 = 1 << 31
+# The mark of type bits that have their size in front.
+_SIZE_MARK = 0x80
 # Room for the digits of the difference of any decimal and any double.
 _EXACT = Context(prec=15_000)
 _LEAST_DECIMAL = Decimal("-1E+7000")
@@ -42,6 +45,43 @@ _LEAST_DECIMAL = Decimal("-1E+7000")
 def key_string(*values: Any) -> bytes:
     """The whole key of some values, with its end mark."""
     return b"".join(_value(value) for value in values) + _END
+
+
+def type_bits(*values: Any) -> bytes:
+    """The types that values of equal keys differ by; empty where all have the first of these types.
+
+    That is what makes an int64 or a double of a number, which is an int32 without it.
+    """
+    bits = "".join(_type_bits(value) for value in values)
+    if "1" not in bits:
+        return b""
+    found = bytes(int(bits[at : at + 8][::-1], 2) for at in range(0, len(bits), 8))
+    return found if len(found) == 1 and found[0] < _SIZE_MARK else _sized(found)
+
+
+def _sized(found: bytes) -> bytes:
+    return bytes([_SIZE_MARK | len(found)]) + found
+
+
+def _type_bits(value: Any) -> str:
+    match value:
+        case bool():
+            return ""
+        case int():
+            is_long = isinstance(value, Int64) or not -_INT32 <= value < _INT32
+            return "01" if is_long else "00"
+        case float():
+            return "11000" if value == 0 and math.copysign(1, value) < 0 else "10"
+        case Decimal128():
+            # The digits that its exponent adds are no matter of the tests.
+            return "11" + 6 * "0"
+        case str() if not isinstance(value, Code):
+            return "0"
+        case Mapping():
+            return "".join(map(_type_bits, value.values()))
+        case list() | tuple():
+            return "".join(map(_type_bits, value))
+    return ""
 
 
 def order(value: Any) -> bytes:

@@ -2,7 +2,8 @@
 
 Fields: cluster time, version, kind (0 high-water mark, 128 event), index in the transaction,
 whether it is an `invalidate`, collection UUID, event identifier, optionally the number of a
-fragment. Tokens of one stream compare as text.
+fragment. Tokens of one stream compare as text. `_typeBits` beside them says which numbers in them
+are no int32.
 """
 
 import struct
@@ -13,7 +14,8 @@ from uuid import UUID
 from bson import Timestamp
 
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.key_string import key_string
+from tests.support.mongo_server.key_string import key_string, type_bits
+from tests.support.mongo_server.wire import Document
 
 _HIGH_WATER_MARK = 0
 _EVENT = 128
@@ -29,7 +31,7 @@ _HEAD = {
 class Position:
     """What a member reads out of a token that it is given."""
 
-    data: str
+    token: Document
     version: int
     time: Timestamp
     is_event: bool
@@ -54,7 +56,7 @@ def event_token(
     description: dict[str, Any] | None,
     is_invalidate: bool = False,
     fragment: int | None = None,
-) -> str:
+) -> Document:
     """The place of one event; `index` counts from 0 in a transaction, as does `fragment`."""
     fields: list[Any] = [time, version, _EVENT, index, is_invalidate, collection]
     if version == 1:
@@ -65,7 +67,9 @@ def event_token(
         fields.append({"operationType": operation, **given})
     if fragment is not None:
         fields.append(fragment)
-    return key_string(*fields).hex().upper()
+    types = type_bits(*fields)
+    data = key_string(*fields).hex().upper()
+    return {"_data": data, **({"_typeBits": types} if types else {})}
 
 
 def parse_token(token: Any) -> Position:
@@ -88,4 +92,4 @@ def parse_token(token: Any) -> Position:
     except (KeyError, TypeError, ValueError, IndexError, StopIteration, struct.error) as error:
         raise CommandError(260, f"Invalid resume token: {token!r}") from error
     time = Timestamp(seconds, increment)
-    return Position(data.upper(), version, time, kind == _EVENT, is_invalidate)
+    return Position({**token, "_data": data.upper()}, version, time, kind == _EVENT, is_invalidate)

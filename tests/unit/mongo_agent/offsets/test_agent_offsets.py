@@ -1,5 +1,7 @@
 """A stream goes on behind what was delivered, whatever has changed since."""
 
+from dataclasses import replace
+
 import bson
 import pytest
 
@@ -26,6 +28,12 @@ AT = StreamPosition(EVENT, TIME, "f1", "rs0")
 def test_a_position_is_kept() -> None:
     assert stored_position(decode(encode(AT.values())), "rs0") == AT
     assert stored_position({}, "rs0") is None
+
+
+def test_the_binary_part_of_a_token_is_kept() -> None:
+    token = {**EVENT, "_typeBits": b"\x82\x40\x01"}
+    at = replace(AT, token=token)
+    assert stored_position(decode(encode(at.values())), "rs0") == at
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,16 @@
 """Tokens against such as MongoDB servers gave out, and the order of keys against BSON's."""
 
+import base64
 from typing import Any
 from uuid import UUID
 
 import pytest
-from bson import Decimal128, MaxKey, MinKey, ObjectId, Timestamp
+from bson import Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.key_string import order
+from tests.support.mongo_server.key_string import order, type_bits
 from tests.support.mongo_server.tokens import event_token, high_water_mark, parse_token
 
 # From the manual (change streams, "Resume Tokens") and from events that users printed.
@@ -59,7 +60,7 @@ def test_a_high_water_mark() -> None:
 
 
 def made(token: str, version: int, operation: str, key: Any, is_invalidate: bool = False) -> str:
-    return event_token(
+    found = event_token(
         time_in(token),
         version,
         index=0,
@@ -69,6 +70,7 @@ def made(token: str, version: int, operation: str, key: Any, is_invalidate: bool
         description=None,
         is_invalidate=is_invalidate,
     )
+    return str(found["_data"])
 
 
 def test_events() -> None:
@@ -81,6 +83,31 @@ def test_events() -> None:
 @pytest.mark.parametrize("key", NUMBER_KEYS_V1)
 def test_keys_that_are_numbers(key: float) -> None:
     assert made(NUMBER_KEYS_V1[key], 1, "insert", key) == NUMBER_KEYS_V1[key]
+
+
+@pytest.mark.parametrize(
+    ("version", "identifier", "types"),
+    [
+        (1, {"_id": ObjectId(), "n": 7, "s": "text"}, ""),
+        (1, {"id": 11.597, "_id": ObjectId()}, "QA=="),
+        (1, {"_id": {"foo": 1.0, "bar": 2.0}}, "gkAB"),
+        (
+            2,
+            {
+                "operationType": "modify",
+                "operationDescription": {
+                    "index": {"name": "expiresAt_1", "expireAfterSeconds": Int64(7200)}
+                },
+            },
+            "ggAC",
+        ),
+    ],
+)
+def test_types_of_numbers(version: int, identifier: Any, types: str) -> None:
+    """Beside such tokens as users printed; an int32 and a text have none."""
+    time, collection = Timestamp(1, 1), collection_in(INSERT_V1)
+    found = type_bits(time, version, 128, 0, False, collection, identifier)
+    assert base64.b64encode(found).decode() == types
 
 
 @pytest.mark.parametrize("token", [MARK_V2, INSERT_V2, INVALIDATE_V2, INSERT_V1])

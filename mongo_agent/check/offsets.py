@@ -8,6 +8,7 @@ from pymongo import MongoClient
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.position import opening
+from mongo_agent.change_stream.start_token import PROPERTY, position_after
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets
@@ -16,9 +17,11 @@ from mongo_agent.offsets.stored_offsets import load_offsets
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.failures import Failure
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import SidecarError, UnavailableError
+from sidecar.errors import ConfigError, SidecarError, UnavailableError
 
 Client = MongoClient[Any]
+START_TOKEN_REJECTED = "start_token_rejected"
+"""Code of the finding about a token that the server rejects."""
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 
 
@@ -51,6 +54,8 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
             )
         yield _stored(position)
         yield from _lost(client, config, position)
+    if not position.streams:
+        yield from check_start_token(client, config, deployment)
     try:
         newest = current_cluster_time(client)
     except StreamFailedError:
@@ -88,6 +93,26 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
                     f"The agent follows `history.lost.policy={config.history_lost_policy}`.",
                     code="offset_lost",
                 )
+
+
+def check_start_token(
+    client: Client, config: MongoConfig, deployment: Deployment
+) -> Iterator[Finding]:
+    """Check that the server accepts `capture.start.token`; no finding without one."""
+    token = config.start_token
+    if token is None:
+        return
+    scope, cluster = config.scopes[0], deployment.cluster
+    try:
+        after = position_after(token, client, scope, config.pipeline, config.stream, cluster)
+    except ConfigError as error:
+        remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
+        yield fault("position", str(error), remedy, code="start_token_rejected")
+    except StreamFailedError:
+        # The check of the streams reports the cause.
+        return
+    else:
+        yield ok("position", f"The stream can start after `{PROPERTY}`, of {after.time}.")
 
 
 def check_headroom(

@@ -10,13 +10,14 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
+from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.deployment import discover
+from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
-from sidecar.errors import AccessDeniedError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 
 _ANSWER_MS = 10_000
 _HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")
@@ -52,12 +53,14 @@ class CapturePlan:
 def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     """List each collection, whether the agent captures and snapshots it, and the deciding pattern.
 
-    Reads only names. The agent captures new collections that match the same patterns.
+    Reads only names, and verifies `capture.start.token`. The agent captures new collections that
+    match the same patterns.
     """
     config = invocation.config()
     try:
         with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-            discover(client)
+            deployment = discover(client)
+            _require_start_token(client, config, deployment)
             listed = list(list_collections(client, config.scopes))
     except (AccessDeniedError, UnavailableError) as error:
         raise diagnose(error, config.client) from error
@@ -72,6 +75,16 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
         print_json(CapturePlan(tuple(planned)))
         return
     print_rows(_HEADINGS, [_row(each) for each in planned])
+
+
+def _require_start_token(
+    client: MongoClient[Any], config: MongoConfig, deployment: Deployment
+) -> None:
+    """Raises ConfigError when `run` would end because of `capture.start.token`."""
+    if config.start_token is not None:
+        for finding in check_offsets(client, config, deployment):
+            if finding.code == START_TOKEN_REJECTED:
+                raise ConfigError(finding.message)
 
 
 def planned_collection(planned: CollectionPlan) -> PlannedCollection:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from mongo_agent.capture.namespaces import split_patterns
 from mongo_agent.capture.user_stages import read_stages
+from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
 from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import NOTHING_NAMED, CommaList, LowerCase, Milliseconds, Unit
@@ -66,6 +67,21 @@ def _cluster_time(value: Any) -> Any:
     raise ValueError(
         "must be a cluster time as `seconds:increment` or as one number of 64 bits, or -1"
     )
+
+
+def _start_token(value: Any) -> Any:
+    """Parse a token and verify that it begins with a cluster time; the text is its JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        token = token_from_text(value)
+        read_token(token)
+    except ValueError as error:
+        raise ValueError(
+            'must be a resume token: its `_data` in hexadecimal digits, JSON such as `{"_data": '
+            f'"8265…"}}`, or base64 of its BSON: {error}'
+        ) from error
+    return token_to_json(token)
 
 
 def _own_stages(value: str) -> str:
@@ -159,6 +175,14 @@ class CaptureProperties(Properties):
         default=None,
         doc="Cluster time at which the stream starts when no offset is stored: "
         "`seconds:increment`, or one number of 64 bits. Not set, or -1: now.",
+    )
+    capture_start_token: Annotated[str | None, BeforeValidator(_start_token)] = prop(
+        "capture.start.token",
+        default=None,
+        doc="Resume token after which the stream starts when no offset is stored: `_data` in "
+        "hexadecimal digits, JSON with `_data`, or base64 of its BSON, as in `resume_token` of "
+        "Debezium's offsets. The server must accept it. Not together with "
+        "`capture.start.op.time`, nor with several streams.",
     )
     skipped_operations: Annotated[
         CommaList, AfterValidator(_lower_all), AfterValidator(_operations)

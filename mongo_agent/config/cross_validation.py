@@ -31,6 +31,7 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
     yield from _scope(properties)
     yield from filter_problems(properties)
     yield from _stream(properties)
+    yield from _start(properties)
     yield from naming_problems(properties)
     if properties.source_struct_version == "v1" and properties.event_layout != "debezium-1.x":
         yield (
@@ -141,6 +142,22 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
     ):
         if is_set and field_name in properties.model_fields_set:
             yield f"`{alias}` and `{name}` set the same limit. Remove one of them."
+
+
+def _start(properties: MongoProperties) -> Iterator[str]:
+    if properties.capture_start_token is None:
+        return
+    if properties.capture_start_op_time is not None:
+        yield (
+            "`capture.start.token` and `capture.start.op.time` exclude each other. Remove one of "
+            "them."
+        )
+    streams = len(dict.fromkeys(properties.capture_target))
+    if streams > 1:
+        yield (
+            f"`capture.start.token` belongs to one stream, and `capture.target` opens {streams}. "
+            "Use `capture.start.op.time`, or `capture.scope=deployment` with the lists."
+        )
 
 
 def _offsets(properties: MongoProperties) -> Iterator[str]:

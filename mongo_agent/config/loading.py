@@ -18,6 +18,7 @@ from mongo_agent.capture.stream_pipeline import (
 from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.tokens import Token, token_from_json
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
 from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
@@ -64,6 +65,12 @@ class MongoConfig:
         """The `operationType`s of document events to publish."""
         skipped = self.properties.skipped_operations
         return tuple(change for change in CHANGES if _OPERATION[change] not in skipped)
+
+    @property
+    def start_token(self) -> Token | None:
+        """The token after which a stream without a stored offset starts."""
+        text = self.properties.capture_start_token
+        return None if text is None else token_from_json(text)
 
     def is_in_snapshot(self, database: str, collection: str) -> bool:
         """Whether the snapshot of `snapshot.mode` includes a collection."""

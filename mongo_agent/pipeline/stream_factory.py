@@ -14,6 +14,7 @@ from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
+from mongo_agent.change_stream.start_token import position_after
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.writer import DeadLetterWriter
 from mongo_agent.encoder import MongoEncoder
@@ -56,12 +57,13 @@ class StreamFactory:
         self._encoder = encoder(config, deployment, schemas.ids)
 
     def positions(self, stored: AgentOffsets) -> AgentOffsets:
-        """The start of each stream: its stored position, else the configured time or now. Raises
-        UnavailableError when the server does not report the time."""
+        """The start of each stream: its stored position, else the configured one or now. Raises
+        UnavailableError when the server does not report the time, ConfigError when it rejects
+        `capture.start.token`."""
         config, begin = self._config, AgentOffsets()
         for name in self._scopes:
             position = stored.streams.get(name)
-            position = position or self._from_now()
+            position = position or self._first(name)
             progress = progress_at_start(
                 position.snapshot, config.snapshot.mode, self._namespaces(name)
             )
@@ -135,14 +137,19 @@ class StreamFactory:
         scope = self._scopes[stream]
         return self._config.namespaces.within(scope.database, scope.collection)
 
-    def _from_now(self) -> StreamOffset:
-        time = self._config.properties.capture_start_op_time
+    def _first(self, name: str) -> StreamOffset:
+        config, cluster = self._config, self._deployment.cluster
+        time, token = config.properties.capture_start_op_time, config.start_token
         try:
-            # As a stream that is opened without a time: earlier changes are not in it.
-            time = time or current_cluster_time(self._client).after
+            if token is not None:
+                scope, options = self._scopes[name], config.stream
+                stream = position_after(token, self._client, scope, self._stages, options, cluster)
+            else:
+                # As a stream that is opened without a time: earlier changes are not in it.
+                time = time or current_cluster_time(self._client).after
+                stream = StreamPosition({}, time, self._fingerprint, cluster)
         except StreamFailedError as error:
-            raise UnavailableError(f"MongoDB returns no cluster time: {error}.") from error
-        stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
+            raise UnavailableError(f"The start of the stream is not known: {error}.") from error
         return StreamOffset(stream, None, SnapshotProgress())
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.mongo_properties import Settings, load, problems
 
+START_TOKEN = "8265C0FFEE000000032B0229296E04"
 FILTERS = "snapshot.collection.filter.overrides"
 
 
@@ -63,6 +64,24 @@ FILTERS = "snapshot.collection.filter.overrides"
         ),
         ({"capture.start.op.time": "1700000000"}, "must be a cluster time"),
         ({"capture.start.op.time": "soon"}, "must be a cluster time"),
+        ({"capture.start.token": "8265"}, "does not begin with a cluster time"),
+        ({"capture.start.token": "015daf9c5b00000001"}, "does not begin with a cluster time"),
+        ({"capture.start.token": '{"_data": 1}'}, "does not begin with a cluster time"),
+        ({"capture.start.token": "[1]"}, "or base64 of its BSON"),
+        ({"capture.start.token": "{"}, "or base64 of its BSON"),
+        ({"capture.start.token": "QUJDREVG"}, "base64, but not of BSON"),
+        (
+            {"capture.start.token": START_TOKEN, "capture.start.op.time": "1700000000:1"},
+            "exclude each other",
+        ),
+        (
+            {
+                "capture.start.token": START_TOKEN,
+                "capture.scope": "database",
+                "capture.target": "a,b",
+            },
+            "belongs to one stream, and `capture.target` opens 2",
+        ),
         ({"skipped.operations": "c,x"}, "`x` is not one of them"),
         ({"skipped.operations": "c,none"}, "`none` alone"),
         ({"skipped.operations": "c,u,d", "snapshot.mode": "never"}, "would publish nothing"),

@@ -1,0 +1,171 @@
+"""`capture.start.token`: the agent starts after a token that another tool stored."""
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from bson import json_util
+from pymongo import MongoClient
+
+from mongo_agent.check.offsets import check_offsets
+from mongo_agent.server.deployment import discover
+from sidecar.check.finding import Finding
+from sidecar.errors import ConfigError
+from tests.support.mongo_agent_command import mongo_agent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunAgent
+
+Client = MongoClient[dict[str, Any]]
+Token = Mapping[str, Any]
+
+FORMS: Mapping[str, Callable[[Token], str]] = {
+    "data": lambda token: token["_data"].lower(),
+    "json": json_util.dumps,
+    "base64 of BSON": lambda token: base64.b64encode(bson.encode(token)).decode(),
+}
+
+
+def tokens(writer: Client, count: int) -> list[Token]:
+    """Inserts so many documents; the token of each, in a stream of the deployment."""
+    with writer.watch() as stream:
+        writer.shop.a.insert_many([{"_id": number} for number in range(count)])
+        return [stream.next()["_id"] for _ in range(count)]
+
+
+def findings(agent: Any, writer: Client) -> list[Finding]:
+    config = agent.configuration()
+    return [
+        each
+        for each in check_offsets(writer, config, discover(writer))
+        if each.subject == "position"
+    ]
+
+
+def rejected(run_agent: RunAgent, writer: Client, token: Token, **properties: object) -> str:
+    """The error of the run, which is that of `check` and `plan` too."""
+    with run_agent(capture_start_token=json_util.dumps(token), **properties) as agent:
+        error = agent.wait_until_ended()
+        found = findings(agent, writer)
+    assert isinstance(error, ConfigError)
+    assert [each.code for each in found] == ["position_ok", "start_token_rejected"]
+    assert found[-1].message == str(error)
+    planned = mongo_agent("plan", "--config", agent.offsets / "mongo.properties")
+    assert planned.exit_code == 2
+    assert str(error) in planned.errors
+    return str(error)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_forms_of_a_token(writer: Client, run_agent: RunAgent, form: str) -> None:
+    token = tokens(writer, 4)[1]
+    with run_agent(capture_start_token=FORMS[form](token)) as agent:
+        assert [each.id for each in agent.wait_for(2)] == [2, 3]
+
+
+def test_a_stored_offset_comes_first(writer: Client, run_agent: RunAgent) -> None:
+    first, *_ = tokens(writer, 3)
+    properties = {"capture_start_token": json_util.dumps(first)}
+    with run_agent(**properties) as agent:
+        agent.wait_for(2)
+    writer.shop.a.insert_one({"_id": 3})
+    with run_agent(**properties) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [3]
+        assert "Stored cluster times" in findings(agent, writer)[0].message
+
+
+def test_a_high_water_mark(
+    writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
+) -> None:
+    tokens(writer, 2)
+    with writer.crm.b.watch() as stream:
+        assert stream.try_next() is None
+        mark = stream.resume_token
+    writer.shop.a.insert_one({"_id": 2})
+    assert mark is not None
+    with run_agent(capture_start_token=mark["_data"]) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [2]
+        assert findings(agent, writer)[0].level.name == "OK"
+
+
+def test_after_an_invalidation(writer: Client, run_agent: RunAgent) -> None:
+    """`startAfter` accepts its token in the stream of the same collection."""
+    writer.shop.a.insert_one({"_id": 0})
+    with writer.shop.a.watch() as stream:
+        writer.shop.a.drop()
+        assert stream.next()["operationType"] == "drop"
+        invalidate = stream.next()
+    writer.shop.a.insert_one({"_id": 1})
+    scope = {"capture_scope": "collection", "capture_target": "shop.a"}
+    with run_agent(capture_start_token=json_util.dumps(invalidate["_id"]), **scope) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [1]
+
+
+def test_an_invalidation_is_no_event_of_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_one({"_id": 0})
+    with writer.shop.a.watch() as stream:
+        writer.shop.a.drop()
+        stream.next()
+        invalidate = stream.next()
+    writer.shop.b.insert_one({"_id": 1})
+    message = rejected(run_agent, writer, invalidate["_id"])
+    assert "Its event belongs to another cluster, database or collection" in message
+    assert "capture.start.op.time=" in message
+
+
+def test_a_narrower_token_in_a_wider_stream(writer: Client, run_agent: RunAgent) -> None:
+    with writer.shop.a.watch() as stream:
+        writer.shop.a.insert_one({"_id": 0})
+        token = stream.next()["_id"]
+    writer.shop.b.insert_one({"_id": 1})
+    scope = {"capture_scope": "database", "capture_target": "shop"}
+    with run_agent(capture_start_token=json_util.dumps(token), **scope) as agent:
+        assert [(each.topic, each.id) for each in agent.wait_for(1)] == [("p.shop.b", 1)]
+
+
+def test_a_wider_token_in_a_narrower_stream(writer: Client, run_agent: RunAgent) -> None:
+    token = tokens(writer, 1)[0]
+    writer.shop.b.insert_one({"_id": 1})
+    scope = {"capture_scope": "collection", "capture_target": "shop.b"}
+    assert "belongs to another" in rejected(run_agent, writer, token, **scope)
+
+
+def test_a_token_of_an_event_that_the_filters_remove(writer: Client, run_agent: RunAgent) -> None:
+    token = tokens(writer, 1)[0]
+    writer.shop.b.insert_one({"_id": 1})
+    only_b = {"collection_include_list": "shop[.]b"}
+    assert "the filters remove it" in rejected(run_agent, writer, token, **only_b)
+
+
+def test_a_token_that_is_too_old(
+    writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
+) -> None:
+    token = tokens(writer, 1)[0]
+    three_members.write_noop()
+    three_members.truncate_oplog()
+    message = rejected(run_agent, writer, token, snapshot_mode="when_needed")
+    assert "The oplog no longer contains all later changes" in message
+    assert not list((tmp_path / "offsets").glob("*offset*"))
+
+
+def test_a_token_of_another_format(writer: Client, run_agent: RunAgent) -> None:
+    """It begins with a time, and the server rejects the rest."""
+    damaged = {"_data": tokens(writer, 1)[0]["_data"][:-2]}
+    assert "Copy the whole token again" in rejected(run_agent, writer, damaged)
+
+
+def test_the_snapshot_is_that_of_the_mode(writer: Client, run_agent: RunAgent) -> None:
+    """The token decides only on the start of the stream."""
+    token = tokens(writer, 3)[0]
+    with run_agent(capture_start_token=json.dumps(token), snapshot_mode="initial") as agent:
+        published = agent.wait_for(5)
+    assert sorted((each.kind, each.id) for each in published) == [
+        ("insert", 1),
+        ("insert", 2),
+        ("read", 0),
+        ("read", 1),
+        ("read", 2),
+    ]

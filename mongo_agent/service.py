@@ -12,6 +12,7 @@ import pymongo
 from pymongo import MongoClient
 
 from commitlog import __version__
+from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.guardrail import enforce_limit
@@ -90,6 +91,7 @@ class MongoService:
             str(properties.offset_directory / QUARANTINE_DIRECTORY),
         )
         self._pipeline: Pipeline | None = None
+        self._options = config.stream
         self._shell = ServiceShell(
             properties,
             self.status,
@@ -166,7 +168,7 @@ class MongoService:
             try:
                 with pymongo.timeout(look_s):
                     deployment = discover(client)
-                    self._require_support(deployment)
+                    self._require_support(client, deployment)
                     enforce_limit(client, self._config)
             except (AccessDeniedError, UnavailableError) as error:
                 cause = diagnose(error, self._config.client)
@@ -184,17 +186,20 @@ class MongoService:
             return deployment
         return None
 
-    def _require_support(self, deployment: Deployment) -> None:
-        """Raises ConfigError when the deployment lacks what the configuration needs."""
+    def _require_support(self, client: Client, deployment: Deployment) -> None:
+        """Notes the options of streams that the deployment supports. Raises ConfigError when it
+        lacks what the configuration needs."""
         config = self._config
         wanted, address = config.properties.deployment, config.client.address
         problem = deployment_error(deployment, wanted, address)
         if problem is not None:
             raise ConfigError(problem)
+        options = self._options = supported_options(client, config.scopes[0], config.stream)
+        findings = check_features(
+            config, deployment.version, has_start_after=options.has_start_after
+        )
         lacking = [
-            f"{each.message} {each.remedy}"
-            for each in check_features(config, deployment.version)
-            if each.level is Level.FAULT
+            f"{each.message} {each.remedy}" for each in findings if each.level is Level.FAULT
         ]
         if lacking:
             raise ConfigError(*lacking)
@@ -224,7 +229,13 @@ class MongoService:
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
         )
         streams = StreamFactory(
-            config, client, deployment, dead_letters, self._metrics, self._schemas
+            config,
+            client,
+            deployment,
+            self._options,
+            dead_letters,
+            self._metrics,
+            self._schemas,
         )
         position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):

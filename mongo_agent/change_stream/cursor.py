@@ -179,7 +179,8 @@ def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dic
     if options.shows_expanded_events:
         stage["showExpandedEvents"] = True
     if opening.start_after is not None:
-        stage["startAfter"] = dict(opening.start_after)
+        name = "startAfter" if options.has_start_after else "resumeAfter"
+        stage[name] = dict(opening.start_after)
     elif opening.from_time is not None:
         stage["startAtOperationTime"] = opening.from_time.timestamp
     return stage

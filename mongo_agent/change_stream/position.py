@@ -2,7 +2,8 @@
 
 A position contains the resume token, its cluster time and the fingerprint of the pipeline. The
 server finds the token of an event only with a pipeline that passes this event. After a change of
-the filters the agent therefore opens the stream by time and skips delivered events by token.
+the filters the agent therefore opens the stream by time and skips delivered events by token. An
+opaque token is tried first, because nothing can be skipped by it.
 """
 
 from collections.abc import Mapping
@@ -100,7 +101,8 @@ def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
     """How to open a stream at a position, with the pipeline of this fingerprint."""
     if position is None:
         return Opening()
-    if position.fingerprint == fingerprint or is_high_water_mark(position.token):
+    is_alike = position.fingerprint == fingerprint or is_high_water_mark(position.token)
+    if is_alike or (position.token and not is_ordered(position.token)):
         return _behind(position)
     return _by_time(position)
 
@@ -135,7 +137,17 @@ def _behind(position: StreamPosition) -> Opening:
 
 def _by_time(position: StreamPosition) -> Opening:
     """The time is inclusive, so the server returns the events of its oplog entry again."""
-    return Opening(from_time=position.time, sent=position.token or None)
+    is_comparable = bool(position.token) and is_ordered(position.token)
+    return Opening(from_time=position.time, sent=position.token if is_comparable else None)
+
+
+def is_ordered(token: Token) -> bool:
+    """Whether tokens compare as text; those of compatible databases are opaque."""
+    try:
+        read_token(token)
+    except ValueError:
+        return False
+    return True
 
 
 def is_high_water_mark(token: Token) -> bool:

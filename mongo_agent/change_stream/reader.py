@@ -240,6 +240,9 @@ class StreamReader:
         position = self._behind(reply, events) if is_complete else self._behind_events(events)
         if position is None:
             return
+        if reply.is_last and not self._source.options.has_start_after:
+            # `resumeAfter` rejects the token of the invalidation. What follows has a later time.
+            position = self._at({}, position.time.after)
         encoding = self._encoding
         batch = encoding.encode(events, self._closed)
         if batch is None:

@@ -8,7 +8,8 @@ class StreamOptions:
     """Options of `$changeStream` and of its cursor.
 
     `full_document` and `full_document_before` hold the server's values. `batch_size` counts events;
-    0 leaves it to the server. `await_ms` limits how long the server waits for an event.
+    0 leaves it to the server. `await_ms` limits how long the server waits for an event. Without
+    `has_start_after` streams resume by `resumeAfter`.
     """
 
     full_document: str = "updateLookup"
@@ -16,3 +17,4 @@ class StreamOptions:
     shows_expanded_events: bool = False
     batch_size: int = 0
     await_ms: int = 1000
+    has_start_after: bool = True

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pymongo
 
 from mongo_agent.check.collections import check_collections
+from mongo_agent.check.enabled_streams import check_enabled_streams
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.check.server import (
@@ -56,8 +57,10 @@ def _server(probe: MongoProbe) -> Iterator[Finding]:
 def _deployment(probe: MongoProbe) -> Iterator[Finding]:
     deployment = probe.deployment
     if deployment is not None:
-        yield from check_deployment(probe.config, deployment)
-        yield from check_features(probe.config, deployment.version)
+        config = probe.config
+        yield from check_deployment(config, deployment)
+        has_start_after = probe.options().has_start_after
+        yield from check_features(config, deployment.version, has_start_after=has_start_after)
 
 
 def _privileges(probe: MongoProbe) -> Iterator[Finding]:
@@ -69,7 +72,7 @@ def _privileges(probe: MongoProbe) -> Iterator[Finding]:
 
 def _streams(probe: MongoProbe) -> Iterator[Finding]:
     if probe.deployment is not None:
-        yield from check_streams(probe.client, probe.config)
+        yield from check_streams(probe.client, probe.config, probe.options())
 
 
 def _collections(probe: MongoProbe) -> Iterator[Finding]:
@@ -83,6 +86,11 @@ def _collections(probe: MongoProbe) -> Iterator[Finding]:
         yield fault("collections", str(found.error), remedy, code="collections_not_listed")
 
 
+def _enabled_streams(probe: MongoProbe) -> Iterator[Finding]:
+    if probe.deployment is not None and not probe.options().has_start_after:
+        yield from check_enabled_streams(probe.client, probe.captured)
+
+
 def _reading(probe: MongoProbe) -> Iterator[Finding]:
     for first in probe.captured[:1]:
         yield from check_reading(probe.client, first.database, first.name)
@@ -91,7 +99,7 @@ def _reading(probe: MongoProbe) -> Iterator[Finding]:
 def _progress(probe: MongoProbe) -> Iterator[Finding]:
     deployment = probe.deployment
     if deployment is not None:
-        yield from check_offsets(probe.client, probe.config, deployment)
+        yield from check_offsets(probe.client, probe.config, deployment, probe.options())
 
 
 def _registry(probe: MongoProbe) -> Iterator[Finding]:
@@ -120,6 +128,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     Check("deployment", _deployment, server=_server_text),
     Check("privileges", _privileges, server=_server_text),
     Check("change stream", _streams, server=_server_text, runs_in_agent=False),
+    Check("enabled streams", _enabled_streams, server=_server_text, interval_s=_LISTING_S),
     Check("collections", _collections, server=_server_text, interval_s=_LISTING_S),
     Check("reading", _reading, server=_server_text, runs_in_agent=False),
     Check("position", _progress, server=_server_text, runs_in_agent=False),

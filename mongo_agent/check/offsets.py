@@ -8,6 +8,7 @@ from pymongo import MongoClient
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.position import opening
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_token import PROPERTY, position_after
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
@@ -25,7 +26,9 @@ START_TOKEN_REJECTED = "start_token_rejected"
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 
 
-def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
+def check_offsets(
+    client: Client, config: MongoConfig, deployment: Deployment, options: StreamOptions
+) -> Iterator[Finding]:
     """Check the stored offsets and their distance from the oldest oplog entry."""
     position = AgentOffsets()
     properties = config.properties
@@ -53,9 +56,9 @@ def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -
                 "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
             )
         yield _stored(position)
-        yield from _lost(client, config, position)
+        yield from _lost(client, config, position, options)
     if not position.streams:
-        yield from check_start_token(client, config, deployment)
+        yield from check_start_token(client, config, deployment, options)
     try:
         newest = current_cluster_time(client)
     except StreamFailedError:
@@ -75,7 +78,9 @@ def _stored(position: AgentOffsets) -> Finding:
     return ok("position", f"Stored cluster times: {times}.")
 
 
-def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterator[Finding]:
+def _lost(
+    client: Client, config: MongoConfig, position: AgentOffsets, options: StreamOptions
+) -> Iterator[Finding]:
     """Check that each stream can resume at its stored position."""
     pipeline = config.pipeline
     for scope in config.scopes:
@@ -84,7 +89,7 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
             continue
         begin = opening(offset.stream, fingerprint(pipeline))
         try:
-            StreamCursor.open(client, scope, pipeline, begin, config.stream).close()
+            StreamCursor.open(client, scope, pipeline, begin, options).close()
         except StreamFailedError as error:
             if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
                 yield fault(
@@ -96,7 +101,7 @@ def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterat
 
 
 def check_start_token(
-    client: Client, config: MongoConfig, deployment: Deployment
+    client: Client, config: MongoConfig, deployment: Deployment, options: StreamOptions
 ) -> Iterator[Finding]:
     """Check that the server accepts `capture.start.token`; no finding without one."""
     token = config.start_token
@@ -104,7 +109,7 @@ def check_start_token(
         return
     scope, cluster = config.scopes[0], deployment.cluster
     try:
-        after = position_after(token, client, scope, config.pipeline, config.stream, cluster)
+        after = position_after(token, client, scope, config.pipeline, options, cluster)
     except ConfigError as error:
         remedy = f"Follow the message. Until then the agent exits with code {error.exit_code}."
         yield fault("position", str(error), remedy, code="start_token_rejected")

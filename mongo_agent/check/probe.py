@@ -15,6 +15,8 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig
@@ -53,6 +55,8 @@ class MongoProbe:
     config: MongoConfig
     client: Client
     server: Callable[[], ServerAnswer]
+    options: Callable[[], StreamOptions]
+    """The options of streams that the server supports."""
     collections: Callable[[], Collections]
     broker: Callable[[], BrokerAnswer]
 
@@ -86,6 +90,7 @@ def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
             config,
             client,
             CachedAnswer(partial(_server, config, client)),
+            CachedAnswer(partial(_options, config, client)),
             CachedAnswer(partial(_collections, config, client)),
             CachedAnswer(partial(ask_broker, config.properties)),
         )
@@ -113,6 +118,7 @@ def probe_of_run(
         config,
         client,
         CachedAnswer(server),
+        CachedAnswer(partial(_options, config, client)),
         CachedAnswer(partial(_collections, config, client)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
     )
@@ -126,6 +132,15 @@ def _server(config: MongoConfig, client: Client) -> ServerAnswer:
         return ServerAnswer(error=diagnose(error, config.client))
     except SidecarError as error:
         return ServerAnswer(error=error)
+
+
+def _options(config: MongoConfig, client: Client) -> StreamOptions:
+    try:
+        with pymongo.timeout(ANSWER_S):
+            return supported_options(client, config.scopes[0], config.stream)
+    except SidecarError:
+        # The check of the server reports the cause.
+        return config.stream
 
 
 def _collections(config: MongoConfig, client: Client) -> Collections:

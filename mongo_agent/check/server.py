@@ -9,6 +9,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment, deployment_error
@@ -123,10 +124,10 @@ def check_privileges(
         )
 
 
-def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
+def check_streams(client: Client, config: MongoConfig, options: StreamOptions) -> Iterator[Finding]:
     for scope in config.scopes:
         try:
-            StreamCursor.open(client, scope, config.pipeline, Opening(), config.stream).close()
+            StreamCursor.open(client, scope, config.pipeline, Opening(), options).close()
         except StreamFailedError as error:
             yield fault(
                 "change stream",

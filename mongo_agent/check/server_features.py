@@ -10,11 +10,21 @@ _IMAGES = (6, 0)
 _SPLIT = (6, 0, 9)
 
 
-def check_features(config: MongoConfig, version: tuple[int, ...]) -> Iterator[Finding]:
+def check_features(
+    config: MongoConfig, version: tuple[int, ...], *, has_start_after: bool = True
+) -> Iterator[Finding]:
     """Check the release; no finding if it supports everything."""
     release = ".".join(map(str, version))
     properties = config.properties
-    if version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
+    if not has_start_after and properties.snapshot_mode != "no_data":
+        yield fault(
+            "version",
+            f"`snapshot.mode={properties.snapshot_mode}`: this server reports MongoDB {release} "
+            "but has no `startAfter`, as Amazon DocumentDB. The agent takes no snapshots there.",
+            "Set `snapshot.mode=no_data`, and copy existing documents by another tool.",
+            code="server_without_snapshots",
+        )
+    elif version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
         yield warning(
             "version",
             f"MongoDB {release} does not support reads at a cluster time, so the agent orders "

@@ -8,6 +8,7 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.catalogue import list_collections
+from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
@@ -82,7 +83,8 @@ def _require_start_token(
 ) -> None:
     """Raises ConfigError when `run` would end because of `capture.start.token`."""
     if config.start_token is not None:
-        for finding in check_offsets(client, config, deployment):
+        options = supported_options(client, config.scopes[0], config.stream)
+        for finding in check_offsets(client, config, deployment, options):
             if finding.code == START_TOKEN_REJECTED:
                 raise ConfigError(finding.message)
 

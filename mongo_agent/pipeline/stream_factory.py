@@ -14,6 +14,7 @@ from mongo_agent.change_stream.encoding import StreamEncoder
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.start_token import position_after
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.dead_letters.writer import DeadLetterWriter
@@ -40,10 +41,12 @@ class StreamFactory:
         config: MongoConfig,
         client: Client,
         deployment: Deployment,
+        options: StreamOptions,
         dead_letters: DeadLetterWriter,
         metrics: MongoMetrics,
         schemas: Schemas,
     ) -> None:
+        """`options` are those of the configuration that the server supports."""
         self._config = config
         self._client = client
         self._deployment = deployment
@@ -52,6 +55,7 @@ class StreamFactory:
         self._scopes = {scope.stream_name: scope for scope in config.scopes}
         self._stages = config.pipeline
         self._fingerprint = fingerprint(self._stages)
+        self._options = options
         self._schemas = schemas
         self._ready: set[tuple[str, str]] = set()
         self._encoder = encoder(config, deployment, schemas.ids)
@@ -76,7 +80,7 @@ class StreamFactory:
             client=self._client,
             scope=self._scopes[name],
             stages=self._stages,
-            options=config.stream,
+            options=self._options,
             cluster=self._deployment.cluster,
             fingerprint=self._fingerprint,
         )
@@ -142,7 +146,7 @@ class StreamFactory:
         time, token = config.properties.capture_start_op_time, config.start_token
         try:
             if token is not None:
-                scope, options = self._scopes[name], config.stream
+                scope, options = self._scopes[name], self._options
                 stream = position_after(token, self._client, scope, self._stages, options, cluster)
             else:
                 # As a stream that is opened without a time: earlier changes are not in it.

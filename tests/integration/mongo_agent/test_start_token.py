@@ -40,7 +40,7 @@ def findings(agent: Any, writer: Client) -> list[Finding]:
     config = agent.configuration()
     return [
         each
-        for each in check_offsets(writer, config, discover(writer))
+        for each in check_offsets(writer, config, discover(writer), config.stream)
         if each.subject == "position"
     ]
 

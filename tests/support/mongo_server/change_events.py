@@ -7,7 +7,7 @@ from typing import Any
 from bson import Binary
 
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.oplog import Change, Entry
+from tests.support.mongo_server.oplog import Change, Entry, Namespace
 from tests.support.mongo_server.releases import DEFAULT, Release
 from tests.support.mongo_server.tokens import event_token
 from tests.support.mongo_server.wire import Document
@@ -21,12 +21,16 @@ Lookup = Callable[[Change], Document | None]
 
 @dataclass(frozen=True)
 class Scope:
-    """What a stream watches: everything, a database, or (with `collection`) one collection."""
+    """What a stream watches: everything, a database, or (with `collection`) one collection, where
+    streams are enabled."""
 
     database: str | None = None
     collection: str | None = None
+    is_enabled: Callable[[Namespace], bool] = lambda _: True
 
     def sees(self, change: Change) -> bool:
+        if not self.is_enabled(change.namespace):
+            return False
         if self.database is None:
             return change.database not in INTERNAL_DATABASES and self._is_public(change)
         if self.collection is None:

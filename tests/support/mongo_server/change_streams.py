@@ -193,7 +193,8 @@ def open_stream(
     """The stream that an `aggregate` asks for. Raises 260, 280, 286 and errors of syntax."""
     argument: Mapping[str, Any] = pipeline[0]["$changeStream"]
     for name in argument:
-        if name not in _KNOWN or (name in _SINCE_6 and not release.has_images):
+        is_missing = name == "startAfter" and release.is_documentdb
+        if is_missing or name not in _KNOWN or (name in _SINCE_6 and not release.has_images):
             raise CommandError(40415, f"BSON field '$changeStream.{name}' is an unknown field.")
     stages = list(pipeline[1:])
     is_split = bool(stages) and stage_name(stages[-1]) == _SPLIT and release.splits_events

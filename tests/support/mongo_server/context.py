@@ -80,6 +80,8 @@ class Context:
             return self.transaction.view
         deployment, history = self.deployment, self.history
         concern: Mapping[str, Any] = self.body.get("readConcern", {})
+        if "afterClusterTime" in concern and deployment.topology.release.is_documentdb:
+            raise CommandError(303, "Feature not supported: Causal consistency")
         self._await_time(concern.get("afterClusterTime"))
         if concern.get("level") == "snapshot":
             if not deployment.topology.release.has_snapshot_reads:

@@ -62,6 +62,8 @@ class Deployment:
     history_start: Timestamp = field(default_factory=lambda: Timestamp(0, 0))
     changed: threading.Condition = field(default_factory=threading.Condition)
     sharding: Sharding = field(default_factory=Sharding)
+    # What `modifyChangeStreams` enabled; an empty name stands for all.
+    stream_namespaces: set[Namespace] = field(default_factory=set)
     # The number of the shard that it is of a cluster.
     shard: int | None = None
 
@@ -96,6 +98,13 @@ class Deployment:
         if self.shard is None:
             return None
         return lambda namespace, document: self.sharding.shard_of(namespace, document) == self.shard
+
+    def has_streams(self, namespace: Namespace) -> bool:
+        """Whether change streams have the changes of a collection."""
+        database, _ = namespace
+        enabling = {("", ""), (database, ""), namespace}
+        is_optional = self.topology.release.is_documentdb
+        return not is_optional or not self.stream_namespaces.isdisjoint(enabling)
 
     def commit(
         self, changes: tuple[Change, ...], transaction: tuple[Document, int] | None = None

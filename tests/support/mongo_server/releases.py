@@ -5,12 +5,20 @@ from dataclasses import dataclass
 # By the first two numbers (wire_version.h of the server).
 _WIRE_VERSIONS = {"4.4": 9, "5.0": 13, "6.0": 17, "7.0": 21, "8.0": 25}
 
+OPAQUE = 0
+"""Version of tokens that do not tell their time."""
+
 
 @dataclass(frozen=True)
 class Release:
-    """One release; `Release("7.0.14")`. Raises ValueError for a series that is not known here."""
+    """One release; `Release("7.0.14")`. Raises ValueError for a series that is not known here.
+
+    With `is_documentdb` it is Amazon DocumentDB of that release: no `startAfter`, no causal reads,
+    opaque tokens, and streams only where `modifyChangeStreams` enabled them.
+    """
 
     version: str
+    is_documentdb: bool = False
 
     def __post_init__(self) -> None:
         if self.series not in _WIRE_VERSIONS:
@@ -31,12 +39,14 @@ class Release:
     @property
     def token_version(self) -> int:
         """Of resume tokens, where a stream does not go on with an older one."""
+        if self.is_documentdb:
+            return OPAQUE
         return 2 if self.numbers >= (7, 0) else 1
 
     @property
     def has_snapshot_reads(self) -> bool:
         """`readConcern` snapshot, and `atClusterTime`, outside of transactions."""
-        return self.numbers >= (5, 0)
+        return self.numbers >= (5, 0) and not self.is_documentdb
 
     @property
     def has_truncated_arrays(self) -> bool:

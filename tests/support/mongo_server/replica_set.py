@@ -23,9 +23,10 @@ class MongoReplicaSet:
     """`with MongoReplicaSet(members=3) as replica_set:` gives members that listen on free ports.
 
     With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
-    behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
-    seconds without a write a no-op moves the cluster time, as on a real primary. `ports` are those
-    of the members, else free ones. Behind `members` come `arbiters` and `hidden` secondaries.
+    behaves as (`releases`), with `is_documentdb` Amazon DocumentDB of that release.
+    `max_event_bytes` is what one event may weigh. Every `noop_interval_s` seconds without a write a
+    no-op moves the cluster time, as on a real primary. `ports` are those of the members, else free
+    ones. Behind `members` come `arbiters` and `hidden` secondaries.
     `tags` are those of the first members. One that is not initiated waits for `initiate`. With
     `tls` members speak only that. `shard_of` is the router of the cluster that it is part of
     (`MongoShardedCluster`). Leaving the block stops all members and raises what went wrong inside
@@ -44,6 +45,7 @@ class MongoReplicaSet:
         is_standalone: bool = False,
         is_initiated: bool = True,
         is_config_server: bool = False,
+        is_documentdb: bool = False,
         arbiters: int = 0,
         hidden: int = 0,
         ports: Sequence[int] = (),
@@ -51,7 +53,7 @@ class MongoReplicaSet:
         shard_of: Deployment | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        release = Release(version)
+        release = Release(version, is_documentdb)
         self._sockets: dict[str, socket.socket] = {}
         for port in ports or [0] * (members + arbiters + hidden):
             bound = bound_socket(port)

@@ -19,6 +19,7 @@ from tests.support.mongo_server.wire import Document
 
 _HIGH_WATER_MARK = 0
 _EVENT = 128
+_TIMESTAMP, _OPAQUE = "82", "01"
 _HEAD = {
     b"\x2b\x02\x29": (1, _HIGH_WATER_MARK),
     b"\x2b\x04\x29": (2, _HIGH_WATER_MARK),
@@ -40,9 +41,15 @@ class Position:
 
 def high_water_mark(time: Timestamp, version: int) -> str:
     """The place before every event of `time`."""
-    fields: list[Any] = [time, version, _HIGH_WATER_MARK, 0, False]
+    fields: list[Any] = [time, version or 1, _HIGH_WATER_MARK, 0, False]
     # Version 2 keeps an empty place for the UUID.
-    return key_string(*fields, *([None] if version > 1 else [])).hex().upper()
+    return _data(version, *fields, *([None] if version > 1 else []))
+
+
+def _data(version: int, *fields: Any) -> str:
+    """Opaque tokens of the tests differ by the first byte from such that tell their time."""
+    data = key_string(*fields).hex().upper()
+    return data if version else _OPAQUE + data[len(_OPAQUE) :]
 
 
 def event_token(
@@ -58,8 +65,8 @@ def event_token(
     fragment: int | None = None,
 ) -> Document:
     """The place of one event; `index` counts from 0 in a transaction, as does `fragment`."""
-    fields: list[Any] = [time, version, _EVENT, index, is_invalidate, collection]
-    if version == 1:
+    fields: list[Any] = [time, version or 1, _EVENT, index, is_invalidate, collection]
+    if version <= 1:
         fields += [key] if key is not None else []
     else:
         detail = {"documentKey": key, "operationDescription": description}
@@ -68,7 +75,7 @@ def event_token(
     if fragment is not None:
         fields.append(fragment)
     types = type_bits(*fields)
-    data = key_string(*fields).hex().upper()
+    data = _data(version, *fields)
     return {"_data": data, **({"_typeBits": types} if types else {})}
 
 
@@ -76,7 +83,8 @@ def parse_token(token: Any) -> Position:
     """Raises 260 (InvalidResumeToken) for anything that is no token."""
     try:
         data = token["_data"]
-        raw = bytes.fromhex(data)
+        is_opaque = str(data).startswith(_OPAQUE)
+        raw = bytes.fromhex(_TIMESTAMP + data[len(_OPAQUE) :] if is_opaque else data)
         if raw[0] != 0x82:
             raise ValueError("no timestamp")
         seconds, increment = struct.unpack_from(">II", raw, 1)
@@ -92,4 +100,5 @@ def parse_token(token: Any) -> Position:
     except (KeyError, TypeError, ValueError, IndexError, StopIteration, struct.error) as error:
         raise CommandError(260, f"Invalid resume token: {token!r}") from error
     time = Timestamp(seconds, increment)
+    version = 0 if is_opaque else version
     return Position({**token, "_data": data.upper()}, version, time, kind == _EVENT, is_invalidate)

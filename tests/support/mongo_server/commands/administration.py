@@ -45,6 +45,18 @@ def _build_info(context: Context) -> Document:
     }
 
 
+def _modify_change_streams(context: Context) -> Document:
+    deployment, body = context.deployment, context.body
+    if not deployment.topology.release.is_documentdb:
+        raise CommandError(59, "no such command: 'modifyChangeStreams'")
+    namespace = (body["database"], body["collection"])
+    if body["enable"]:
+        deployment.stream_namespaces.add(namespace)
+    else:
+        deployment.stream_namespaces.discard(namespace)
+    return {}
+
+
 def _get_parameter(context: Context) -> Document:
     series = context.deployment.topology.release.series
     known = {"featureCompatibilityVersion": {"version": series}}
@@ -96,6 +108,7 @@ COMMANDS = {
     "buildInfo": Command(_build_info),
     "buildinfo": Command(_build_info),
     "connectionStatus": Command(_connection_status),
+    "modifyChangeStreams": Command(_modify_change_streams),
     "getParameter": Command(_get_parameter, "getParameter"),
     "replSetGetStatus": Command(_status, "replSetGetStatus"),
     "serverStatus": Command(_server_status, "serverStatus"),

@@ -106,6 +106,10 @@ def _aggregate(context: Context) -> Document:
     size = body.get("cursor", {}).get("batchSize", _FIRST_BATCH)
     if pipeline and "$changeStream" in pipeline[0]:
         return _open_stream(context, pipeline, size)
+    if pipeline and "$listChangeStreams" in pipeline[0]:
+        names = sorted(context.deployment.stream_namespaces)
+        listed = [{"database": database, "collection": name} for database, name in names]
+        return _cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
     namespace = context.namespace
     found = list(aggregated(_documents(context, namespace), pipeline))
     return _cursor_reply(context, namespace, found, size, False)
@@ -127,7 +131,7 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
     stream = open_stream(
         context.history,
         deployment.store,
-        Scope(database, target if isinstance(target, str) else None),
+        Scope(database, target if isinstance(target, str) else None, deployment.has_streams),
         pipeline,
         release=deployment.topology.release,
         max_event_bytes=deployment.max_event_bytes,

@@ -1,0 +1,132 @@
+"""A server with the profile of Amazon DocumentDB 5.0: `resumeAfter` alone, opaque tokens, no causal
+reads, and change streams only where they are enabled."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.check.checks import CHECKS
+from mongo_agent.check.probe import asking_probe
+from sidecar.check.finding import Finding, Level
+from sidecar.errors import ConfigError
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+@pytest.fixture
+def documentdb() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(members=2, version="5.0.0", is_documentdb=True) as started:
+        yield started
+
+
+@pytest.fixture
+def writer(documentdb: MongoReplicaSet) -> Iterator[Client]:
+    with MongoClient[dict[str, Any]](documentdb.connection_string) as client:
+        yield client
+
+
+@pytest.fixture
+def enabled(writer: Client) -> Client:
+    writer.admin.command("modifyChangeStreams", 1, database="", collection="", enable=True)
+    return writer
+
+
+def run_agent(tmp_path: Path, documentdb: MongoReplicaSet, **properties: object) -> RunningAgent:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    return RunningAgent(tmp_path / "offsets", documentdb.connection_string, named)
+
+
+def findings(agent: RunningAgent) -> list[Finding]:
+    wanted = {"change stream", "deployment", "enabled streams", "position"}
+    with asking_probe(agent.configuration()) as probe:
+        return [each for check in CHECKS if check.name in wanted for each in check.find(probe)]
+
+
+def test_it_resumes_after_restarts_and_elections(
+    tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
+) -> None:
+    for start in (0, 10):
+        with run_agent(tmp_path, documentdb) as agent:
+            agent.wait_until_streaming()
+            enabled.shop.a.insert_many([{"_id": number} for number in range(start, start + 5)])
+            agent.wait_for(5)
+            documentdb.step_down()
+            enabled.shop.a.insert_many([{"_id": number} for number in range(start + 5, start + 9)])
+            assert [each.id for each in agent.wait_for(9)] == list(range(start, start + 9))
+        enabled.shop.a.insert_one({"_id": start + 9})
+        with run_agent(tmp_path, documentdb) as agent:
+            assert [each.id for each in agent.wait_for(1)] == [start + 9]
+            assert [each.code for each in findings(agent) if each.level is Level.FAULT] == []
+
+
+def test_nothing_is_lost_around_an_invalidation(
+    tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
+) -> None:
+    scope = {"capture_scope": "collection", "capture_target": "shop.a"}
+    with run_agent(tmp_path, documentdb, **scope) as agent:
+        agent.wait_until_streaming()
+        enabled.shop.a.insert_one({"_id": 0})
+        enabled.shop.a.drop()
+        enabled.shop.a.insert_one({"_id": 1})
+        assert [each.id for each in agent.wait_for(2)] == [0, 1]
+        enabled.shop.a.drop()
+    enabled.shop.a.insert_one({"_id": 2})
+    with run_agent(tmp_path, documentdb, **scope) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [2]
+        enabled.shop.a.insert_one({"_id": 3})
+        assert [each.id for each in agent.wait_for(2)] == [2, 3]
+
+
+def test_other_filters_lose_nothing(
+    tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
+) -> None:
+    """The token comes first; where its event is filtered, the time, and its events come again."""
+    with run_agent(tmp_path, documentdb) as agent:
+        agent.wait_until_streaming()
+        enabled.shop.a.insert_one({"_id": 0})
+        agent.wait_for(1)
+    enabled.shop.b.insert_one({"_id": 1})
+    with run_agent(tmp_path, documentdb, collection_include_list="shop[.]b") as agent:
+        assert [each.id for each in agent.wait_for(1)] == [1]
+
+
+@pytest.mark.parametrize("mode", ["initial", "when_needed", "initial_only"])
+def test_snapshots_are_refused(
+    tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client, mode: str
+) -> None:
+    with run_agent(tmp_path, documentdb, snapshot_mode=mode) as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, ConfigError)
+    assert f"`snapshot.mode={mode}`" in str(error)
+    assert "Set `snapshot.mode=no_data`" in str(error)
+    assert "server_without_snapshots" in [each.code for each in findings(agent)]
+
+
+def test_images_are_refused(tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client) -> None:
+    images = "change_streams_with_pre_image"
+    with run_agent(tmp_path, documentdb, capture_mode=images) as agent:
+        error = agent.wait_until_ended()
+    assert "`capture.mode` requires them" in str(error)
+
+
+def test_streams_that_are_not_enabled_are_reported(
+    tmp_path: Path, documentdb: MongoReplicaSet, writer: Client
+) -> None:
+    """They would open, and stay empty."""
+    writer.shop.a.insert_one({"_id": 0})
+    writer.crm.b.insert_one({"_id": 0})
+    agent = run_agent(tmp_path, documentdb)
+
+    def disabled() -> list[str]:
+        return [each.message for each in findings(agent) if each.code == "change_streams_disabled"]
+
+    assert "crm.b, shop.a" in disabled()[0]
+    writer.admin.command("modifyChangeStreams", 1, database="crm", collection="", enable=True)
+    assert "crm.b" not in disabled()[0]
+    writer.admin.command("modifyChangeStreams", 1, database="shop", collection="a", enable=True)
+    assert disabled() == []

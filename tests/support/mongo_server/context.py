@@ -14,7 +14,7 @@ from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.member_history import MemberHistory
 from tests.support.mongo_server.members import Connection, Member
 from tests.support.mongo_server.oplog import Change, Namespace
-from tests.support.mongo_server.store import NEWEST, Collection, View
+from tests.support.mongo_server.store import NEWEST, Collection, View, new_collection
 from tests.support.mongo_server.wire import Document, copied
 
 
@@ -123,10 +123,13 @@ class Context:
         )
 
     def collection(self, namespace: Namespace) -> Collection | None:
+        if self.transaction is not None and namespace in self.transaction.created:
+            return self.transaction.created[namespace]
         return self.deployment.store.collection(namespace)
 
     def created(self, namespace: Namespace, options: Mapping[str, Any] | None = None) -> Collection:
-        """The collection, made when it is not there."""
+        """The collection, made when it is not there; in a transaction for that alone, until the
+        commit."""
         found = self.collection(namespace)
         if found is None:
             id_index = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
@@ -161,14 +164,19 @@ class Context:
             update=update,
             has_images=collection.has_images,
         )
+        self.commit(change)
         if self.transaction is None:
-            self.commit(change)
             return
-        self.transaction.changes.append(change)
         key = order(change.document_id)
         self.transaction.view.written[namespace, key] = change.after
 
     def commit(self, change: Change) -> None:
+        """Write a change now, or with the commit of the transaction."""
+        if self.transaction is not None:
+            self.transaction.changes.append(change)
+            if change.operation == "create":
+                self.transaction.created[change.namespace] = new_collection(change)
+            return
         self.wrote_at = self.deployment.commit((change,))
 
     def claim(self, namespace: Namespace, document_id: Any) -> None:

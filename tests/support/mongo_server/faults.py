@@ -4,13 +4,14 @@
 that has its cursor, so that the error carries what a change stream's own errors carry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tests.support.mongo_server.errors import CommandError
 
 _OF_CURSORS = "failGetMoreAfterCursorCheckout"
+_ALIASES = {"ismaster": "isMaster", "findandmodify": "findAndModify"}
 
 
 @dataclass
@@ -24,7 +25,8 @@ class FailCommand:
 
     def hits(self, command: str, application: str | None) -> bool:
         """Whether this command fails; counts it."""
-        if command not in self.data.get("failCommands", ()) or self.times == 0:
+        names = {_ALIASES.get(each, each) for each in self.data.get("failCommands", ())}
+        if _ALIASES.get(command, command) not in names or self.times == 0:
             return False
         if self.data.get("appName", application) != application:
             return False
@@ -44,14 +46,20 @@ class FailCommand:
         return self.data.get("blockTimeMS", 0) / 1000 if self.data.get("blockConnection") else 0
 
     @property
+    def labels(self) -> Sequence[str] | None:
+        """The labels of the error, where the fail point names them; an empty list means none."""
+        return self.data.get("errorLabels")
+
+    @property
     def error(self) -> CommandError | None:
         if "errorCode" not in self.data:
             return None
         return CommandError(
             self.data["errorCode"],
             "Failing command via failpoint",
-            self.data.get("errorLabels", ()),
+            self.labels,
             is_before_cursor=self.is_before_cursor,
+            is_injected=True,
         )
 
 

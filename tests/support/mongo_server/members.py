@@ -104,6 +104,10 @@ class Topology:
     term: int = 0
     set_version: int = 1
 
+    def electable(self) -> list[Member]:
+        """Members that run and can become primary."""
+        return [each for each in self.members if each.is_up and each.is_shown]
+
     def elect(self, primary: Member | None) -> None:
         """Make a member primary, or none; every member reports a new topology version."""
         if primary is not None:

@@ -110,6 +110,8 @@ def _aggregate(context: Context) -> Document:
         names = sorted(context.deployment.stream_namespaces)
         listed = [{"database": database, "collection": name} for database, name in names]
         return _cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
+    if pipeline and "$listLocalSessions" in pipeline[0]:
+        return _cursor_reply(context, (context.database, "$cmd.aggregate"), [], size, False)
     namespace = context.namespace
     found = list(aggregated(_documents(context, namespace), pipeline))
     return _cursor_reply(context, namespace, found, size, False)
@@ -224,6 +226,14 @@ def _distinct(context: Context) -> Document:
     return {"values": [found[key] for key in sorted(found)], **extra}
 
 
+def _explain(context: Context) -> Document:
+    """A plan without figures: every read here looks at the whole collection."""
+    explained: Document = context.body["explain"]
+    namespace = f"{context.database}.{explained[next(iter(explained))]}"
+    plan: Document = {"stage": "COLLSCAN", "direction": "forward"}
+    return {"queryPlanner": {"namespace": namespace, "winningPlan": plan, "rejectedPlans": []}}
+
+
 def _cursor_reply(
     context: Context, namespace: Namespace, found: list[Document], size: int, is_single: bool
 ) -> Document:
@@ -255,5 +265,6 @@ COMMANDS = {
     "getMore": Command(_get_more),
     "killCursors": Command(_kill_cursors),
     "count": Command(_count, "find", is_read=True),
+    "explain": Command(_explain, "find", is_read=True),
     "distinct": Command(_distinct, "find", is_read=True),
 }

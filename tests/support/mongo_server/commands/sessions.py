@@ -27,7 +27,7 @@ def enter_transaction(context: Context) -> None:
         session.transaction = Transaction(_full_lsid(context), number, view)
     elif transaction is None or transaction.number != number or transaction.state != "open":
         message = f"Given transaction number {number} does not match any in-progress transactions."
-        raise CommandError(251, message, ["TransientTransactionError"])
+        raise CommandError(251, message)
     context.transaction = session.transaction
 
 
@@ -55,9 +55,12 @@ def _commit(context: Context) -> Document:
     number = context.body["txnNumber"]
     if transaction is None or transaction.number != number or transaction.state == "aborted":
         message = f"Transaction with {{ txnNumber: {number} }} has been aborted."
-        raise CommandError(251, message, ["TransientTransactionError"])
+        raise CommandError(251, message)
     # A commit that comes again finds its work done.
     if transaction.state == "open":
+        if any(context.collection(namespace) is not None for namespace in transaction.created):
+            transaction.state = "aborted"
+            raise CommandError(112, "Collection namespace is already in use")
         transaction.state = "committed"
         if transaction.changes:
             identity = (transaction.lsid, transaction.number)

@@ -1,0 +1,104 @@
+"""The page docs/evidence/mongodb-conformance.md, made from a run of all suites."""
+
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.oracle.mongo_drivers.expectations import Expectations
+from tests.oracle.mongo_drivers.results import Outcome
+from tests.oracle.mongo_drivers.run import SuiteRun
+
+_WIDTH = 118
+_HEAD = """\
+# MongoDB conformance
+
+`make mongo-conformance` runs pymongo's own test suite against the test server of the project
+(`tests/support/mongo_server`) and writes this page. pip fetches the source archive of the release in
+`requirements/mongo.lock`; its tests include the unified tests of MongoDB's driver specifications.
+Nobody in this project wrote these cases.
+
+The server is a replica set of one member on loopback and behaves as each release in turn. An
+unexpected failure fails the command. So does a case that passes although
+`tests/oracle/mongo_drivers/pymongo.toml` expects it to fail.
+
+"""
+
+
+def render(runs: Sequence[SuiteRun], expectations: Expectations, driver: str) -> str:
+    """The whole page."""
+    parts = [_HEAD, f"## Results with pymongo {driver}\n\n", *_table(runs)]
+    parts += ["\n## Expected failures\n\n", *_failures(runs, expectations)]
+    parts += ["\n## Not run\n\n", *_excluded(expectations)]
+    parts += ["\n## Not supported\n\n", *_skipped(runs)]
+    return "".join(parts).rstrip() + "\n"
+
+
+def _table(runs: Sequence[SuiteRun]) -> Iterator[str]:
+    yield "| suite | release | passed | failed | not supported |\n"
+    yield "| --- | --- | ---: | ---: | ---: |\n"
+    total: Counter[tuple[str, Outcome]] = Counter()
+    for run in runs:
+        counts = Counter(result.outcome for result in run.results.values())
+        total.update({(run.series, outcome): count for outcome, count in counts.items()})
+        yield _row(run.suite.name, run.series, [counts[outcome] for outcome in Outcome])
+    for series in dict.fromkeys(run.series for run in runs):
+        yield _row("all", series, [total[series, outcome] for outcome in Outcome])
+
+
+def _row(name: str, series: str, counts: Sequence[int]) -> str:
+    return f"| {name} | {series} | {' | '.join(f'{count:,}' for count in counts)} |\n"
+
+
+def _failures(runs: Sequence[SuiteRun], expectations: Expectations) -> Iterator[str]:
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for case, result in run.results.items():
+            if result.outcome is Outcome.FAILED:
+                rule = expectations.failure(case, run.series)
+                reason = "unexpected" if rule is None else rule.reason
+                found[reason][case].append(run.series)
+    if not found:
+        yield "None.\n"
+    yield from _lists(found, {run.series for run in runs})
+
+
+def _excluded(expectations: Expectations) -> Iterator[str]:
+    if not expectations.excluded:
+        yield "None.\n"
+    for rule in expectations.excluded:
+        yield f"{_wrapped(rule.reason + ':')}\n\n"
+        for case in rule.cases:
+            yield f"* `{case}`\n"
+        yield "\n"
+
+
+def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
+    yield "pymongo's suite skips these cases itself. Its reason stands before the cases.\n\n"
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for case, result in run.results.items():
+            if result.outcome is Outcome.SKIPPED:
+                found[result.reason][case].append(run.series)
+    yield from _lists(found, {run.series for run in runs})
+
+
+def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:
+    """For each reason its cases, with the releases where these are not all."""
+    for reason in sorted(found):
+        yield f"{_wrapped(_escaped(reason) + ':')}\n\n"
+        for case in sorted(found[reason]):
+            series = found[reason][case]
+            where = "" if set(series) == all_series else f" ({', '.join(sorted(set(series)))})"
+            yield f"{_wrapped(f'* `{case}`{where}', '  ')}\n"
+        yield "\n"
+
+
+def _escaped(text: str) -> str:
+    """A foreign text as one line of code."""
+    return f"`{text.replace('`', chr(39))}`"
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -13,12 +13,12 @@ _HEAD = """\
 # MongoDB conformance
 
 `make mongo-conformance` runs pymongo's own test suite against the test server of the project
-(`tests/support/mongo_server`) and writes this page. pip fetches the source archive of the release in
-`requirements/mongo.lock`; its tests include the unified tests of MongoDB's driver specifications.
-Nobody in this project wrote these cases.
+(`tests/support/mongo_server`) and writes this page. pip fetches the source archive of the release
+in `requirements/mongo.lock`. Its tests include the unified tests of MongoDB's driver
+specifications. The authors of pymongo and of the specifications wrote these cases.
 
-The server is a replica set of one member on loopback and behaves as each release in turn. An
-unexpected failure fails the command. So does a case that passes although
+The server is a replica set of one or three members on loopback and behaves as each release in
+turn. An unexpected failure fails the command. So does a case that passes although
 `tests/oracle/mongo_drivers/pymongo.toml` expects it to fail.
 
 """

@@ -1,4 +1,4 @@
-"""The files of pymongo's tests that run here, by subject, and the releases that the server plays."""
+"""The files of pymongo's tests that run here, by subject, and the releases of the server."""
 
 from dataclasses import dataclass
 

@@ -55,23 +55,25 @@ class Context:
             raise CommandError(73, f"collection name has invalid type for {self.name}")
         return self.database, collection
 
-    def wait(self, is_so: Callable[[], bool], timeout_s: float) -> bool:
+    def wait(
+        self, is_so: Callable[[], bool], timeout_s: float, *, survives_elections: bool = False
+    ) -> bool:
         """Wait for a change of the deployment; false after the timeout. Raises when interrupted."""
         deadline = time.monotonic() + timeout_s
         while not is_so():
-            self.check()
+            self.check(survives_elections=survives_elections)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return False
             self.deployment.changed.wait(remaining)
-        self.check()
+        self.check(survives_elections=survives_elections)
         return True
 
-    def check(self) -> None:
+    def check(self, *, survives_elections: bool = False) -> None:
         """Raise when the connection went or the member changed its role."""
         if self.connection.is_closed:
             raise ConnectionDroppedError
-        if self.member.epoch != self.epoch:
+        if self.member.epoch != self.epoch and not survives_elections:
             raise CommandError(11602, "operation was interrupted")
 
     def view(self) -> View:

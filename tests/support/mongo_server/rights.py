@@ -28,6 +28,7 @@ _OF_THE_CLUSTER = {
     "getParameter",
     "getCmdLineOpts",
     "replSetStateChange",
+    "killAnySession",
 }
 
 

@@ -16,7 +16,7 @@ _ACTIONS = {
         "getCmdLineOpts",
     ),
     "list": ("listDatabases",),
-    "admin": ("configureFailPoint", "enableSharding", "replSetStateChange"),
+    "admin": ("configureFailPoint", "enableSharding", "replSetStateChange", "killAnySession"),
 }
 """What a right of a role is made of."""
 _OF_A_DATABASE = {"read": ("read",), "readWrite": ("read", "write")}

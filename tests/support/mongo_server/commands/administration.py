@@ -22,7 +22,8 @@ def _hello(context: Context) -> Document:
     member = context.member
     if known is not None and known["processId"] == member.process_id:
         timeout_s = body.get("maxAwaitTimeMS", 0) / 1000
-        context.wait(lambda: member.version != known["counter"], timeout_s)
+        # An election answers the waiting clients; it does not interrupt them.
+        context.wait(lambda: member.version != known["counter"], timeout_s, survives_elections=True)
     topology = context.deployment.topology
     reply = topology.hello(member, context.connection, context.deployment.last_write())
     if "saslSupportedMechs" in body:

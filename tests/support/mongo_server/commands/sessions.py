@@ -82,7 +82,17 @@ def _end_sessions(context: Context) -> Document:
     return {}
 
 
+def _kill_all_sessions(context: Context) -> Document:
+    """Abort every open transaction; patterns of users are not looked at."""
+    for session in context.deployment.sessions.values():
+        if session.transaction is not None and session.transaction.state == "open":
+            session.transaction.state = "aborted"
+    context.deployment.changed.notify_all()
+    return {}
+
+
 COMMANDS = {
+    "killAllSessions": Command(_kill_all_sessions, "killAnySession"),
     "commitTransaction": Command(_commit, is_write=True),
     "abortTransaction": Command(_abort, is_write=True),
     "endSessions": Command(_end_sessions),

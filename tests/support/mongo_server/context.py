@@ -29,6 +29,8 @@ class Context:
     transaction: Transaction | None = None
     wrote_at: Timestamp | None = None
     read_at: Timestamp | None = None
+    # The client gets no reply.
+    loses_connection: bool = False
     epoch: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,6 +43,12 @@ class Context:
     @property
     def database(self) -> str:
         return str(self.body["$db"])
+
+    @property
+    def is_retryable(self) -> bool:
+        """A write that the client may send again under the same number."""
+        body = self.body
+        return "txnNumber" in body and "autocommit" not in body and "lsid" in body
 
     @property
     def history(self) -> MemberHistory:
@@ -150,6 +158,8 @@ class Context:
         update: Document | None = None,
     ) -> None:
         """One change of a document, in the transaction or at once."""
+        if self.is_retryable:
+            self._fail_write()
         collection = self.created(namespace)
         document = after if after is not None else before
         assert document is not None
@@ -171,6 +181,14 @@ class Context:
             return
         key = order(change.document_id)
         self.transaction.view.written[namespace, key] = change.after
+
+    def _fail_write(self) -> None:
+        fail_point = self.member.write_fail_point
+        if fail_point is None or not fail_point.hits():
+            return
+        self.loses_connection |= fail_point.closes_connection
+        if fail_point.error is not None:
+            raise fail_point.error
 
     def commit(self, change: Change) -> None:
         """Write a change now, or with the commit of the transaction."""

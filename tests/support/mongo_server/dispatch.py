@@ -42,6 +42,8 @@ def reply_to(context: Context) -> Document:
             body = {**_run(context), "ok": 1.0}
         except CommandError as error:
             body = _failure(context, error)
+        if context.loses_connection:
+            raise ConnectionDroppedError
         return {**body, **context.deployment.times(context.history.time)}
 
 
@@ -105,14 +107,15 @@ def _check_transaction(context: Context) -> None:
 def _once(context: Context, command: Command) -> Document:
     """A retryable write that comes a second time gets the first one's reply."""
     body = context.body
-    is_retryable = "txnNumber" in body and "autocommit" not in body and "lsid" in body
-    if not is_retryable or not command.is_write:
+    if not context.is_retryable or not command.is_write:
         return command.run(context)
     session = context.deployment.session(body["lsid"])
     if session.write_number == body["txnNumber"] and session.write_reply is not None:
         return dict(session.write_reply)
     reply = command.run(context)
-    session.write_number, session.write_reply = body["txnNumber"], dict(reply)
+    is_failed = "writeErrors" in reply and not reply["n"]
+    session.write_number = body["txnNumber"]
+    session.write_reply = None if is_failed else dict(reply)
     return reply
 
 

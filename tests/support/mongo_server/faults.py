@@ -2,6 +2,7 @@
 
 `failCommand` fails commands before they begin; `failGetMoreAfterCursorCheckout` fails a `getMore`
 that has its cursor, so that the error carries what a change stream's own errors carry.
+`onPrimaryTransactionalWrite` acts on a retryable write of one document.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from tests.support.mongo_server.errors import CommandError
 
+OF_WRITES = "onPrimaryTransactionalWrite"
 _OF_CURSORS = "failGetMoreAfterCursorCheckout"
 _ALIASES = {"ismaster": "isMaster", "findandmodify": "findAndModify"}
 
@@ -61,6 +63,42 @@ class FailCommand:
             is_before_cursor=self.is_before_cursor,
             is_injected=True,
         )
+
+
+@dataclass
+class FailWrite:
+    """Retryable writes whose connection closes, before or after they happen. `times` None is
+    without end."""
+
+    data: Mapping[str, Any]
+    times: int | None
+
+    def hits(self) -> bool:
+        """Whether this write fails; counts it."""
+        if self.times == 0:
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+    @property
+    def closes_connection(self) -> bool:
+        return bool(self.data.get("closeConnection", True))
+
+    @property
+    def error(self) -> CommandError | None:
+        """The error in place of the write."""
+        code = self.data.get("failBeforeCommitExceptionCode")
+        return None if code is None else CommandError(code, "Failing write due to failpoint")
+
+
+def parse_write_fail_point(body: Mapping[str, Any]) -> FailWrite | None:
+    """The fail point that a command sets for writes, None where it takes it away."""
+    mode = body["mode"]
+    if mode == "off":
+        return None
+    times = mode.get("times") if isinstance(mode, Mapping) else None
+    return FailWrite(body.get("data", {}), times)
 
 
 def parse_fail_point(body: Mapping[str, Any]) -> FailCommand | None:

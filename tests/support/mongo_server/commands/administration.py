@@ -4,7 +4,7 @@ from tests.support.mongo_server.commands.authentication import speculate
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.faults import parse_fail_point
+from tests.support.mongo_server.faults import OF_WRITES, parse_fail_point, parse_write_fail_point
 from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document
 
 
@@ -87,7 +87,10 @@ def _status(context: Context) -> Document:
 
 
 def _fail_point(context: Context) -> Document:
-    context.member.fail_point = parse_fail_point(context.body)
+    if context.body["configureFailPoint"] == OF_WRITES:
+        context.member.write_fail_point = parse_write_fail_point(context.body)
+    else:
+        context.member.fail_point = parse_fail_point(context.body)
     return {"count": 0}
 
 

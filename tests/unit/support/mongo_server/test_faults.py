@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from bson import Int64
 from pymongo import MongoClient
-from pymongo.errors import AutoReconnect, ServerSelectionTimeoutError
+from pymongo.errors import AutoReconnect, ServerSelectionTimeoutError, WriteError
 
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.client import Client
@@ -34,3 +35,25 @@ def test_an_injected_shutdown_error_clears_the_pool(client: Client) -> None:
     assert isinstance(raised.value.details, dict)
     assert raised.value.details["code"] == 91
     assert "topologyVersion" not in raised.value.details
+
+
+@pytest.mark.parametrize("data", [{}, {"failBeforeCommitExceptionCode": 1}])
+def test_a_retryable_write_without_a_reply_happens_once(
+    client: Client, data: dict[str, Any]
+) -> None:
+    name = "onPrimaryTransactionalWrite"
+    client.admin.command("configureFailPoint", name, mode={"times": 1}, data=data)
+    customers = client.shop.customers
+    assert customers.insert_one({"_id": 1}).acknowledged
+    assert customers.update_one({"_id": 1}, {"$inc": {"count": Int64(1)}}).matched_count == 1
+    assert list(customers.find()) == [{"_id": 1, "count": 1}]
+
+
+def test_a_retryable_write_that_fails_is_not_remembered(client: Client) -> None:
+    data = {"failBeforeCommitExceptionCode": 1, "closeConnection": False}
+    name = "onPrimaryTransactionalWrite"
+    client.admin.command("configureFailPoint", name, mode={"times": 1}, data=data)
+    with pytest.raises(WriteError) as raised:
+        client.shop.customers.insert_one({"_id": 1})
+    assert raised.value.code == 1
+    assert client.shop.customers.find_one() is None

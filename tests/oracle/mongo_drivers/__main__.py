@@ -6,6 +6,7 @@ Exit code 1 for an unexpected outcome. A run of every suite on every release wri
 import argparse
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.oracle.mongo_drivers.page import render
 from tests.oracle.mongo_drivers.results import Outcome
 from tests.oracle.mongo_drivers.run import SuiteRun, run_suite
 from tests.oracle.mongo_drivers.sources import pymongo_tests
-from tests.oracle.mongo_drivers.suites import RELEASES, SUITES
+from tests.oracle.mongo_drivers.suites import RELEASES, SUITES, Suite
 from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.errors import HarnessError
 
@@ -35,10 +36,14 @@ def main() -> int:
     print(f"pymongo {version('pymongo')}; logs are in {logs}.", flush=True)
     runs: list[SuiteRun] = []
     found: list[str] = []
-    for suite in suites:
-        for release in releases:
-            log = logs / f"{suite.name.replace(' ', '-')}-{release}.log"
-            run = run_suite(tests, suite, release, expectations, log)
+
+    def run_one(suite: Suite, release: str) -> SuiteRun:
+        log = logs / f"{suite.name.replace(' ', '-')}-{release}.log"
+        return run_suite(tests, suite, release, expectations, log)
+
+    pairs = [(suite, release) for suite in suites for release in releases]
+    with ThreadPoolExecutor(arguments.jobs) as executor:
+        for run in executor.map(run_one, *zip(*pairs, strict=True)):
             runs.append(run)
             unexpected = [*run.problems, *problems(run.results, expectations, run.series)]
             found += unexpected
@@ -66,6 +71,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--release", action="append", choices=RELEASES, help="run this release; repeatable"
     )
+    parser.add_argument("--jobs", type=int, default=2, help="suites at a time (default: 2)")
     return parser.parse_args()
 
 

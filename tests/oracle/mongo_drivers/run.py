@@ -40,7 +40,7 @@ def run_suite(
     with tempfile.TemporaryDirectory() as temporary:
         junit = Path(temporary) / "junit.xml"
         try:
-            with MongoReplicaSet(version=version) as replica_set:
+            with MongoReplicaSet(suite.members, version=version) as replica_set:
                 _run(tests, suite, series, expectations, replica_set.members[0], junit, log)
         except ServerFailedError as error:
             problems.append(f"{suite.name}, {series}: {error}: {error.__cause__!r}")

@@ -7,16 +7,17 @@ RELEASES = ("5.0.31", "6.0.20", "8.0.4")
 
 @dataclass(frozen=True)
 class Suite:
-    """`files` are modules of pymongo's package `test`."""
+    """`files` are modules of pymongo's package `test`, `members` those of the replica set."""
 
     name: str
     files: tuple[str, ...]
+    members: int = 1
 
 
 SUITES = (
     Suite("change streams", ("test_change_stream",)),
-    Suite("sessions", ("test_session", "test_sessions_unified", "test_causal_consistency")),
-    Suite("transactions", ("test_transactions", "test_transactions_unified")),
+    Suite("sessions", ("test_session", "test_sessions_unified", "test_causal_consistency"), 3),
+    Suite("transactions", ("test_transactions", "test_transactions_unified"), 3),
     Suite("retryable reads", ("test_retryable_reads", "test_retryable_reads_unified")),
     Suite("retryable writes", ("test_retryable_writes", "test_retryable_writes_unified")),
     Suite("unified test format", ("test_unified_format",)),
@@ -39,6 +40,7 @@ SUITES = (
             "test_hello_latched",
             "test_connections_survive_primary_stepdown_spec",
         ),
+        3,
     ),
     Suite("connection pools", ("test_pooling", "test_connection_monitoring")),
 )

@@ -67,15 +67,21 @@ class FailCommand:
 
 @dataclass
 class FailWrite:
-    """Retryable writes whose connection closes, before or after they happen. `times` None is
-    without end."""
+    """Retryable writes whose connection closes, before or after they happen.
+
+    `skips` documents are written first; `times` None is without end.
+    """
 
     data: Mapping[str, Any]
     times: int | None
+    skips: int = 0
 
     def hits(self) -> bool:
         """Whether this write fails; counts it."""
         if self.times == 0:
+            return False
+        if self.skips:
+            self.skips -= 1
             return False
         if self.times is not None:
             self.times -= 1
@@ -97,8 +103,8 @@ def parse_write_fail_point(body: Mapping[str, Any]) -> FailWrite | None:
     mode = body["mode"]
     if mode == "off":
         return None
-    times = mode.get("times") if isinstance(mode, Mapping) else None
-    return FailWrite(body.get("data", {}), times)
+    counts: Mapping[str, int] = mode if isinstance(mode, Mapping) else {}
+    return FailWrite(body.get("data", {}), counts.get("times"), counts.get("skip", 0))
 
 
 def parse_fail_point(body: Mapping[str, Any]) -> FailCommand | None:

@@ -13,7 +13,7 @@ from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.direct import may_ask_directly
 from tests.support.mongo_server.errors import CommandError
 from tests.support.mongo_server.key_string import order
-from tests.support.mongo_server.matching import is_match, values_at
+from tests.support.mongo_server.matching import check_query, is_match, values_at
 from tests.support.mongo_server.members import Cursor
 from tests.support.mongo_server.oplog import Entry, Namespace
 from tests.support.mongo_server.pipelines import Stage, aggregated
@@ -41,6 +41,7 @@ def _find(context: Context) -> Document:
     ):
         if value:
             stages.append({name: value})
+    check_query(body.get("filter", {}))
     _refuse_capped(context, namespace)
     documents = _bounded(context, _documents(context, namespace))
     found = list(aggregated(documents, stages))

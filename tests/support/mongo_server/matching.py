@@ -22,9 +22,12 @@ def is_match(query: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
 
 
 def check_query(query: Mapping[str, Any]) -> None:
-    """Raises the error 2 for an unknown operator, also where no document is there to match."""
+    """Raises the error 2 for an operator that is unknown or not well formed, also when there is
+    no document to match."""
     for name, condition in query.items():
         if name in ("$and", "$or", "$nor"):
+            if not isinstance(condition, list) or not condition:
+                raise CommandError(2, f"{name} must be a nonempty array")
             for part in condition:
                 check_query(part)
         elif name != "$expr":

@@ -280,3 +280,12 @@ def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
     with pytest.raises(OperationFailure) as refused:
         client.shop.command(command)
     assert refused.value.code == 246
+
+
+@pytest.mark.parametrize("query", [{"$or": True}, {"$and": []}, {"a": {"$unknown": 1}}])
+def test_a_malformed_query_is_an_error_without_documents(
+    client: Client, query: dict[str, Any]
+) -> None:
+    with pytest.raises(OperationFailure) as raised:
+        client.shop.customers.find_one(query)
+    assert raised.value.code == 2

@@ -17,7 +17,7 @@ from tests.support.servers.errors import ServerFailedError
 
 _SUITE_TIMEOUT_S = 1800
 _CASE_TIMEOUT_S = 120
-_INI = "[pytest]\nmarkers =\n    default\n    default_async\n"
+_INI = "[pytest]\nmarkers =\n    default\n    default_async\n    load_balancer\n"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _run(
     environment |= {"DB_IP": host, "DB_PORT": port, "PYTHONPATH": str(tests)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(ini), "--rootdir", str(tests)]
-    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-m", "default"]
+    command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-m", "default or load_balancer"]
     command += ["--tb=native", f"--timeout={_CASE_TIMEOUT_S}", f"--junitxml={junit}"]
     for rule in expectations.excluded:
         if not rule.releases or series in rule.releases:

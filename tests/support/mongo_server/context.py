@@ -9,7 +9,7 @@ from uuid import uuid4
 from bson import Timestamp
 
 from tests.support.mongo_server.deployment import Deployment, Transaction
-from tests.support.mongo_server.errors import CommandError, ConnectionDroppedError
+from tests.support.mongo_server.errors import CODE_NAMES, CommandError, ConnectionDroppedError
 from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.member_history import MemberHistory
 from tests.support.mongo_server.members import Connection, Member
@@ -221,6 +221,8 @@ class Context:
         # From 5.0 on a write waits for the majority unless it says otherwise.
         if concern.get("w", "majority") in (0, 1) or self.wrote_at is None:
             return {}
+        if (impossible := self._impossible_concern(concern.get("w", "majority"))) is not None:
+            return {"writeConcernError": impossible}
         wrote_at = self.wrote_at
         timeout_s = concern.get("wtimeout", 0) / 1000 or 24 * 3600
         if self.wait(lambda: self.deployment.oplog.is_on_majority(wrote_at), timeout_s):
@@ -228,6 +230,21 @@ class Context:
         message = "waiting for replication timed out"
         error = {"code": 64, "codeName": "WriteConcernFailed", "errmsg": message}
         return {"writeConcernError": {**error, "errInfo": {"wtimeout": True}}}
+
+    def _impossible_concern(self, wanted: int | str) -> Document | None:
+        """The error of a write concern that no set of this shape can reach."""
+        if self.deployment.is_router:
+            return None
+        if isinstance(wanted, str):
+            if wanted == "majority":
+                return None
+            message = f"No write concern mode named '{wanted}' found in replica set configuration"
+            return {"code": 79, "codeName": CODE_NAMES[79], "errmsg": message}
+        bearing = [each for each in self.deployment.topology.members if not each.is_arbiter]
+        if wanted <= len(bearing):
+            return None
+        message = "Not enough data-bearing nodes"
+        return {"code": 100, "codeName": CODE_NAMES[100], "errmsg": message}
 
 
 def snapshot_view(deployment: Deployment, at: Timestamp | None) -> View:

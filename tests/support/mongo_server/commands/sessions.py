@@ -1,6 +1,7 @@
 """Sessions and transactions."""
 
 import hashlib
+from collections.abc import Iterable
 
 from bson import Binary
 
@@ -82,16 +83,29 @@ def _end_sessions(context: Context) -> Document:
     return {}
 
 
-def _kill_all_sessions(context: Context) -> Document:
-    """Abort every open transaction; patterns of users are not looked at."""
-    for session in context.deployment.sessions.values():
-        if session.transaction is not None and session.transaction.state == "open":
-            session.transaction.state = "aborted"
-    context.deployment.changed.notify_all()
+def _kill_sessions(context: Context) -> Document:
+    """Abort the open transactions of some sessions."""
+    known = context.deployment.sessions
+    ids = [bytes(lsid["id"]) for lsid in context.body["killSessions"]]
+    _kill(context, [known[key] for key in ids if key in known])
     return {}
 
 
+def _kill_all_sessions(context: Context) -> Document:
+    """Abort every open transaction; patterns of users are not looked at."""
+    _kill(context, context.deployment.sessions.values())
+    return {}
+
+
+def _kill(context: Context, sessions: Iterable[Session]) -> None:
+    for session in sessions:
+        if session.transaction is not None and session.transaction.state == "open":
+            session.transaction.state = "aborted"
+    context.deployment.changed.notify_all()
+
+
 COMMANDS = {
+    "killSessions": Command(_kill_sessions),
     "killAllSessions": Command(_kill_all_sessions, "killAnySession"),
     "commitTransaction": Command(_commit, is_write=True),
     "abortTransaction": Command(_abort, is_write=True),

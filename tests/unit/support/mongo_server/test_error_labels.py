@@ -58,11 +58,12 @@ def test_a_fail_point_names_its_labels(client: Client) -> None:
     client.shop.customers.insert_one({"_id": 2})
 
 
-def test_a_commit_of_a_killed_transaction_is_transient(client: Client) -> None:
+@pytest.mark.parametrize("command", ["killSessions", "killAllSessions"])
+def test_a_commit_of_a_killed_transaction_is_transient(client: Client, command: str) -> None:
     with client.start_session() as session:
         session.start_transaction()
         client.shop.customers.insert_one({"_id": 1}, session=session)
-        client.admin.command("killAllSessions", [])
+        client.admin.command(command, [session.session_id])
         with pytest.raises(OperationFailure) as raised:
             session.commit_transaction()
     assert raised.value.code == 251

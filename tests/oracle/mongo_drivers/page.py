@@ -13,8 +13,8 @@ _HEAD = """\
 # MongoDB conformance
 
 `make mongo-conformance` runs pymongo's own test suite against the test server of the project
-(`tests/support/mongo_server`) and writes this page. pip fetches the source archive of the release
-in `requirements/mongo.lock`. Its tests include the unified tests of MongoDB's driver
+(`tests/support/mongo_server`) and writes this page. It fetches the source archive of the release
+in `requirements/mongo.lock` by pip. The tests in it include the unified tests of MongoDB's driver
 specifications. The authors of pymongo and of the specifications wrote these cases.
 
 The server is a replica set of one or three members on loopback and behaves as each release in
@@ -65,11 +65,8 @@ def _failures(runs: Sequence[SuiteRun], expectations: Expectations) -> Iterator[
 def _excluded(expectations: Expectations) -> Iterator[str]:
     if not expectations.excluded:
         yield "None.\n"
-    for rule in expectations.excluded:
-        yield f"{_wrapped(rule.reason + ':')}\n\n"
-        for case in rule.cases:
-            yield f"* `{case}`\n"
-        yield "\n"
+    found = {rule.reason: {case: [""] for case in rule.cases} for rule in expectations.excluded}
+    yield from _lists(found, {""})
 
 
 def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
@@ -78,27 +75,26 @@ def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
     for run in runs:
         for case, result in run.results.items():
             if result.outcome is Outcome.SKIPPED:
-                found[result.reason][case].append(run.series)
+                found[_code(result.reason)][case].append(run.series)
     yield from _lists(found, {run.series for run in runs})
 
 
 def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:
-    """For each reason its cases, with the releases where these are not all."""
+    """For each reason a table of its cases."""
     for reason in sorted(found):
-        yield f"{_wrapped(_escaped(reason) + ':')}\n\n"
+        yield f"{_wrapped(reason)}\n\n| case | class | releases |\n| --- | --- | --- |\n"
         for case in sorted(found[reason]):
-            series = found[reason][case]
-            where = "" if set(series) == all_series else f" ({', '.join(sorted(set(series)))})"
-            yield f"{_wrapped(f'* `{case}`{where}', '  ')}\n"
+            series = set(found[reason][case])
+            owner, _, name = case.rpartition("::")
+            where = "all" if series == all_series else ", ".join(sorted(series))
+            yield f"| `{name}` | `{owner}` | {where} |\n"
         yield "\n"
 
 
-def _escaped(text: str) -> str:
+def _code(text: str) -> str:
     """A foreign text as one line of code."""
     return f"`{text.replace('`', chr(39))}`"
 
 
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -29,6 +29,8 @@ class Context:
     transaction: Transaction | None = None
     wrote_at: Timestamp | None = None
     read_at: Timestamp | None = None
+    # A `getMore` found its cursor, and that is one of a change stream.
+    is_on_stream: bool = False
     # The client gets no reply.
     loses_connection: bool = False
     epoch: int = field(init=False)

@@ -57,6 +57,9 @@ def _run(context: Context) -> Document:
         if fail_point.closes_connection:
             raise ConnectionDroppedError
         if fail_point.error is not None:
+            if not fail_point.is_before_cursor:
+                cursor = context.member.cursors.get(context.body["getMore"])
+                context.is_on_stream = cursor is not None and cursor.stream is not None
             raise fail_point.error
     command = COMMANDS.get(context.name)
     if command is None:
@@ -77,7 +80,7 @@ def _run(context: Context) -> Document:
         labels: Iterable[str] | None = fail_point.labels
         if labels is None:
             code = concern_error["code"]
-            labels = error_labels(context.name, context.body, None, concern_code=code)
+            labels = _labels(context, None, concern_code=code)
         reply |= _labelled(labels)
     return reply
 
@@ -123,14 +126,24 @@ def _failure(context: Context, error: CommandError) -> Document:
     body = error.reply()
     labels: Iterable[str] | None = error.labels
     if labels is None:
-        labels = error_labels(
-            context.name, context.body, error.code, is_before_cursor=error.is_before_cursor
-        )
+        labels = _labels(context, error.code)
     body |= _labelled(labels)
     if error.code in STATE_CHANGES and not error.is_injected:
         body["topologyVersion"] = context.member.topology_version()
     abort(context)
     return body
+
+
+def _labels(context: Context, code: int | None, concern_code: int | None = None) -> set[str]:
+    opens_stream = context.name == "aggregate" and is_change_stream(context.body)
+    return error_labels(
+        context.name,
+        context.body,
+        code,
+        concern_code=concern_code,
+        is_on_stream=opens_stream or context.is_on_stream,
+        is_router=context.deployment.is_router,
+    )
 
 
 def _labelled(labels: Iterable[str]) -> Document:

@@ -52,13 +52,6 @@ CODE_NAMES = {
     40324: "Location40324",
     40415: "Location40415",
 }
-# What a client resumes a change stream after (change-streams.md of the driver specifications).
-RESUMABLE = {6, 7, 43, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388} | {
-    13435,
-    13436,
-}
-# The category RetriableError of the server (error_codes.yml).
-RETRYABLE = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 # A member that is no primary, or goes; a client looks at the topology again.
 STATE_CHANGES = {91, 189, 10107, 11600, 11602, 13435, 13436}
 
@@ -72,8 +65,6 @@ class CommandError(Exception):
     """A command fails with `code`. `labels` replace the labels that the member would add.
 
     `is_injected` says that a fail point made it: such a reply has no topology version.
-    `is_before_cursor` says that the command never came to its cursor: such an error does not tell
-    clients to resume a change stream.
     """
 
     def __init__(
@@ -82,12 +73,10 @@ class CommandError(Exception):
         message: str,
         labels: Sequence[str] | None = None,
         *,
-        is_before_cursor: bool = False,
         is_injected: bool = False,
     ) -> None:
         super().__init__(message)
         self.is_injected = is_injected
-        self.is_before_cursor = is_before_cursor
         self.code = code
         self.message = message
         self.labels = labels

@@ -60,7 +60,6 @@ class FailCommand:
             self.data["errorCode"],
             "Failing command via failpoint",
             self.labels,
-            is_before_cursor=self.is_before_cursor,
             is_injected=True,
         )
 

@@ -155,6 +155,7 @@ def _get_more(context: Context) -> Document:
     cursor = context.member.cursors.get(number)
     if cursor is None or cursor.namespace != f"{context.database}.{body['collection']}":
         raise CommandError(43, f"cursor id {number} not found")
+    context.is_on_stream = cursor.stream is not None
     size = body.get("batchSize") or _MANY
     if cursor.stream is None:
         batch = _taken(cursor.documents, size)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from pymongo.errors import NotPrimaryError, OperationFailure
+from pymongo.errors import NotPrimaryError, OperationFailure, PyMongoError
 
 from tests.support.mongo_server.client import Client
 from tests.support.mongo_server.error_labels import error_labels
@@ -11,6 +11,7 @@ from tests.support.mongo_server.error_labels import error_labels
 _TRANSACTION = {"txnNumber": 1, "autocommit": False}
 _RETRYABLE_WRITE = {"txnNumber": 1}
 _TRANSIENT, _RETRYABLE = "TransientTransactionError", "RetryableWriteError"
+_RESUMABLE, _NOT_RESUMABLE = "ResumableChangeStreamError", "NonResumableChangeStreamError"
 
 
 @pytest.mark.parametrize(
@@ -28,12 +29,51 @@ _TRANSIENT, _RETRYABLE = "TransientTransactionError", "RetryableWriteError"
         ("insert", _RETRYABLE_WRITE, 91, {_RETRYABLE}),
         ("insert", _RETRYABLE_WRITE, 112, set()),
         ("insert", {}, 91, set()),
-        ("getMore", {}, 43, {"ResumableChangeStreamError"}),
-        ("getMore", {}, 286, set()),
+        ("getMore", {}, 280, {_NOT_RESUMABLE}),
+        ("aggregate", {}, 286, {_NOT_RESUMABLE}),
+        ("getMore", {}, 91, set()),
     ],
 )
 def test_labels_of_an_error(name: str, body: dict[str, Any], code: int, labels: set[str]) -> None:
     assert error_labels(name, body, code) == labels
+
+
+@pytest.mark.parametrize("code", [6, 91, 133, 150, 189, 234, 262, 10107, 11602, 13388, 13436])
+def test_an_error_after_which_a_change_stream_resumes(code: int) -> None:
+    assert error_labels("getMore", {}, code, is_on_stream=True) == {_RESUMABLE}
+
+
+@pytest.mark.parametrize("code", [2, 43, 136, 237, 260, 11601])
+def test_an_error_without_labels_on_a_change_stream(code: int) -> None:
+    assert error_labels("getMore", {}, code, is_on_stream=True) == set()
+
+
+def test_a_router_leaves_retryable_writes_to_the_shards() -> None:
+    assert error_labels("insert", _RETRYABLE_WRITE, 91, is_router=True) == set()
+
+
+@pytest.mark.parametrize(
+    ("fail_point", "command", "labels"),
+    [
+        # The member did not look at the cursor, so it does not know that it is a stream's.
+        ("failCommand", "getMore", []),
+        ("failGetMoreAfterCursorCheckout", "getMore", [_RESUMABLE]),
+        ("failCommand", "aggregate", [_RESUMABLE]),
+    ],
+)
+def test_labels_of_a_failed_stream(
+    client: Client, fail_point: str, command: str, labels: list[str]
+) -> None:
+    opening = {"aggregate": "customers", "pipeline": [{"$changeStream": {}}], "cursor": {}}
+    number = client.shop.command(opening)["cursor"]["id"]
+    data = {"failCommands": [command], "errorCode": 91}
+    client.admin.command("configureFailPoint", fail_point, mode={"times": 1}, data=data)
+    body = opening if command == "aggregate" else {"getMore": number, "collection": "customers"}
+    with pytest.raises(PyMongoError) as raised:
+        client.shop.command(body)
+    assert [
+        each for each in (_RESUMABLE, _RETRYABLE) if raised.value.has_error_label(each)
+    ] == labels
 
 
 def test_labels_of_a_write_concern_error() -> None:

@@ -83,12 +83,18 @@ class Workload:
         random: Random,
         collections: tuple[str, ...],
         makers: Mapping[str, Maker] = MappingProxyType({}),
+        *,
+        database: str = DATABASE,
+        has_images: bool = True,
     ) -> None:
-        """`makers` are those of collections with `_id`s of one type; others have all of them."""
+        """`makers` are those of collections with `_id`s of one type; others have all of them. A
+        server without images shows no state behind an update, so documents are replaced there."""
         self._client = client
         self._of_one_type = makers
         self._random = random
-        self._collections = collections
+        self.collections = collections
+        self._database = client[database]
+        self._has_images = has_images
         self._makers = ids()
         self._numbers = itertools.count()
         self.histories: dict[Place, History] = {}
@@ -96,10 +102,11 @@ class Workload:
 
     def create(self) -> None:
         """The collections, so that the server keeps the state behind each change."""
-        for name in self._collections:
-            self._client[DATABASE].create_collection(
-                name, changeStreamPreAndPostImages={"enabled": True}
-            )
+        for name in self.collections:
+            options: Any = {}
+            if self._has_images:
+                options["changeStreamPreAndPostImages"] = {"enabled": True}
+            self._database.create_collection(name, **options)
 
     def fill(self, documents: int) -> None:
         """Documents that are there before anything else."""
@@ -119,11 +126,11 @@ class Workload:
         if kind < 0.25 or not self.histories:
             self._insert_new()
             return
-        place = self._random.choice(self._by_collection[self._random.choice(self._collections)])
+        place = self._random.choice(self._by_collection[self._random.choice(self.collections)])
         self._apply(place, self._next_state(place))
 
     def _insert_new(self) -> None:
-        collection = self._random.choice(self._collections)
+        collection = self._random.choice(self.collections)
         make = self._of_one_type.get(collection) or next(self._makers)
         identity = make(next(self._numbers))
         place = Place(collection, dumps(identity))
@@ -157,9 +164,7 @@ class Workload:
         """Whether the write went through; asked until somebody answers."""
         for attempt in range(_TRIES):
             try:
-                found = self._client[DATABASE][place.collection].find_one(
-                    {"_id": self.histories[place].id}
-                )
+                found = self._database[place.collection].find_one({"_id": self.histories[place].id})
             except PyMongoError:
                 if attempt == _TRIES - 1:
                     raise
@@ -168,14 +173,14 @@ class Workload:
         return False
 
     def _put(self, place: Place, state: State, session: Any) -> None:
-        collection = self._client[DATABASE][place.collection]
+        collection = self._database[place.collection]
         last = self.histories[place].last
         key = {"_id": self.histories[place].id}
         if state is None:
             collection.delete_one(key, session=session)
         elif last is None:
             collection.insert_one(state, session=session)
-        elif self._random.random() < 0.3:
+        elif not self._has_images or self._random.random() < 0.3:
             collection.replace_one(key, state, session=session)
         else:
             change = {name: value for name, value in state.items() if name != "_id"}

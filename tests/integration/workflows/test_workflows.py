@@ -1,5 +1,6 @@
 """The workflows, hooks and forms of the repository: valid, and calling targets that exist."""
 
+import importlib.util
 import re
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.mongo_server.releases import SERIES
 from tests.support.servers.go import go_program
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -38,6 +40,19 @@ def test_every_target_that_is_called_exists(path: Path) -> None:
     called = set(re.findall(r"(?:run|entry): make ([a-z-]+)", text))
     called |= set(re.findall(r"^\s+make ([a-z-]+)$", text, re.MULTILINE))
     assert called <= make_targets()
+
+
+def test_a_release_is_proved_on_servers_of_each_series_before_it_is_published() -> None:
+    jobs = yaml.safe_load((GITHUB / "workflows" / "release.yml").read_text(encoding="utf-8"))[
+        "jobs"
+    ]
+    assert {*SERIES} <= {*jobs["mongodb"]["strategy"]["matrix"]["release"]}
+    commands = [step.get("run", "") for step in jobs["mongodb"]["steps"]]
+    assert any(command.startswith("make mongo-real ") for command in commands)
+    modules = re.findall(r"python -m (\S+)", "\n".join(commands))
+    assert modules == ["tests.acceptance.mongo_real.initiation"]
+    assert importlib.util.find_spec(modules[0]) is not None
+    assert "mongodb" in jobs["publish"]["needs"]
 
 
 @pytest.mark.parametrize("path", sorted(GITHUB.rglob("ISSUE_TEMPLATE/*.yml")), ids=lambda p: p.name)

@@ -20,7 +20,12 @@ from tests.oracle.debezium_mongodb.comparison import compared, meanings, without
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, END_KEY, NAMESPACES, Workload
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.mongo_server.given import drop_databases, given_server
+from tests.support.mongo_server.given import (
+    drop_databases,
+    given_server,
+    needs_own_server,
+    needs_release,
+)
 
 pytestmark = pytest.mark.servers
 
@@ -120,6 +125,18 @@ def replica_set(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
             yield started.connection_string, started.step_down
 
 
+@contextmanager
+def server_of_release(version: str, directory: Path) -> Iterator[str]:
+    """A real one that is given has its own."""
+    with given_server(directory) as target:
+        if target is not None:
+            drop_databases(target)
+            yield target
+            return
+        with MongoReplicaSet(version=version) as started:
+            yield started.connection_string
+
+
 @pytest.fixture(scope="module", params=["fixed", "fresh"])
 def replayed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -131,6 +148,7 @@ def replayed(
         MongoClient[Any](target) as client,
         EmbeddedEngines(tmp_path_factory.mktemp("debezium")) as engines,
     ):
+        needs_release(client, 6, 0)
         workload = Workload(client, Random(seed))
         workload.prepare(DOCUMENTS_BEFORE)
         copied = ours.copied(target, "live", NAMESPACES)
@@ -222,6 +240,7 @@ def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) ->
 
 
 def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
+    needs_own_server()
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
@@ -250,6 +269,7 @@ def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
 
 
 def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path) -> None:
+    needs_own_server()
     images = {"enabled": True}
     with (
         MongoReplicaSet(max_event_bytes=20_000) as small,
@@ -282,11 +302,12 @@ def test_other_releases_of_the_server_lead_to_the_same_records(
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
-        MongoReplicaSet(version=version) as server,
-        MongoClient[Any](server.connection_string) as client,
+        server_of_release(version, tmp_path / "mongod") as target,
+        MongoClient[Any](target) as client,
         EmbeddedEngines(tmp_path) as engines,
     ):
-        workload = Workload(client, Random(seed), has_images=version > "6")
+        has_images = client.admin.command("buildInfo")["versionArray"] >= [6]
+        workload = Workload(client, Random(seed), has_images=has_images)
         workload.prepare(DOCUMENTS_BEFORE)
         started_at = workload.write_until_heard()
         workload.run(STEPS)
@@ -294,7 +315,7 @@ def test_other_releases_of_the_server_lead_to_the_same_records(
         properties, options = CAPTURE_MODES["lookup"]
         time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
         settings = {**properties, **time, "snapshot.mode": "no_data"}
-        engines.start("release", server.connection_string, settings)
+        engines.start("release", target, settings)
         theirs = engines.records("release", is_done)
         at = ClusterTime(started_at.time, started_at.inc)
         assert_equal(theirs, ours.streamed(ours.events_since(at, client, options), "release"))

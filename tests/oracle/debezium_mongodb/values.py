@@ -1,6 +1,7 @@
 """Random values of every BSON type that pymongo writes, and keys of every type that is allowed."""
 
 import struct
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -42,7 +43,7 @@ def field_name(random: Random) -> str:
 
 
 def leaf(random: Random) -> Any:
-    return random.choice(_LEAVES)(random)
+    return random.choice(LEAVES)(random)
 
 
 def value(random: Random, depth: int = 3) -> Any:
@@ -98,7 +99,7 @@ def _date(random: Random) -> Any:
     return _WHOLE_SECONDS + timedelta(milliseconds=random.randint(-(10**12), 10**12))
 
 
-_LEAVES = (
+LEAVES: tuple[Callable[[Random], Any], ...] = (
     lambda random: None,
     lambda random: random.random() < 0.5,
     lambda random: random.randint(-(2**31), 2**31 - 1),

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
@@ -32,6 +33,19 @@ def given_server(directory: Path) -> Iterator[str | None]:
             yield target
     else:
         yield None
+
+
+def needs_own_server() -> None:
+    """Skip a test that makes a server of its own, where another one is to be tested."""
+    if os.environ.get("MONGODB_URI") or os.environ.get("MONGOD"):
+        pytest.skip(NEEDS_FAULTS)
+
+
+def needs_release(client: MongoClient[dict[str, Any]], *release: int) -> None:
+    """Skip a test that a given server is too old for."""
+    version = client.admin.command("buildInfo")["versionArray"]
+    if tuple(version) < release:
+        pytest.skip(f"needs MongoDB {'.'.join(map(str, release))}, and an older one is given")
 
 
 def drop_databases(target: str) -> None:

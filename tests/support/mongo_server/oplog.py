@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from bson import Timestamp
+from bson import Timestamp, encode
 
 from tests.support.mongo_server.wire import Document
 
@@ -67,6 +67,11 @@ class Entry:
     numbers: tuple[int, ...] | None = None
 
     @property
+    def weight(self) -> int:
+        """The bytes of its documents."""
+        return sum(len(encode(each.after)) for each in self.changes if each.after is not None)
+
+    @property
     def indexes(self) -> tuple[int, ...]:
         """The place of each change in its entry on its shard."""
         return tuple(range(len(self.changes))) if self.numbers is None else self.numbers
@@ -102,6 +107,9 @@ class Oplog:
         self._first_number = 0
         self._entries: list[Entry] = []
         self._stalled_at: int | None = None
+        # The oldest entries go when documents in the log weigh more; None: never.
+        self.most_bytes: int | None = None
+        self._bytes = 0
         self.append(())
 
     @property
@@ -142,7 +150,15 @@ class Oplog:
         wall_time = now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=None)
         entry = Entry(time or self._clock.tick(), wall_time, changes, transaction)
         self._entries.append(entry)
+        if self.most_bytes is not None:
+            self._cap(entry, self.most_bytes)
         return entry
+
+    def _cap(self, entry: Entry, most_bytes: int) -> None:
+        self._bytes += entry.weight
+        while self._bytes > most_bytes and self._first_number + 1 < self.majority_end:
+            self._bytes -= self._entries.pop(0).weight
+            self._first_number += 1
 
     def entry(self, number: int) -> Entry:
         return self._entries[number - self._first_number]

@@ -7,6 +7,7 @@ _WIRE_VERSIONS = {"4.4": 9, "5.0": 13, "6.0": 17, "7.0": 21, "8.0": 25}
 
 OPAQUE = 0
 """Version of tokens that do not tell their time."""
+SERIES = tuple(_WIRE_VERSIONS)
 
 
 @dataclass(frozen=True)

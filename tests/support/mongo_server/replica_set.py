@@ -146,8 +146,17 @@ class MongoReplicaSet:
 
     def elect(self, address: str) -> None:
         """Make a member primary; the old one steps down and its operations are interrupted."""
+        topology = self._deployment.topology
         with self._deployment.changed:
-            self._deployment.elect(self._member(address))
+            old, new = topology.primary, self._member(address)
+            if old is new:
+                return
+            topology.elect(new)
+            # Whoever is elected has everything that a majority has.
+            new.stands_at = None
+            if old is not None:
+                old.epoch += 1
+            self._deployment.commit(())
 
     def initiate(self) -> None:
         """As by `rs.initiate()`."""
@@ -159,7 +168,7 @@ class MongoReplicaSet:
         topology = self._deployment.topology
         with self._deployment.changed:
             old = topology.primary
-            running = [each for each in topology.electable() if each is not old]
+            running = [each for each in self._electable() if each is not old]
             if old is None or not running:
                 raise ValueError("a step-down needs a primary and another member that runs")
             self.elect(running[0].name)
@@ -181,7 +190,7 @@ class MongoReplicaSet:
         with self._deployment.changed:
             member = self._member(address)
             member.is_up = False
-            running = topology.electable()
+            running = self._electable()
             if topology.primary is member:
                 topology.elect(running[0] if running else None)
                 self._deployment.commit(())
@@ -224,6 +233,11 @@ class MongoReplicaSet:
         with self._deployment.changed:
             self._deployment.clock.count_from(time_s)
 
+    def limit_oplog(self, most_bytes: int) -> None:
+        """Forget the oldest entries when the documents of the oplog weigh more."""
+        with self._deployment.changed:
+            self._deployment.logs[0].most_bytes = most_bytes
+
     def truncate_oplog(self) -> None:
         """Forget all of the oplog but its last entry."""
         with self._deployment.changed:
@@ -265,6 +279,10 @@ class MongoReplicaSet:
 
     def _member(self, address: str) -> Member:
         return next(each for each in self._deployment.topology.members if each.name == address)
+
+    def _electable(self) -> list[Member]:
+        members = self._deployment.topology.members
+        return [each for each in members if each.is_up and each.is_shown]
 
     def _stop_listener(self, address: str) -> None:
         listener = self._listeners.pop(address)

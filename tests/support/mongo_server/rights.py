@@ -21,15 +21,7 @@ _WITHOUT_USER = {
     "saslContinue",
     "endSessions",
 }
-_OF_THE_CLUSTER = {
-    "serverStatus",
-    "replSetGetStatus",
-    "replSetGetConfig",
-    "getParameter",
-    "getCmdLineOpts",
-    "replSetStateChange",
-    "killAnySession",
-}
+_OF_THE_CLUSTER = {"serverStatus", "replSetGetStatus", "replSetGetConfig", "getParameter"}
 
 
 def check_rights(context: Context, command: Command) -> None:

@@ -25,7 +25,8 @@ class MongoShardedCluster:
     collection, else its documents are on the first shard. A stream through the router waits for
     every shard: one that is silent says by a no-op, every `noop_interval_s` seconds, that it has
     nothing. `refuses_direct_operations` is what MongoDB 8.0 does where there are `users`. Several
-    `routers` know nothing of each other's cursors.
+    `routers` know nothing of each other's cursors. `shard_ports` are those of the members of each
+    shard, else free ones.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class MongoShardedCluster:
         version: str = DEFAULT.version,
         noop_interval_s: float = 0.02,
         refuses_direct_operations: bool = False,
+        shard_ports: Sequence[Sequence[int]] = (),
     ) -> None:
         sockets: list[socket.socket] = [bound_socket() for _ in range(routers)]
         self._routers = [
@@ -49,7 +51,11 @@ class MongoShardedCluster:
         self._deployment.sharding.refuses_direct_operations = refuses_direct_operations
         self.shards = [
             MongoReplicaSet(
-                members, name=f"shard{number}", version=version, shard_of=self._deployment
+                members,
+                name=f"shard{number}",
+                version=version,
+                shard_of=self._deployment,
+                ports=shard_ports[number] if shard_ports else (),
             )
             for number in range(shards)
         ]

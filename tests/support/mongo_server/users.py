@@ -8,15 +8,9 @@ from tests.support.mongo_server.wire import Document
 _ACTIONS = {
     "read": ("find", "changeStream", "listCollections", "listIndexes", "collStats"),
     "write": ("insert", "update", "remove", "createCollection", "createIndex", "collMod"),
-    "monitor": (
-        "serverStatus",
-        "replSetGetStatus",
-        "replSetGetConfig",
-        "getParameter",
-        "getCmdLineOpts",
-    ),
+    "monitor": ("serverStatus", "replSetGetStatus", "replSetGetConfig", "getParameter"),
     "list": ("listDatabases",),
-    "admin": ("configureFailPoint", "enableSharding", "replSetStateChange", "killAnySession"),
+    "admin": ("configureFailPoint", "enableSharding"),
 }
 """What a right of a role is made of."""
 _OF_A_DATABASE = {"read": ("read",), "readWrite": ("read", "write")}

@@ -77,6 +77,10 @@ class AgentProcess:
         if status != 0:
             raise ServerFailedError(f"The agent stopped with {status}.\n{self.log_tail()}")
 
+    def wait_for_end(self, deadline_s: float) -> int:
+        """Until it ends by itself; returns the exit status."""
+        return self._process.wait(deadline_s)
+
     def end(self) -> None:
         """Kills what still runs."""
         if self.is_running:

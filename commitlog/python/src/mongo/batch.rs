@@ -17,7 +17,6 @@ pub struct EncodingFailure {
     event: usize,
     offset: usize,
     cause: String,
-    is_malformed: bool,
 }
 
 #[pymethods]
@@ -72,7 +71,6 @@ impl MongoBatch {
                 event: failure.event,
                 offset: failure.error.offset,
                 cause: failure.error.to_string(),
-                is_malformed: failure.error.problem.is_malformed(),
             })
             .collect()
     }

@@ -52,7 +52,17 @@ def _list_shards(context: Context) -> Document:
     return {"shards": list(config_documents(context.deployment, "shards"))}
 
 
+def _add_shard(context: Context) -> Document:
+    """For a shard that the cluster was made with."""
+    _check_router(context)
+    name, _, _ = str(context.body["addShard"]).partition("/")
+    if name not in {shard.topology.set_name for shard in context.deployment.shards}:
+        raise CommandError(20, f"no shard {name} can be added")
+    return {"shardAdded": name}
+
+
 COMMANDS = {
+    "addShard": Command(_add_shard, "addShard"),
     "shardCollection": Command(_shard_collection, "enableSharding", is_write=True),
     "listShards": Command(_list_shards, "serverStatus"),
 }

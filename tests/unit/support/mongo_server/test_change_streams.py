@@ -8,6 +8,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.client import Client
+from tests.support.mongo_server.given import needs_own_server, needs_release
 
 Document = dict[str, Any]
 
@@ -36,6 +37,7 @@ def all_events(client: Client, **options: Any) -> list[Document]:
 
 @pytest.mark.parametrize("version", ["6.0.20", "7.0.14"])
 def test_every_token_resumes_at_its_place(version: str) -> None:
+    needs_own_server()
     with (
         MongoReplicaSet(version=version) as replica_set,
         Client(replica_set.connection_string) as client,
@@ -84,6 +86,7 @@ def test_the_position_moves_when_nothing_matches(
 
 
 def test_no_ops_are_written_by_the_primary() -> None:
+    needs_own_server()
     with (
         MongoReplicaSet(noop_interval_s=0.001) as replica_set,
         Client(replica_set.connection_string) as client,
@@ -244,6 +247,7 @@ def test_only_its_own_end_ends_a_stream_of_a_database(client: Client) -> None:
 
 
 def test_full_documents_and_images(client: Client) -> None:
+    needs_release(client, 6, 0)
     images = {"enabled": True}
     client.shop.create_collection("kept", changeStreamPreAndPostImages=images)
     with client.shop.watch() as stream:
@@ -278,6 +282,7 @@ def test_full_documents_and_images(client: Client) -> None:
 
 
 def test_expanded_events(client: Client) -> None:
+    needs_release(client, 6, 0)
     with client.shop.watch(show_expanded_events=True) as stream:
         client.shop.create_collection("customers")
         client.shop.customers.create_index("n")
@@ -296,6 +301,7 @@ def test_expanded_events(client: Client) -> None:
 
 
 def test_large_events_are_split() -> None:
+    needs_own_server()
     with (
         MongoReplicaSet(max_event_bytes=3000) as replica_set,
         Client(replica_set.connection_string) as client,

@@ -8,6 +8,7 @@ from pymongo.errors import OperationFailure
 
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.client import Client
+from tests.support.mongo_server.given import needs_release
 
 
 def test_a_transaction_is_one_piece_of_the_stream(client: Client) -> None:
@@ -128,6 +129,7 @@ def test_every_state_can_be_read_again(client: Client, replica_set: MongoReplica
 
 
 def test_events_and_reads_agree_about_time(client: Client) -> None:
+    needs_release(client, 5, 0)
     customers = client.shop.customers
     with client.shop.watch() as stream:
         for number in range(5):
@@ -148,6 +150,7 @@ def test_times_outside_of_the_history(client: Client, replica_set: MongoReplicaS
 
 
 def test_a_session_of_snapshot_reads(client: Client) -> None:
+    needs_release(client, 5, 0)
     customers = client.shop.customers
     customers.insert_one({"_id": 1})
     with client.start_session(snapshot=True) as session:

@@ -1,0 +1,110 @@
+"""What a proof runs on, and what it may do there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+Client = MongoClient[dict[str, Any]]
+_SELECTION_TIMEOUT_MS = 30_000
+
+
+class RefusedError(Exception):
+    """The proof does not run on this server; the text says why and what to do."""
+
+
+class NotApplicableError(Exception):
+    """A case cannot run on this deployment; the text is the reason."""
+
+
+class Processes(Protocol):
+    """The server processes that the proof has started."""
+
+    def kill_primary(self) -> str:
+        """SIGKILL to the member that takes the writes. Returns its address."""
+
+    def kill_all(self) -> None:
+        """SIGKILL to every member."""
+
+    def restart(self) -> None:
+        """Start every member that does not run, and wait for a primary."""
+
+    def documents_by_shard(self, database: str, collection: str) -> Mapping[str, int]:
+        """Counted on each shard by itself; empty for a replica set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A replica set or a sharded cluster. `processes` is None where it was given by its URI."""
+
+    connection_string: str
+    version: tuple[int, ...]
+    set_name: str | None
+    members: int
+    may_step_down: bool
+    processes: Processes | None = None
+    oplog_mib: int | None = None
+
+    @property
+    def is_sharded(self) -> bool:
+        return self.set_name is None
+
+    @property
+    def title(self) -> str:
+        shape = "sharded cluster" if self.is_sharded else f"replica set of {self.members}"
+        return f"{shape}, MongoDB {'.'.join(map(str, self.version))}"
+
+    def own_processes(self) -> Processes:
+        """Raises `NotApplicableError` for a deployment that was given by its URI."""
+        if self.processes is None:
+            raise NotApplicableError("the proof has not started the server: use MONGOD=…")
+        return self.processes
+
+    def require_version(self, *version: int) -> None:
+        """Raises `NotApplicableError` for an earlier release."""
+        if self.version < version:
+            raise NotApplicableError(f"needs MongoDB {'.'.join(map(str, version))}")
+
+
+def connect(connection_string: str) -> Client:
+    return MongoClient(
+        connection_string,
+        serverSelectionTimeoutMS=_SELECTION_TIMEOUT_MS,
+        heartbeatFrequencyMS=500,
+        # What a majority has not survives no election; 4.4 does not ask for it by default.
+        w="majority",
+        readConcernLevel="majority",
+    )
+
+
+def identify(
+    connection_string: str,
+    *,
+    may_step_down: bool,
+    processes: Processes | None = None,
+    oplog_mib: int | None = None,
+) -> Deployment:
+    """Ask a server what it is. Raises `RefusedError` for a standalone server."""
+    try:
+        with connect(connection_string) as client:
+            hello = client.admin.command("hello")
+            version = client.admin.command("buildInfo")["versionArray"]
+    except PyMongoError as error:
+        raise RefusedError(f"The server does not answer: {error}") from error
+    set_name = hello.get("setName")
+    if set_name is None and hello.get("msg") != "isdbgrid":
+        raise RefusedError(
+            "The server is neither a member of a replica set nor a mongos: it has no change "
+            "streams. Start it with --replSet and initiate the set."
+        )
+    return Deployment(
+        connection_string,
+        tuple(version[:3]),
+        set_name,
+        len(hello.get("hosts", ())),
+        may_step_down,
+        processes,
+        oplog_mib,
+    )

@@ -1,0 +1,38 @@
+"""Protects the databases of a server: rejects a prefix in use, and drops those of the proof."""
+
+import contextlib
+from collections.abc import Iterator
+
+from tests.acceptance.mongo_real.deployment import Client, RefusedError, connect
+
+PREFIX = "cdc_sidecar_proof"
+
+
+def databases_with(client: Client, prefix: str) -> list[str]:
+    return sorted(name for name in client.list_database_names() if name.startswith(prefix))
+
+
+@contextlib.contextmanager
+def guarded(connection_string: str, prefix: str) -> Iterator[None]:
+    """Drops every database with the prefix at the end, also after a failure or Ctrl-C.
+
+    Raises `RefusedError` if one exists before.
+    """
+    with connect(connection_string) as client:
+        if found := databases_with(client, prefix):
+            raise RefusedError(
+                f"The server already has {', '.join(found)}. If a run that was killed has left "
+                "them, drop them with ARGS=--drop-leftovers; else choose ARGS='--prefix NAME'."
+            )
+        try:
+            yield
+        finally:
+            drop(client, prefix)
+
+
+def drop(client: Client, prefix: str) -> list[str]:
+    """Drop the databases with the prefix; returns their names."""
+    found = databases_with(client, prefix)
+    for name in found:
+        client.drop_database(name)
+    return found

@@ -1,0 +1,243 @@
+"""A broker, an agent and clients over one deployment."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from bson import Timestamp
+
+from mongo_agent.offsets import StreamOffset
+from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
+from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories
+from tests.acceptance.mongo_kill.workload import Maker, Workload
+from tests.acceptance.mongo_real.deployment import Client, Deployment, connect
+from tests.support.agent_command import Outcome
+from tests.support.mongo_agent_command import mongo_agent
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+
+TOPIC_PREFIX = "proof"
+SCHEMA_TOPIC = f"{TOPIC_PREFIX}.catalogue"
+_LARGEST_RECORD_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a proof is."""
+
+    documents: int
+    operations: int
+    rounds: int
+    transaction_mib: int
+    deadline_s: int
+    suite_deadline_s: int
+
+
+SMALL = Sizes(
+    documents=60, operations=30, rounds=1, transaction_mib=1, deadline_s=120, suite_deadline_s=300
+)
+LARGE = Sizes(
+    documents=20_000,
+    operations=2_000,
+    rounds=5,
+    transaction_mib=40,
+    deadline_s=900,
+    suite_deadline_s=1800,
+)
+
+
+class Proof:
+    """As a context manager: starts a broker; a case launches the agent."""
+
+    def __init__(
+        self,
+        directory: Path,
+        deployment: Deployment,
+        sizes: Sizes,
+        random: Random,
+        prefix: str,
+    ) -> None:
+        self.deployment = deployment
+        self.sizes = sizes
+        self.random = random
+        self.database = f"{prefix}_data"
+        self.prefix = prefix
+        self.directory = directory
+        self._stack = ExitStack()
+        self._has_launched = False
+        self.broker = KafkaBroker(
+            directory / "kafka",
+            auto_create_topics=True,
+            properties={"message.max.bytes": str(_LARGEST_RECORD_BYTES), "num.partitions": "2"},
+        )
+        self.has_images = deployment.version >= (6, 0)
+
+    def __enter__(self) -> Self:
+        with self._stack as stack:
+            stack.enter_context(self.broker)
+            self.client: Client = stack.enter_context(connect(self.deployment.connection_string))
+            self.agent = AgentProcess("mongo-agent", self.directory / "agent", self._properties())
+            stack.callback(lambda: self.agent.end())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _properties(self) -> dict[str, object]:
+        offsets = self.directory / "offsets"
+        offsets.mkdir()
+        of_images = {
+            "topic.schema.changes": SCHEMA_TOPIC,
+            "capture.mode": "change_streams_update_full_with_pre_image",
+            "capture.mode.full.update.type": "post_image",
+        }
+        return {
+            "topic.prefix": TOPIC_PREFIX,
+            "mongodb.connection.string": self.deployment.connection_string,
+            "mongodb.server.selection.timeout.ms": 5000,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "connect.backoff.initial.delay.ms": 50,
+            "database.include.list": self.database,
+            "kafka.producer.bootstrap.servers": self.broker.bootstrap,
+            "kafka.producer.max.request.size": _LARGEST_RECORD_BYTES,
+            "inflight.max.bytes": 2 * _LARGEST_RECORD_BYTES,
+            "offset.backing.store.dir": offsets,
+            "offset.flush.interval.ms": 0,
+            "incremental.snapshot.chunk.size": max(20, self.sizes.documents // 50),
+            "snapshot.max.threads": 2,
+            "oplog.headroom.warning.ms": 0,
+            **(of_images if self.has_images else {}),
+        }
+
+    def workload(self, *collections: str, makers: Mapping[str, Maker] | None = None) -> Workload:
+        """Random writes to new collections of the captured database."""
+        found = Workload(
+            self.client,
+            self.random,
+            collections,
+            makers or {},
+            database=self.database,
+            has_images=self.has_images,
+        )
+        found.create()
+        return found
+
+    def launch_agent(self) -> None:
+        self._has_launched = True
+        self.agent.launch()
+
+    def revive_agent(self) -> None:
+        """Launch the agent again if a case has left it ended."""
+        if self._has_launched and not self.agent.is_running:
+            self.agent.launch()
+
+    def tick(self) -> Timestamp:
+        """Move the cluster time by a write that is not captured; returns the time of it."""
+        with self.client.start_session() as session:
+            ticks = self.client[f"{self.prefix}_clock"].ticks
+            ticks.update_one({"_id": 0}, {"$inc": {"n": 1}}, upsert=True, session=session)
+            time = session.operation_time
+        assert time is not None
+        return time
+
+    def drain(self) -> None:
+        """Wait until everything that is written by now is delivered and its position stored."""
+        end = self.tick()
+
+        def is_drained() -> bool:
+            self.tick()
+            return any(self._offsets()) and all(
+                (each.stream.time.second, each.stream.time.increment) >= (end.time, end.inc)
+                and each.snapshot.is_idle
+                for each in self._offsets()
+            )
+
+        self.agent.wait_until(is_drained, f"the position to reach {end}", self.sizes.deadline_s)
+
+    def _offsets(self) -> list[StreamOffset]:
+        """What the agent has stored as delivered; nothing while it does not answer."""
+        stored = (self.agent.ask("/offsets") or {}).get("stored", {})
+        return list(parse_offsets(stored, stored_cluster(stored)).streams.values())
+
+    def acknowledged(self) -> int:
+        """Events that this process of the agent has brought to the broker."""
+        for line in self.agent.get("/metrics").decode().splitlines():
+            name, _, value = line.rpartition(" ")
+            if name == "cdc_events_acknowledged_total":
+                return int(float(value))
+        return 0
+
+    def wait_for_acknowledged(self, events: int) -> None:
+        self.agent.wait_until(
+            lambda: self.acknowledged() >= events, f"{events} events", self.sizes.deadline_s
+        )
+
+    def records(self, *collections: str) -> list[KafkaRecord]:
+        """Of these collections of the captured database."""
+        existing = self.broker.topics()
+        topics = [f"{TOPIC_PREFIX}.{self.database}.{name}" for name in collections]
+        present = [topic for topic in topics if topic in existing]
+        return self.broker.consume_all(*present) if present else []
+
+    def arrived(self, *collections: str) -> list[Arrival]:
+        return list(arrivals(self.records(*collections)))
+
+    def require_histories(self, *workloads: Workload) -> int:
+        """Every document's history has arrived whole. Returns the number of records."""
+        count = 0
+        for workload in workloads:
+            found = self.arrived(*workload.collections)
+            faults = list(broken_histories(found, workload.histories))
+            require(not faults, f"{len(faults)} histories are broken", faults)
+            count += len(found)
+        return count
+
+    def compare(self) -> Outcome:
+        """`mongo-agent compare` while the agent runs."""
+        with self.ticking():
+            return mongo_agent("compare", "--config", self.agent.configuration)
+
+    @contextlib.contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Inside the block the cluster time moves."""
+        done = threading.Event()
+
+        def move_time() -> None:
+            while not done.wait(0.1):
+                self.tick()
+
+        clock = threading.Thread(target=move_time, name="clock")
+        clock.start()
+        try:
+            yield
+        finally:
+            done.set()
+            clock.join()
+
+
+class CaseFailedError(Exception):
+    """A check of a case does not hold."""
+
+
+def require(holds: bool, what: str, details: Iterable[object] = ()) -> None:
+    """Raises `CaseFailedError` with the first details."""
+    if not holds:
+        raise CaseFailedError("\n".join([what, *map(str, list(details)[:5])]))
+
+
+FAILURES = (CaseFailedError, ServerFailedError, AssertionError)
+CaseRun = Callable[[Proof], str]
+"""Runs a case and returns its figures in one line."""

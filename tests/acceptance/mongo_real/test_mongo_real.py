@@ -1,0 +1,97 @@
+"""The proof in small, on programs that take the place of `mongod`; and what it rejects."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.mongo_real.command import NOT_ON_A_SET, prove, reasons
+from tests.acceptance.mongo_real.deployment import RefusedError, identify
+from tests.acceptance.mongo_real.guard import PREFIX, databases_with, guarded
+from tests.acceptance.mongo_real.report import Report, Result
+from tests.acceptance.mongo_real.run import CASES
+from tests.acceptance.mongo_real.stand_in import StandIn
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.client import Client
+
+# These are in the kill test, and in those of the commands.
+SLOW = {"check and plan", "compare", "elections"}
+OPLOG_MIB = 24
+
+
+@pytest.mark.servers
+def test_programs(tmp_path: Path) -> None:
+    """Three members are started, killed, restarted and ended, and all is removed."""
+    names = [name for name in CASES if name not in SLOW]
+    with StandIn(tmp_path) as stand_in:
+        done = prove(tmp_path, names, f"--oplog-mib={OPLOG_MIB}", MONGOD=str(stand_in.mongod))
+    assert done.exit_code == 0
+    assert [each["case"] for each in done.results] == names
+    assert reasons(done.results) == NOT_ON_A_SET
+    assert not list(tmp_path.glob("mongo-real-*"))
+
+
+def test_databases_of_others_are_left_alone() -> None:
+    with MongoReplicaSet() as replica_set, Client(replica_set.connection_string) as client:
+        client[f"{PREFIX}_theirs"].things.insert_one({})
+        with (
+            pytest.raises(RefusedError, match=f"already has {PREFIX}_theirs"),
+            guarded(replica_set.connection_string, PREFIX),
+        ):
+            pass
+        assert f"{PREFIX}_theirs" in client.list_database_names()
+
+
+def test_its_own_databases_are_dropped_after_a_failure() -> None:
+    with MongoReplicaSet() as replica_set, Client(replica_set.connection_string) as client:
+        client.theirs.things.insert_one({})
+        with (
+            pytest.raises(KeyboardInterrupt),
+            guarded(replica_set.connection_string, PREFIX),
+        ):
+            client[f"{PREFIX}_data"].things.insert_one({})
+            raise KeyboardInterrupt
+        assert not databases_with(client, PREFIX)
+        assert "theirs" in client.list_database_names()
+
+
+def test_a_server_without_a_replica_set_is_rejected() -> None:
+    with (
+        MongoReplicaSet(is_standalone=True) as server,
+        pytest.raises(RefusedError, match=r"no change streams\. Start it with --replSet"),
+    ):
+        identify(server.connection_string, may_step_down=False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "sentence"),
+    [
+        ({}, "Give one of MONGODB_URI=… and MONGOD=…"),
+        ({"MONGODB_URI": "mongodb://h/", "MONGOD": "mongod"}, "Give one of"),
+        ({"MONGODB_URI": "mongodb://h/", "MONGOS": "mongos"}, "MONGOS needs MONGOD"),
+    ],
+)
+def test_what_is_given_is_rejected(
+    tmp_path: Path, environment: dict[str, str], sentence: str
+) -> None:
+    done = prove(tmp_path, [], **{"MONGODB_URI": "", "MONGOD": "", "MONGOS": "", **environment})
+    assert (done.exit_code, done.results) == (2, [])
+    assert sentence in done.output
+
+
+def test_the_report_has_every_result() -> None:
+    results = [
+        Result("replica set of 3, MongoDB 7.0.14", "shards", "not applicable", 0.04, "a | b"),
+        Result("replica set of 3, MongoDB 7.0.14", "compare", "failed", 2.5, "one\ntwo"),
+    ]
+    report = Report("2026-01-02T03:04:05+00:00", "0.1.0", 7, results)
+    assert report.has_failed
+    assert report.markdown().splitlines()[2:] == [
+        "2026-01-02T03:04:05+00:00, mongo-agent 0.1.0, seed 7.",
+        "",
+        "## replica set of 3, MongoDB 7.0.14",
+        "",
+        "| case | result | seconds | |",
+        "| --- | --- | --- | --- |",
+        "| shards | not applicable | 0.0 | a \\| b |",
+        "| compare | failed | 2.5 | one<br>two |",
+    ]

@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle mongo-real accord chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer mongo-conformance mongo-real fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -150,6 +150,9 @@ mongo-real: prerequisites-test setup ## Prove the MongoDB agent on a real server
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
 	@$(PY) -m tests.oracle.debezium $(ARGS)
+
+mongo-conformance: setup ## Run pymongo's own tests against the MongoDB test server; writes docs/evidence/mongodb-conformance.md
+	@$(PY) -m tests.oracle.mongo_drivers $(ARGS)
 
 fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events again
 	@$(PY) -m tests.support.record $(ARGS)

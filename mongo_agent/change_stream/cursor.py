@@ -26,6 +26,7 @@ from mongo_agent.encoder import ChangeEvents, StreamReply
 from mongo_agent.server.affinity import ServerAffinity
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
+from mongo_agent.server.replies import decoded_replies
 from mongo_agent.server.sessions import new_session
 
 Client = MongoClient[Any]
@@ -95,10 +96,10 @@ class StreamCursor:
         try:
             with affinity.active():
                 reply = _run(client, session, database, command)
+            return cls(client, session, affinity, database, options, reply)
         except BaseException:
             _end(session)
             raise
-        return cls(client, session, affinity, database, options, reply)
 
     def __enter__(self) -> Self:
         return self
@@ -133,16 +134,18 @@ class StreamCursor:
         return self._taken(reply)
 
     def _taken(self, reply: RawBSONDocument) -> Reply:
-        # RawBSONDocument would make an object of each event.
-        parsed = StreamReply(reply.raw)
+        try:
+            with decoded_replies():
+                # RawBSONDocument would make an object of each event.
+                parsed = StreamReply(reply.raw)
+                token = None if parsed.token is None else bson.decode(parsed.token)
+        except PyMongoError as error:
+            raise _failed(error) from error
         self._id = parsed.cursor_id
         self._namespace = parsed.namespace.partition(".")[2]
-        token, time = parsed.token, parsed.operation_time
+        time = parsed.operation_time
         return Reply(
-            parsed.events,
-            None if token is None else bson.decode(token),
-            self._id == 0,
-            None if time is None else ClusterTime(*time),
+            parsed.events, token, self._id == 0, None if time is None else ClusterTime(*time)
         )
 
     def close(self) -> None:
@@ -159,7 +162,8 @@ class StreamCursor:
 def current_cluster_time(client: Client) -> ClusterTime:
     """The current cluster time. Raises `StreamFailedError`, also for a server without one."""
     try:
-        reply = client.admin.command("ping", read_preference=client.read_preference)
+        with decoded_replies():
+            reply = client.admin.command("ping", read_preference=client.read_preference)
         time = reply.get("operationTime")
     except PyMongoError as error:
         raise _failed(error) from error
@@ -202,12 +206,13 @@ def _run(
     client: Client, session: Any, database: str, command: Mapping[str, Any]
 ) -> RawBSONDocument:
     try:
-        return client[database].command(
-            dict(command),
-            read_preference=client.read_preference,
-            codec_options=_RAW,
-            session=session,
-        )
+        with decoded_replies():
+            return client[database].command(
+                dict(command),
+                read_preference=client.read_preference,
+                codec_options=_RAW,
+                session=session,
+            )
     except PyMongoError as error:
         raise _failed(error) from error
 

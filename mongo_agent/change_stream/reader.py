@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
@@ -26,13 +27,19 @@ from mongo_agent.change_stream.cursor import (
     current_cluster_time,
 )
 from mongo_agent.change_stream.encoding import StreamEncoder
-from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
+from mongo_agent.change_stream.events import (
+    NO_EVENTS,
+    UnreadableEventError,
+    time_at,
+    token_at,
+)
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, read_token
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
+from mongo_agent.server.failures import Failure
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
 
@@ -107,6 +114,8 @@ class StreamReader:
         self._stopped_at_s = 0.0
         self._lost: LostHistory | None = None
         self._joiner = self._new_joiner()
+        self._is_reread = False
+        self._has_advanced = False
         self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
         self.state = StreamState(False, "the agent is opening the change stream")
@@ -165,21 +174,24 @@ class StreamReader:
     def _read_on(self) -> None:
         start = opening(self._position, self._source.fingerprint)
         pauses_ms: Iterator[int] = self._backoff.delays_ms()
+        is_after_failure = False
         while not self._closed.is_set():
-            read_before = self._position
+            self._has_advanced = False
             try:
-                self._read(start)
+                self._read(start, is_after_failure=is_after_failure)
                 failure, message = None, "the server closed the stream after an invalidation"
             except StreamFailedError as error:
                 failure, message = error.failure, str(error)
+            except UnreadableEventError as error:
+                failure, message = Failure.OTHER, str(error)
             if self._closed.is_set():
                 return
-            if self._position is not read_before:
+            if self._has_advanced:
                 pauses_ms = self._backoff.delays_ms()
             step = recovery(failure, message, start, self._position, self._rules)
             if isinstance(step, Abort):
                 raise step.error
-            start = step.opening
+            start, is_after_failure = step.opening, step.has_pause
             self._joiner = self._new_joiner()
             self._note(step, message)
             if step.is_access_denied and self._rules.waits_when_denied:
@@ -203,7 +215,7 @@ class StreamReader:
         self._closed.wait(self._backoff.jittered_s(pause_ms))
         return True
 
-    def _read(self, start: Opening) -> None:
+    def _read(self, start: Opening, *, is_after_failure: bool) -> None:
         """Read until the cursor ends or the reader closes. Raises `StreamFailedError`."""
         source = self._source
         if self._lost is not None:
@@ -213,10 +225,21 @@ class StreamReader:
             source.client, source.scope, source.stages, start, source.options
         )
         with cursor:
-            self.state = StreamState(True, "the change stream is open", self.state.reopenings)
-            self._repeated.resolved("reopen", "The change stream is open again.")
+            if not is_after_failure:
+                self._note_open()
+            self._hand_over(cursor.read(), start)
             while cursor.is_open and not self._closed.is_set():
-                self._hand_over(cursor.read(), start)
+                reply = cursor.read()
+                # An opened stream proves nothing after a failure: its first reply may be empty.
+                self._has_advanced = True
+                if not self.state.is_open:
+                    self._note_open()
+                self._hand_over(reply, start)
+
+    def _note_open(self) -> None:
+        self.state = StreamState(True, "the change stream is open", self.state.reopenings)
+        self._repeated.resolved("reopen", "The change stream is open again.")
+        self._wake()
 
     def _new_joiner(self) -> FragmentJoiner:
         """A reopened stream starts before the first fragment of an event."""
@@ -235,7 +258,7 @@ class StreamReader:
         if start.sent is not None:
             events = events.after(start.sent["_data"])
         if start.is_split:
-            events, skipped = self._joiner.join(events)
+            events, skipped = self._joined(events)
         is_complete = self._joiner.is_complete
         position = self._behind(reply, events) if is_complete else self._behind_events(events)
         if position is None:
@@ -244,15 +267,47 @@ class StreamReader:
             # `resumeAfter` rejects the token of the invalidation. What follows has a later time.
             position = self._at({}, position.time.after)
         encoding = self._encoding
+        transaction = encoding.transaction
         batch = encoding.encode(events, self._closed)
         if batch is None:
             return
+        if self._is_in_doubt(batch):
+            encoding.transaction = transaction
+            raise UnreadableEventError(f"an event is damaged: {batch.failures[0].cause}")
+        first, last = self._times(events, position)
         self._position = position
-        first, last = (time_at(events, 0), time_at(events, -1)) if events else (None, None)
+        self._has_advanced |= bool(events)
         read = StreamBatch(events, batch, position, encoding.transaction, first, last)
         self._put(replace(read, left_out=skipped) if skipped else read)
         if (end := encoding.end(position.time, self._closed)) is not None:
             self._put(StreamBatch(NO_EVENTS, end, position, None))
+
+    def _joined(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
+        try:
+            return self._joiner.join(events)
+        except ValueError as error:
+            raise UnreadableEventError(str(error)) from error
+
+    def _is_in_doubt(self, batch: MongoBatch) -> bool:
+        """Whether bytes may have been damaged on their way. A second read shows that the server
+        has them so; only then they become dead letters."""
+        is_damaged = any(failure.is_malformed for failure in batch.failures)
+        if is_damaged or len(batch):
+            self._is_reread = is_damaged and not self._is_reread
+        return self._is_reread
+
+    def _times(
+        self, events: ChangeEvents, position: StreamPosition
+    ) -> tuple[ClusterTime | None, ClusterTime | None]:
+        """The times of the first and the last event; bounds of them where bytes are damaged."""
+        if not events:
+            return None, None
+        first, last = self._position.time, position.time
+        with suppress(UnreadableEventError):
+            first = time_at(events, 0)
+        with suppress(UnreadableEventError):
+            last = time_at(events, -1)
+        return first, last
 
     def _put(self, read: StreamBatch) -> None:
         """Enqueue a reply; waits for room."""

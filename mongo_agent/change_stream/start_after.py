@@ -13,6 +13,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.server.errors import server_error
+from mongo_agent.server.replies import decoded_replies
 
 _UNKNOWN_FIELD = 40415
 _NAME = "startAfter"
@@ -31,9 +32,10 @@ def supported_options(
         stage["allChangesForCluster"] = True
     command = {"aggregate": scope.collection or 1, "pipeline": [{"$changeStream": stage}]}
     try:
-        client[scope.database or "admin"].command(
-            {**command, "cursor": {}}, read_preference=client.read_preference
-        )
+        with decoded_replies():
+            client[scope.database or "admin"].command(
+                {**command, "cursor": {}}, read_preference=client.read_preference
+            )
     except OperationFailure as error:
         is_unknown = error.code == _UNKNOWN_FIELD and _NAME in str(error)
         return replace(options, has_start_after=not is_unknown)

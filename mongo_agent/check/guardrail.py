@@ -10,6 +10,7 @@ from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.errors import server_error
+from mongo_agent.server.replies import decoded_replies
 from sidecar.errors import ConfigError
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,8 @@ def enforce_limit(client: Client, config: MongoConfig) -> None:
     if config.properties.guardrail_max == 0:
         return
     try:
-        listed = list(list_collections(client, config.scopes))
+        with decoded_replies():
+            listed = list(list_collections(client, config.scopes))
     except PyMongoError as error:
         raise server_error(error) from error
     message = limit_violation(sum(plan_of(each, config).is_captured for each in listed), config)

@@ -29,11 +29,13 @@ _ClusterTime = tuple[int, int]
 @final
 class EncodingFailure:
     """An event that could not be encoded: its bytes are not BSON, or a required member is missing.
-    `event` is its index in the input, `cause` a sentence with the offset in its bytes."""
+    `event` is its index in the input, `cause` a sentence with the offset in its bytes.
+    `is_malformed`: the bytes are not BSON."""
 
     event: Final[int]
     offset: Final[int]
     cause: Final[str]
+    is_malformed: Final[bool]
 
 @final
 class ChangeEvents:

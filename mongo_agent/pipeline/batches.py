@@ -1,9 +1,10 @@
 """Batches of messages with the position after them: of a stream, of a snapshot, of the agent."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
+from mongo_agent.change_stream.events import NO_EVENTS, UnreadableEventError, time_at, token_at
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
@@ -42,11 +43,17 @@ class PlacedBatch:
         if messages == len(self._batch):
             return self._behind
         done = self._batch.position_after(messages) if self._events else 0
-        if done == 0:
-            return self._before
-        token, time = token_at(self._events, done - 1), time_at(self._events, done - 1)
+        # An event with damaged bytes has no place of its own; the events before it have.
+        for events in range(done, 0, -1):
+            with suppress(UnreadableEventError):
+                return self._position_after_events(events)
+        return self._before
+
+    def _position_after_events(self, events: int) -> StreamOffset:
+        token, time = token_at(self._events, events - 1), time_at(self._events, events - 1)
         stream = replace(self._behind.stream, token=token, time=time)
-        return replace(self._behind, stream=stream, transaction=self._batch.transaction_after(done))
+        transaction = self._batch.transaction_after(events)
+        return replace(self._behind, stream=stream, transaction=transaction)
 
 
 def of_read(

@@ -13,9 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from bson.errors import InvalidBSON
-
-from mongo_agent.change_stream.events import token_at
+from mongo_agent.change_stream.events import UnreadableEventError, token_at
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Unreadable
@@ -244,5 +242,5 @@ def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
 def _place_of(events: ChangeEvents, index: int) -> str:
     try:
         return str(token_at(events, index))
-    except (ValueError, InvalidBSON):
+    except UnreadableEventError:
         return "an event whose bytes cannot be decoded"

@@ -13,6 +13,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.failures import Failure, classify_failure
+from mongo_agent.server.replies import decoded_replies
 from sidecar.errors import ConfigError, UnavailableError
 
 Client = MongoClient[Any]
@@ -173,7 +174,7 @@ def oldest_oplog_time(client: Client) -> ClusterTime | None:
 
     None without the privilege, behind a mongos, or when the server does not answer in time.
     """
-    with suppress(PyMongoError), pymongo.timeout(_OPLOG_S):
+    with suppress(PyMongoError), decoded_replies(), pymongo.timeout(_OPLOG_S):
         entry = client.local["oplog.rs"].find_one({}, {"ts": 1}, sort=[("$natural", 1)])
         if entry is not None and isinstance(entry.get("ts"), Timestamp):
             return ClusterTime(entry["ts"].time, entry["ts"].inc)
@@ -181,7 +182,10 @@ def oldest_oplog_time(client: Client) -> ClusterTime | None:
 
 
 def _run(client: Client, command: str) -> Mapping[str, Any]:
-    reply: Mapping[str, Any] = client.admin.command(command, read_preference=client.read_preference)
+    with decoded_replies():
+        reply: Mapping[str, Any] = client.admin.command(
+            command, read_preference=client.read_preference
+        )
     return reply
 
 
@@ -203,7 +207,8 @@ def _if_permitted(ask: Callable[[], T]) -> T | None:
     Other failures are raised: an id that is missing now and then would change the identity.
     """
     try:
-        return ask()
+        with decoded_replies():
+            return ask()
     except OperationFailure as error:
         is_denied = classify_failure(error.code) is Failure.AUTHORISATION
         if is_denied or error.code in _UNKNOWN_COMMAND:

@@ -20,6 +20,7 @@ from pymongo.command_cursor import CommandCursor
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.document_id import id_document
 from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.server.replies import decoded_replies
 from mongo_agent.server.sessions import new_session
 from mongo_agent.snapshot.collections import Client, exists
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
@@ -79,10 +80,9 @@ class CollectionReader:
             command = {**_find(snapshot, lower), "projection": _FIELD, "limit": 1}
             command["skip"] = self._settings.chunk_size
             with self._session() as session, self._run(snapshot, command, session) as cursor:
-                upper = next(iter(cursor), None)
-            if upper is None:
+                lower = next(_documents(cursor), None)
+            if lower is None:
                 return ChunkBounds(tuple(found), is_whole=True)
-            lower = bytes(upper.raw)
             found.append(lower)
         return ChunkBounds(tuple(found), is_whole=False)
 
@@ -114,7 +114,7 @@ class CollectionReader:
         with self._session() as session, self._run(snapshot, command, session) as cursor:
             if self._settings.fetch_size:
                 cursor.batch_size(self._settings.fetch_size)
-            documents, rest_from = self._taken((bytes(each.raw) for each in cursor), limit)
+            documents, rest_from = self._taken(_documents(cursor), limit)
             read_to = self._cluster_time(session)
         is_gone = not documents and not exists(self._client, snapshot.database, snapshot.collection)
         return ChunkDocuments(documents, rest_from, read_at_ms, read_to, is_gone)
@@ -126,7 +126,8 @@ class CollectionReader:
             if self._is_closed.is_set():
                 raise ReadingStoppedError
             if documents and (len(documents) == limit or size_bytes > self._settings.chunk_bytes):
-                return tuple(documents), id_document(document)
+                with decoded_replies():
+                    return tuple(documents), id_document(document)
             documents.append(document)
             size_bytes += len(document)
         return tuple(documents), None
@@ -141,22 +142,30 @@ class CollectionReader:
     ) -> CommandCursor[RawBSONDocument]:
         """Open a cursor; the driver keeps it on one server."""
         database = self._client.get_database(snapshot.database, codec_options=_RAW)
-        return database.cursor_command(
-            command,
-            read_preference=self._client.read_preference,
-            codec_options=_RAW,
-            session=session,
-        )
+        with decoded_replies():
+            return database.cursor_command(
+                command,
+                read_preference=self._client.read_preference,
+                codec_options=_RAW,
+                session=session,
+            )
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
         """The time of the last reply in a session; without a session that of a further reply."""
         if session is None:
             preference = self._client.read_preference
-            reply = self._client.admin.command("ping", read_preference=preference)
+            with decoded_replies():
+                reply = self._client.admin.command("ping", read_preference=preference)
             reached = reply.get("operationTime")
         else:
             reached = session.operation_time
         return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)
+
+
+def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:
+    with decoded_replies():
+        for document in cursor:
+            yield bytes(document.raw)
 
 
 def _find(snapshot: CollectionSnapshot, lower: bytes | None) -> dict[str, Any]:

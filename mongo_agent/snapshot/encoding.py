@@ -15,10 +15,11 @@ _UNPLACED = ChunkPlacement()
 
 @dataclass(frozen=True, slots=True)
 class RejectedDocument:
-    """A raw document that cannot be encoded, and the reason."""
+    """A raw document that cannot be encoded, and the reason. `is_malformed`: it is not BSON."""
 
     raw: bytes
     cause: str
+    is_malformed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ def encode_chunk(
             snapshot=mark,
         )
         rejected = [
-            RejectedDocument(documents[start + each.event], each.cause) for each in batch.failures
+            RejectedDocument(documents[start + each.event], each.cause, each.is_malformed)
+            for each in batch.failures
         ]
         rest_from = id_document(documents[stop]) if stop < len(documents) else None
         found.append(ChunkPart(batch, stop - start, tuple(rejected), rest_from))

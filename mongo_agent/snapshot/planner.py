@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.server.replies import decoded_replies
 from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
 from mongo_agent.snapshot.collections import (
     Client,
@@ -84,9 +85,11 @@ class Planner:
         )
 
     def _resolve(self, request: SnapshotRequest) -> ResolvedRequest:
-        found = captured_collections(self._client, self._namespaces)
+        with decoded_replies():
+            found = captured_collections(self._client, self._namespaces)
         selected = select_collections(request, found, self._namespaces, self._settings)
-        return ResolvedRequest(request, tuple(with_estimates(self._client, selected)))
+        with decoded_replies():
+            return ResolvedRequest(request, tuple(with_estimates(self._client, selected)))
 
     def _bounds(self, snapshot: CollectionSnapshot, limit: int) -> PlannedChunks:
         return PlannedChunks(snapshot.number, self._reader.bounds(snapshot, limit))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
-from pymongo.errors import PyMongoError
+from pymongo.errors import ProtocolError, PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
@@ -27,7 +27,7 @@ from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
-from mongo_agent.snapshot.encoding import EncodedChunk, encode_chunk
+from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
@@ -90,6 +90,7 @@ class Snapshotter:
         self._windows: list[ChunkRead] = []
         self._point = _NEVER
         self._passed = _NEVER
+        self._reread: tuple[int, Chunk] | None = None
         self._reads_at_times = True
         self._retry = ReadRetry(
             backoff or Backoff(), clock, settings.delay_ms, waits_when_denied=waits_when_denied
@@ -258,8 +259,6 @@ class Snapshotter:
         except PyMongoError as error:
             self._failed(error, read.snapshot, is_exact=read.window is None)
             return []
-        self._retry.succeeded()
-        self._delivered += content.count
         window, before = read.window, self._progress
         snapshot = before.entry(read.snapshot.number)
         if snapshot is None or read.chunk not in snapshot.chunks or (window and window.is_void):
@@ -274,6 +273,10 @@ class Snapshotter:
             parts = encode_chunk(
                 self._encoder, snapshot, documents, time, content.rows.read_at_ms, placement
             )
+        if self._is_in_doubt(snapshot, read.chunk, parts):
+            return []
+        self._retry.succeeded()
+        self._delivered += content.count
         taken: list[EncodedChunk] = []
         chunk = read.chunk
         for part in parts[:-1]:
@@ -287,6 +290,18 @@ class Snapshotter:
         progress = _after(self._progress, snapshot, chunk, replace(content, count=last.count))
         self._move_to(progress)
         return [*taken, EncodedChunk(last.batch, snapshot.namespace, progress, last.rejected)]
+
+    def _is_in_doubt(
+        self, snapshot: CollectionSnapshot, chunk: Chunk, parts: Sequence[ChunkPart]
+    ) -> bool:
+        """Whether bytes may have been damaged on their way. A second read shows that the server
+        has them so; only then they become dead letters."""
+        damaged = [each for part in parts for each in part.rejected if each.is_malformed]
+        if not damaged or self._reread == (snapshot.number, chunk):
+            return False
+        self._reread = snapshot.number, chunk
+        self._retry.failed(ProtocolError(f"a document is damaged: {damaged[0].cause}"))
+        return True
 
     def _move_to(self, progress: SnapshotProgress) -> None:
         ended = progress.finished_count - self._progress.finished_count

@@ -58,6 +58,32 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// Whether the bytes are not BSON. Other problems are of valid BSON.
+    pub fn is_malformed(&self) -> bool {
+        match self {
+            Self::TooShort { .. }
+            | Self::DocumentLength { .. }
+            | Self::DocumentEnd
+            | Self::TextLength { .. }
+            | Self::TextEnd
+            | Self::NameEnd
+            | Self::BinaryLength { .. }
+            | Self::CodeLength { .. }
+            | Self::Boolean { .. }
+            | Self::Type { .. }
+            | Self::Extra { .. } => true,
+            Self::Depth { .. }
+            | Self::Missing { .. }
+            | Self::Member { .. }
+            | Self::NameTaken { .. }
+            | Self::Size { .. }
+            | Self::Batch
+            | Self::Cursor { .. }
+            | Self::Fragment
+            | Self::Unregistered { .. } => false,
+        }
+    }
+
     #[cold]
     #[inline(never)]
     pub(crate) fn at(self, offset: usize) -> BsonError {

@@ -35,10 +35,12 @@ Unlike one:
     members share their data, so there is no roll-back; documents do not move between shards, a
     shard key does not change, elections in a shard do not show at the router; no compression;
     one index (`_id`), others are only listed; views and time series are only listed; a
-    collation only orders by `_id`; aggregation is what drivers and Debezium send; no prepared
-    transactions; history is kept in memory until it is expired by hand; an implicit `create` in a
-    transaction comes at once.
+    collation only orders by `_id`; aggregation is what drivers and Debezium send, without `$out`
+    and JavaScript; no tailable cursors; no prepared transactions; history is kept in memory until
+    it is expired by hand.
     Messages of errors are in the server's words only where clients look at them.
+
+`make mongo-conformance` runs the tests of MongoDB's driver for Python against it.
 """
 
 from tests.support.mongo_server.replica_set import MongoReplicaSet

@@ -122,7 +122,7 @@ class ChangeStream:
                     "modified by the pipeline. Modifying the _id field of an event makes it "
                     "impossible to resume the stream from that point."
                 )
-                raise CommandError(280, message, ["NonResumableChangeStreamError"])
+                raise CommandError(280, message)
             for part, part_bytes in self._fragments(shown):
                 self._found(part["_id"]["_data"])
                 if part["_id"]["_data"] > self.after:
@@ -136,7 +136,7 @@ class ChangeStream:
                     "cannot resume stream; the resume token was not found. "
                     f"{{_data: {self.expected!r}}}"
                 )
-                raise CommandError(280, message, ["NonResumableChangeStreamError"])
+                raise CommandError(280, message)
             self.expected = None
 
     def _look_up(self, change: Change) -> Document | None:
@@ -154,7 +154,7 @@ class ChangeStream:
             return [(event, size)]
         if not self.is_split:
             message = f"BSONObj size: {size} is invalid. Size must be between 0 and 16793600(16MB)"
-            raise CommandError(10334, message, ["NonResumableChangeStreamError"])
+            raise CommandError(10334, message)
         room = max(self.max_event_bytes - _FRAGMENT_OVERHEAD_BYTES, self.max_event_bytes // 2)
         parts: list[Document] = [{}]
         for name, value in event.items():
@@ -215,7 +215,7 @@ def open_stream(
             "PlanExecutor error during aggregation :: caused by :: Resume of change stream was "
             "not possible, as the resume point may no longer be in the oplog."
         )
-        raise CommandError(286, message, ["NonResumableChangeStreamError"])
+        raise CommandError(286, message)
     # A stream goes on in the version of the token that it was opened with.
     token_version = release.token_version if position is None else position.version
     token = {"_data": high_water_mark(start, token_version)} if position is None else position.token

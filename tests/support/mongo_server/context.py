@@ -9,12 +9,12 @@ from uuid import uuid4
 from bson import Timestamp
 
 from tests.support.mongo_server.deployment import Deployment, Transaction
-from tests.support.mongo_server.errors import CommandError, ConnectionDroppedError
+from tests.support.mongo_server.errors import CODE_NAMES, CommandError, ConnectionDroppedError
 from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.member_history import MemberHistory
 from tests.support.mongo_server.members import Connection, Member
 from tests.support.mongo_server.oplog import Change, Namespace
-from tests.support.mongo_server.store import NEWEST, Collection, View
+from tests.support.mongo_server.store import NEWEST, Collection, View, new_collection
 from tests.support.mongo_server.wire import Document, copied
 
 
@@ -29,6 +29,10 @@ class Context:
     transaction: Transaction | None = None
     wrote_at: Timestamp | None = None
     read_at: Timestamp | None = None
+    # A `getMore` found its cursor, and that is one of a change stream.
+    is_on_stream: bool = False
+    # The client gets no reply.
+    loses_connection: bool = False
     epoch: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -43,6 +47,12 @@ class Context:
         return str(self.body["$db"])
 
     @property
+    def is_retryable(self) -> bool:
+        """A write that the client may send again under the same number."""
+        body = self.body
+        return "txnNumber" in body and "autocommit" not in body and "lsid" in body
+
+    @property
     def history(self) -> MemberHistory:
         """The oplog as this member has it."""
         return MemberHistory(self.deployment.oplog, self.member)
@@ -55,23 +65,25 @@ class Context:
             raise CommandError(73, f"collection name has invalid type for {self.name}")
         return self.database, collection
 
-    def wait(self, is_so: Callable[[], bool], timeout_s: float) -> bool:
+    def wait(
+        self, is_so: Callable[[], bool], timeout_s: float, *, survives_elections: bool = False
+    ) -> bool:
         """Wait for a change of the deployment; false after the timeout. Raises when interrupted."""
         deadline = time.monotonic() + timeout_s
         while not is_so():
-            self.check()
+            self.check(survives_elections=survives_elections)
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return False
             self.deployment.changed.wait(remaining)
-        self.check()
+        self.check(survives_elections=survives_elections)
         return True
 
-    def check(self) -> None:
+    def check(self, *, survives_elections: bool = False) -> None:
         """Raise when the connection went or the member changed its role."""
         if self.connection.is_closed:
             raise ConnectionDroppedError
-        if self.member.epoch != self.epoch:
+        if self.member.epoch != self.epoch and not survives_elections:
             raise CommandError(11602, "operation was interrupted")
 
     def view(self) -> View:
@@ -123,10 +135,13 @@ class Context:
         )
 
     def collection(self, namespace: Namespace) -> Collection | None:
+        if self.transaction is not None and namespace in self.transaction.created:
+            return self.transaction.created[namespace]
         return self.deployment.store.collection(namespace)
 
     def created(self, namespace: Namespace, options: Mapping[str, Any] | None = None) -> Collection:
-        """The collection, made when it is not there."""
+        """The collection, made when it is not there; in a transaction for that alone, until the
+        commit."""
         found = self.collection(namespace)
         if found is None:
             id_index = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
@@ -145,6 +160,8 @@ class Context:
         update: Document | None = None,
     ) -> None:
         """One change of a document, in the transaction or at once."""
+        if self.is_retryable:
+            self._fail_write()
         collection = self.created(namespace)
         document = after if after is not None else before
         assert document is not None
@@ -161,14 +178,27 @@ class Context:
             update=update,
             has_images=collection.has_images,
         )
+        self.commit(change)
         if self.transaction is None:
-            self.commit(change)
             return
-        self.transaction.changes.append(change)
         key = order(change.document_id)
         self.transaction.view.written[namespace, key] = change.after
 
+    def _fail_write(self) -> None:
+        fail_point = self.member.write_fail_point
+        if fail_point is None or not fail_point.hits():
+            return
+        self.loses_connection |= fail_point.closes_connection
+        if fail_point.error is not None:
+            raise fail_point.error
+
     def commit(self, change: Change) -> None:
+        """Write a change now, or with the commit of the transaction."""
+        if self.transaction is not None:
+            self.transaction.changes.append(change)
+            if change.operation == "create":
+                self.transaction.created[change.namespace] = new_collection(change)
+            return
         self.wrote_at = self.deployment.commit((change,))
 
     def claim(self, namespace: Namespace, document_id: Any) -> None:
@@ -193,6 +223,8 @@ class Context:
         # From 5.0 on a write waits for the majority unless it says otherwise.
         if concern.get("w", "majority") in (0, 1) or self.wrote_at is None:
             return {}
+        if (impossible := self._impossible_concern(concern.get("w", "majority"))) is not None:
+            return {"writeConcernError": impossible}
         wrote_at = self.wrote_at
         timeout_s = concern.get("wtimeout", 0) / 1000 or 24 * 3600
         if self.wait(lambda: self.deployment.oplog.is_on_majority(wrote_at), timeout_s):
@@ -200,6 +232,21 @@ class Context:
         message = "waiting for replication timed out"
         error = {"code": 64, "codeName": "WriteConcernFailed", "errmsg": message}
         return {"writeConcernError": {**error, "errInfo": {"wtimeout": True}}}
+
+    def _impossible_concern(self, wanted: int | str) -> Document | None:
+        """The error of a write concern that no set of this shape can reach."""
+        if self.deployment.is_router:
+            return None
+        if isinstance(wanted, str):
+            if wanted == "majority":
+                return None
+            message = f"No write concern mode named '{wanted}' found in replica set configuration"
+            return {"code": 79, "codeName": CODE_NAMES[79], "errmsg": message}
+        bearing = [each for each in self.deployment.topology.members if not each.is_arbiter]
+        if wanted <= len(bearing):
+            return None
+        message = "Not enough data-bearing nodes"
+        return {"code": 100, "codeName": CODE_NAMES[100], "errmsg": message}
 
 
 def snapshot_view(deployment: Deployment, at: Timestamp | None) -> View:

@@ -12,10 +12,10 @@ from typing import Any
 from bson import Int64, Timestamp
 
 from tests.support.mongo_server.histories import History, MergedHistory
-from tests.support.mongo_server.members import Topology
+from tests.support.mongo_server.members import Member, Topology
 from tests.support.mongo_server.oplog import Change, Clock, Entry, Namespace, Oplog
 from tests.support.mongo_server.sharding import Sharding
-from tests.support.mongo_server.store import Store, View
+from tests.support.mongo_server.store import Collection, Store, View
 from tests.support.mongo_server.users import User
 from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document
 
@@ -28,6 +28,8 @@ class Transaction:
     number: int
     view: View
     changes: list[Change] = field(default_factory=list)
+    # Collections that it creates; nobody else sees them until it commits.
+    created: dict[Namespace, Collection] = field(default_factory=dict)
     state: str = "open"
 
 
@@ -120,6 +122,19 @@ class Deployment:
                 self.store.apply(log.append(part, transaction, time))
         self.changed.notify_all()
         return time
+
+    def elect(self, new: Member) -> None:
+        """Make a member primary; operations on the old one are interrupted. The caller holds
+        `changed`."""
+        old = self.topology.primary
+        if old is new:
+            return
+        self.topology.elect(new)
+        # An elected member has everything that a majority has.
+        new.stands_at = None
+        if old is not None:
+            old.epoch += 1
+        self.commit(())
 
     def session(self, lsid: Document) -> Session:
         return self.sessions.setdefault(bytes(lsid["id"]), Session())

@@ -8,7 +8,7 @@ from tests.support.mongo_server.change_events import INTERNAL_DATABASES
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.errors import DIRECT_IS_REFUSED, CommandError
-from tests.support.mongo_server.wire import Document
+from tests.support.mongo_server.read_concern import is_change_stream
 
 
 def may_ask_directly(context: Context) -> bool:
@@ -24,12 +24,7 @@ def may_ask_directly(context: Context) -> bool:
 def check_direct(context: Context, command: Command) -> None:
     """Raises the error 13 for reads and writes of users' data."""
     is_of_data = command.is_read or command.is_write
-    if not is_of_data or context.database in INTERNAL_DATABASES or _is_stream(context):
+    if not is_of_data or context.database in INTERNAL_DATABASES or is_change_stream(context.body):
         return
     if not may_ask_directly(context):
         raise CommandError(13, DIRECT_IS_REFUSED)
-
-
-def _is_stream(context: Context) -> bool:
-    first: Document = next(iter(context.body.get("pipeline", ())), {})
-    return "$changeStream" in first

@@ -1,18 +1,38 @@
 """From a request to its reply: fail points, rights, roles, transactions, the command, the times."""
 
+from collections.abc import Iterable
+
 from tests.support.mongo_server.commands import COMMANDS, Command
+from tests.support.mongo_server.commands.administration import introduce
 from tests.support.mongo_server.commands.sessions import abort, enter_transaction
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.direct import check_direct
+from tests.support.mongo_server.error_labels import error_labels
 from tests.support.mongo_server.errors import (
-    RESUMABLE,
-    RETRYABLE_WRITES,
     STATE_CHANGES,
     CommandError,
     ConnectionDroppedError,
 )
+from tests.support.mongo_server.read_concern import check_read_concern, is_change_stream
 from tests.support.mongo_server.rights import check_rights
 from tests.support.mongo_server.wire import Document
+
+_IN_TRANSACTIONS = {
+    "abortTransaction",
+    "aggregate",
+    "commitTransaction",
+    "create",
+    "createIndexes",
+    "delete",
+    "distinct",
+    "find",
+    "findAndModify",
+    "findandmodify",
+    "getMore",
+    "insert",
+    "killCursors",
+    "update",
+}
 
 
 def reply_to(context: Context) -> Document:
@@ -22,10 +42,13 @@ def reply_to(context: Context) -> Document:
             body = {**_run(context), "ok": 1.0}
         except CommandError as error:
             body = _failure(context, error)
+        if context.loses_connection:
+            raise ConnectionDroppedError
         return {**body, **context.deployment.times(context.history.time)}
 
 
 def _run(context: Context) -> Document:
+    introduce(context)
     fail_point = context.member.fail_point
     hits = fail_point is not None and fail_point.hits(context.name, context.connection.application)
     if hits and fail_point is not None:
@@ -34,6 +57,9 @@ def _run(context: Context) -> Document:
         if fail_point.closes_connection:
             raise ConnectionDroppedError
         if fail_point.error is not None:
+            if not fail_point.is_before_cursor:
+                cursor = context.member.cursors.get(context.body["getMore"])
+                context.is_on_stream = cursor is not None and cursor.stream is not None
             raise fail_point.error
     command = COMMANDS.get(context.name)
     if command is None:
@@ -41,16 +67,21 @@ def _run(context: Context) -> Document:
     check_rights(context, command)
     check_direct(context, command)
     _check_role(context, command)
+    check_read_concern(context)
     enter_transaction(context)
-    if context.transaction is not None and context.name == "aggregate":
-        _refuse_stream(context)
+    if context.transaction is not None:
+        _check_transaction(context)
     reply = _once(context, command)
     if command.is_write and context.transaction is None:
         reply |= context.await_concern()
     if hits and fail_point is not None and "writeConcernError" in fail_point.data:
         concern_error = fail_point.data["writeConcernError"]
         reply["writeConcernError"] = concern_error
-        reply["errorLabels"] = sorted(_labels(context, concern_error["code"], False))
+        labels: Iterable[str] | None = fail_point.labels
+        if labels is None:
+            code = concern_error["code"]
+            labels = _labels(context, None, concern_code=code)
+        reply |= _labelled(labels)
     return reply
 
 
@@ -68,47 +99,52 @@ def _check_role(context: Context, command: Command) -> None:
         raise CommandError(13435, "not primary and secondaryOk=false")
 
 
-def _refuse_stream(context: Context) -> None:
-    pipeline = context.body["pipeline"]
-    if pipeline and "$changeStream" in pipeline[0]:
+def _check_transaction(context: Context) -> None:
+    if context.name not in _IN_TRANSACTIONS:
+        message = f"Cannot run '{context.name}' in a multi-document transaction."
+        raise CommandError(263, message)
+    if is_change_stream(context.body):
         raise CommandError(263, "$changeStream cannot be used in a transaction")
 
 
 def _once(context: Context, command: Command) -> Document:
     """A retryable write that comes a second time gets the first one's reply."""
     body = context.body
-    is_retryable = "txnNumber" in body and "autocommit" not in body and "lsid" in body
-    if not is_retryable or not command.is_write:
+    if not context.is_retryable or not command.is_write:
         return command.run(context)
     session = context.deployment.session(body["lsid"])
     if session.write_number == body["txnNumber"] and session.write_reply is not None:
         return dict(session.write_reply)
     reply = command.run(context)
-    session.write_number, session.write_reply = body["txnNumber"], dict(reply)
+    is_failed = "writeErrors" in reply and not reply["n"]
+    session.write_number = body["txnNumber"]
+    session.write_reply = None if is_failed else dict(reply)
     return reply
 
 
 def _failure(context: Context, error: CommandError) -> Document:
     body = error.reply()
-    labels = {*error.labels, *_labels(context, error.code, error.is_before_cursor)}
-    if labels:
-        body["errorLabels"] = sorted(labels)
-    if error.code in STATE_CHANGES:
+    labels: Iterable[str] | None = error.labels
+    if labels is None:
+        labels = _labels(context, error.code)
+    body |= _labelled(labels)
+    if error.code in STATE_CHANGES and not error.is_injected:
         body["topologyVersion"] = context.member.topology_version()
     abort(context)
     return body
 
 
-def _labels(context: Context, code: int, is_before_cursor: bool) -> set[str]:
-    labels = set[str]()
-    is_stream = context.name in ("aggregate", "getMore")
-    if is_stream and code in RESUMABLE and not is_before_cursor:
-        labels.add("ResumableChangeStreamError")
-    is_in_transaction = "autocommit" in context.body
-    ends_transaction = context.name in ("commitTransaction", "abortTransaction")
-    if is_in_transaction and not ends_transaction:
-        if code == 112 or code in STATE_CHANGES:
-            labels.add("TransientTransactionError")
-    elif "txnNumber" in context.body and code in RETRYABLE_WRITES:
-        labels.add("RetryableWriteError")
-    return labels
+def _labels(context: Context, code: int | None, concern_code: int | None = None) -> set[str]:
+    opens_stream = context.name == "aggregate" and is_change_stream(context.body)
+    return error_labels(
+        context.name,
+        context.body,
+        code,
+        concern_code=concern_code,
+        is_on_stream=opens_stream or context.is_on_stream,
+        is_router=context.deployment.is_router,
+    )
+
+
+def _labelled(labels: Iterable[str]) -> Document:
+    return {"errorLabels": sorted(labels)} if labels else {}

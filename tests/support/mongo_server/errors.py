@@ -13,6 +13,7 @@ CODE_NAMES = {
     18: "AuthenticationFailed",
     20: "IllegalOperation",
     23: "AlreadyInitialized",
+    24: "LockTimeout",
     26: "NamespaceNotFound",
     43: "CursorNotFound",
     47: "NoMatchingDocument",
@@ -23,7 +24,9 @@ CODE_NAMES = {
     66: "ImmutableField",
     72: "InvalidOptions",
     73: "InvalidNamespace",
+    79: "UnknownReplWriteConcern",
     91: "ShutdownInProgress",
+    100: "UnsatisfiableWriteConcern",
     112: "WriteConflict",
     136: "CappedPositionLost",
     189: "PrimarySteppedDown",
@@ -34,25 +37,21 @@ CODE_NAMES = {
     246: "SnapshotUnavailable",
     251: "NoSuchTransaction",
     260: "InvalidResumeToken",
+    262: "ExceededTimeLimit",
     263: "OperationNotSupportedInTransaction",
+    267: "PreparedTransactionInProgress",
     280: "ChangeStreamFatalError",
     286: "ChangeStreamHistoryLost",
     10107: "NotWritablePrimary",
     10334: "BSONObjectTooLarge",
     11000: "DuplicateKey",
     11600: "InterruptedAtShutdown",
+    11601: "Interrupted",
     11602: "InterruptedDueToReplStateChange",
     13435: "NotPrimaryNoSecondaryOk",
     40324: "Location40324",
     40415: "Location40415",
 }
-# What a client resumes a change stream after (change-streams.md of the driver specifications).
-RESUMABLE = {6, 7, 43, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388} | {
-    13435,
-    13436,
-}
-# What a client sends a retryable write again after (retryable-writes.md).
-RETRYABLE_WRITES = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
 # A member that is no primary, or goes; a client looks at the topology again.
 STATE_CHANGES = {91, 189, 10107, 11600, 11602, 13435, 13436}
 
@@ -63,32 +62,33 @@ DIRECT_IS_REFUSED = (
 
 
 class CommandError(Exception):
-    """A command fails with `code`; `labels` are the driver's error labels.
+    """A command fails with `code`. `labels` replace the labels that the member would add.
 
-    `is_before_cursor` says that the command never came to its cursor: such an error does not tell
-    clients to resume a change stream.
+    `is_injected` says that a fail point made it: such a reply has no topology version.
     """
 
     def __init__(
-        self, code: int, message: str, labels: Sequence[str] = (), *, is_before_cursor: bool = False
+        self,
+        code: int,
+        message: str,
+        labels: Sequence[str] | None = None,
+        *,
+        is_injected: bool = False,
     ) -> None:
         super().__init__(message)
-        self.is_before_cursor = is_before_cursor
+        self.is_injected = is_injected
         self.code = code
         self.message = message
-        self.labels = tuple(labels)
+        self.labels = labels
 
     def reply(self) -> dict[str, Any]:
         """The body of the answer."""
-        body: dict[str, Any] = {
+        return {
             "ok": 0.0,
             "errmsg": self.message,
             "code": self.code,
             "codeName": CODE_NAMES.get(self.code, f"Location{self.code}"),
         }
-        if self.labels:
-            body["errorLabels"] = list(self.labels)
-        return body
 
 
 class ConnectionDroppedError(Exception):

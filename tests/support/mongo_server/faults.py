@@ -2,15 +2,18 @@
 
 `failCommand` fails commands before they begin; `failGetMoreAfterCursorCheckout` fails a `getMore`
 that has its cursor, so that the error carries what a change stream's own errors carry.
+`onPrimaryTransactionalWrite` acts on a retryable write of one document.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tests.support.mongo_server.errors import CommandError
 
+OF_WRITES = "onPrimaryTransactionalWrite"
 _OF_CURSORS = "failGetMoreAfterCursorCheckout"
+_ALIASES = {"ismaster": "isMaster", "findandmodify": "findAndModify"}
 
 
 @dataclass
@@ -24,7 +27,8 @@ class FailCommand:
 
     def hits(self, command: str, application: str | None) -> bool:
         """Whether this command fails; counts it."""
-        if command not in self.data.get("failCommands", ()) or self.times == 0:
+        names = {_ALIASES.get(each, each) for each in self.data.get("failCommands", ())}
+        if _ALIASES.get(command, command) not in names or self.times == 0:
             return False
         if self.data.get("appName", application) != application:
             return False
@@ -44,15 +48,62 @@ class FailCommand:
         return self.data.get("blockTimeMS", 0) / 1000 if self.data.get("blockConnection") else 0
 
     @property
+    def labels(self) -> Sequence[str] | None:
+        """The labels of the error, where the fail point names them; an empty list means none."""
+        return self.data.get("errorLabels")
+
+    @property
     def error(self) -> CommandError | None:
         if "errorCode" not in self.data:
             return None
         return CommandError(
             self.data["errorCode"],
             "Failing command via failpoint",
-            self.data.get("errorLabels", ()),
-            is_before_cursor=self.is_before_cursor,
+            self.labels,
+            is_injected=True,
         )
+
+
+@dataclass
+class FailWrite:
+    """Retryable writes whose connection closes, before or after they happen.
+
+    `skips` documents are written first; `times` None is without end.
+    """
+
+    data: Mapping[str, Any]
+    times: int | None
+    skips: int = 0
+
+    def hits(self) -> bool:
+        """Whether this write fails; counts it."""
+        if self.times == 0:
+            return False
+        if self.skips:
+            self.skips -= 1
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+    @property
+    def closes_connection(self) -> bool:
+        return bool(self.data.get("closeConnection", True))
+
+    @property
+    def error(self) -> CommandError | None:
+        """The error in place of the write."""
+        code = self.data.get("failBeforeCommitExceptionCode")
+        return None if code is None else CommandError(code, "Failing write due to failpoint")
+
+
+def parse_write_fail_point(body: Mapping[str, Any]) -> FailWrite | None:
+    """The fail point that a command sets for writes, None where it takes it away."""
+    mode = body["mode"]
+    if mode == "off":
+        return None
+    counts: Mapping[str, int] = mode if isinstance(mode, Mapping) else {}
+    return FailWrite(body.get("data", {}), counts.get("times"), counts.get("skip", 0))
 
 
 def parse_fail_point(body: Mapping[str, Any]) -> FailCommand | None:

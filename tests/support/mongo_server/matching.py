@@ -21,6 +21,19 @@ def is_match(query: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     return all(_holds(name, condition, document) for name, condition in query.items())
 
 
+def check_query(query: Mapping[str, Any]) -> None:
+    """Raises the error 2 for an operator that is unknown or not well formed, also when there is
+    no document to match."""
+    for name, condition in query.items():
+        if name in ("$and", "$or", "$nor"):
+            if not isinstance(condition, list) or not condition:
+                raise CommandError(2, f"{name} must be a nonempty array")
+            for part in condition:
+                check_query(part)
+        elif name != "$expr":
+            _holds(name, condition, {})
+
+
 def values_at(document: Any, path: str) -> Iterator[Any]:
     """Every value at a dotted path; arrays on the way are entered, by index or element-wise."""
     name, _, rest = path.partition(".")

@@ -10,7 +10,7 @@ from bson import Int64, ObjectId, Timestamp
 
 from tests.support.mongo_server.change_streams import ChangeStream
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.faults import FailCommand
+from tests.support.mongo_server.faults import FailCommand, FailWrite
 from tests.support.mongo_server.releases import DEFAULT, Release
 from tests.support.mongo_server.scram import Conversation
 from tests.support.mongo_server.users import User
@@ -67,6 +67,7 @@ class Member:
     # The last entry that it has, where it does not follow the others.
     stands_at: Timestamp | None = None
     fail_point: FailCommand | None = None
+    write_fail_point: FailWrite | None = None
     cursors: dict[int, Cursor] = field(default_factory=dict)
     connections: set[Connection] = field(default_factory=set)
 
@@ -103,6 +104,10 @@ class Topology:
     primary: Member | None = None
     term: int = 0
     set_version: int = 1
+
+    def electable(self) -> list[Member]:
+        """Members that run and can become primary."""
+        return [each for each in self.members if each.is_up and each.is_shown]
 
     def elect(self, primary: Member | None) -> None:
         """Make a member primary, or none; every member reports a new topology version."""

@@ -146,17 +146,8 @@ class MongoReplicaSet:
 
     def elect(self, address: str) -> None:
         """Make a member primary; the old one steps down and its operations are interrupted."""
-        topology = self._deployment.topology
         with self._deployment.changed:
-            old, new = topology.primary, self._member(address)
-            if old is new:
-                return
-            topology.elect(new)
-            # Whoever is elected has everything that a majority has.
-            new.stands_at = None
-            if old is not None:
-                old.epoch += 1
-            self._deployment.commit(())
+            self._deployment.elect(self._member(address))
 
     def initiate(self) -> None:
         """As by `rs.initiate()`."""
@@ -168,7 +159,7 @@ class MongoReplicaSet:
         topology = self._deployment.topology
         with self._deployment.changed:
             old = topology.primary
-            running = [each for each in self._electable() if each is not old]
+            running = [each for each in topology.electable() if each is not old]
             if old is None or not running:
                 raise ValueError("a step-down needs a primary and another member that runs")
             self.elect(running[0].name)
@@ -190,7 +181,7 @@ class MongoReplicaSet:
         with self._deployment.changed:
             member = self._member(address)
             member.is_up = False
-            running = self._electable()
+            running = topology.electable()
             if topology.primary is member:
                 topology.elect(running[0] if running else None)
                 self._deployment.commit(())
@@ -279,10 +270,6 @@ class MongoReplicaSet:
 
     def _member(self, address: str) -> Member:
         return next(each for each in self._deployment.topology.members if each.name == address)
-
-    def _electable(self) -> list[Member]:
-        members = self._deployment.topology.members
-        return [each for each in members if each.is_up and each.is_shown]
 
     def _stop_listener(self, address: str) -> None:
         listener = self._listeners.pop(address)

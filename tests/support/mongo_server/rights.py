@@ -21,7 +21,15 @@ _WITHOUT_USER = {
     "saslContinue",
     "endSessions",
 }
-_OF_THE_CLUSTER = {"serverStatus", "replSetGetStatus", "replSetGetConfig", "getParameter"}
+_OF_THE_CLUSTER = {
+    "serverStatus",
+    "replSetGetStatus",
+    "replSetGetConfig",
+    "getParameter",
+    "getCmdLineOpts",
+    "replSetStateChange",
+    "killAnySession",
+}
 
 
 def check_rights(context: Context, command: Command) -> None:

@@ -5,7 +5,7 @@ needs no copy (`readConcern` majority, `atClusterTime`, the view of a transactio
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -92,10 +92,21 @@ class Collection:
             self._ids = Ids.of(self.documents, ignores_case)
         return self._ids
 
+    def add_indexes(self, indexes: Iterable[Document]) -> None:
+        self.indexes |= {index["name"]: index for index in indexes}
+
     @property
     def has_images(self) -> bool:
         images = self.options.get("changeStreamPreAndPostImages")
         return bool(images and images.get("enabled"))
+
+
+def new_collection(change: Change) -> Collection:
+    """The collection that a `create` makes, without documents."""
+    assert change.uuid is not None
+    options = dict(change.description or {})
+    options.pop("idIndex", None)
+    return Collection(change.uuid, options)
 
 
 class Store:
@@ -125,17 +136,17 @@ class Store:
             return
         match change.operation:
             case "create":
-                assert change.uuid is not None
-                options = dict(change.description or {})
-                options.pop("idIndex", None)
-                created = Collection(change.uuid, options)
-                self._name(change.namespace, time, created)
+                self._name(change.namespace, time, new_collection(change))
             case "drop":
                 self._name(change.namespace, time, None)
             case "rename":
                 assert change.to is not None
                 self._name(change.to, time, self._catalogue[change.namespace].at(NEWEST))
                 self._name(change.namespace, time, None)
+            case "createIndexes":
+                collection = self._catalogue[change.namespace].at(NEWEST)
+                assert collection is not None
+                collection.add_indexes((change.description or {})["indexes"])
             case "modify":
                 collection = self._catalogue[change.namespace].at(NEWEST)
                 assert collection is not None

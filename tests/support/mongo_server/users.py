@@ -8,9 +8,15 @@ from tests.support.mongo_server.wire import Document
 _ACTIONS = {
     "read": ("find", "changeStream", "listCollections", "listIndexes", "collStats"),
     "write": ("insert", "update", "remove", "createCollection", "createIndex", "collMod"),
-    "monitor": ("serverStatus", "replSetGetStatus", "replSetGetConfig", "getParameter"),
+    "monitor": (
+        "serverStatus",
+        "replSetGetStatus",
+        "replSetGetConfig",
+        "getParameter",
+        "getCmdLineOpts",
+    ),
     "list": ("listDatabases",),
-    "admin": ("configureFailPoint", "enableSharding"),
+    "admin": ("configureFailPoint", "enableSharding", "replSetStateChange", "killAnySession"),
 }
 """What a right of a role is made of."""
 _OF_A_DATABASE = {"read": ("read",), "readWrite": ("read", "write")}

@@ -17,6 +17,7 @@ pub struct EncodingFailure {
     event: usize,
     offset: usize,
     cause: String,
+    is_malformed: bool,
 }
 
 #[pymethods]
@@ -71,6 +72,7 @@ impl MongoBatch {
                 event: failure.event,
                 offset: failure.error.offset,
                 cause: failure.error.to_string(),
+                is_malformed: failure.error.problem.is_malformed(),
             })
             .collect()
     }

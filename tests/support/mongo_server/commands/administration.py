@@ -4,20 +4,26 @@ from tests.support.mongo_server.commands.authentication import speculate
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.faults import parse_fail_point
+from tests.support.mongo_server.faults import OF_WRITES, parse_fail_point, parse_write_fail_point
 from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document
+
+
+def introduce(context: Context) -> None:
+    """Keep the application's name in a client's first message: fail points look at it."""
+    if context.name in ("hello", "ismaster", "isMaster"):
+        application = context.body.get("client", {}).get("application", {}).get("name")
+        if application is not None:
+            context.connection.application = application
 
 
 def _hello(context: Context) -> Document:
     body = context.body
     known = body.get("topologyVersion")
     member = context.member
-    application = body.get("client", {}).get("application", {}).get("name")
-    if application is not None:
-        context.connection.application = application
     if known is not None and known["processId"] == member.process_id:
         timeout_s = body.get("maxAwaitTimeMS", 0) / 1000
-        context.wait(lambda: member.version != known["counter"], timeout_s)
+        # An election answers the waiting clients; it does not interrupt them.
+        context.wait(lambda: member.version != known["counter"], timeout_s, survives_elections=True)
     topology = context.deployment.topology
     reply = topology.hello(member, context.connection, context.deployment.last_write())
     if "saslSupportedMechs" in body:
@@ -59,8 +65,21 @@ def _modify_change_streams(context: Context) -> Document:
 
 def _get_parameter(context: Context) -> Document:
     series = context.deployment.topology.release.series
-    known = {"featureCompatibilityVersion": {"version": series}}
+    # Fail points are test commands; clients look here before they set one.
+    known = {"featureCompatibilityVersion": {"version": series}, "enableTestCommands": True}
+    if context.body["getParameter"] == "*":
+        return known
     return {name: value for name, value in known.items() if name in context.body}
+
+
+def _command_line(context: Context) -> Document:
+    topology = context.deployment.topology
+    parsed: Document = {"setParameter": {"enableTestCommands": "1"}}
+    if not topology.is_standalone:
+        parsed["replication"] = {"replSet": topology.set_name}
+    if context.deployment.users:
+        parsed["security"] = {"authorization": "enabled"}
+    return {"argv": ["mongod"], "parsed": parsed}
 
 
 def _status(context: Context) -> Document:
@@ -68,7 +87,10 @@ def _status(context: Context) -> Document:
 
 
 def _fail_point(context: Context) -> Document:
-    context.member.fail_point = parse_fail_point(context.body)
+    if context.body["configureFailPoint"] == OF_WRITES:
+        context.member.write_fail_point = parse_write_fail_point(context.body)
+    else:
+        context.member.fail_point = parse_fail_point(context.body)
     return {"count": 0}
 
 
@@ -95,11 +117,26 @@ def _server_status(context: Context) -> Document:
     }
 
 
+def _step_down(context: Context) -> Document:
+    deployment = context.deployment
+    running = [each for each in deployment.topology.electable() if each is not context.member]
+    if not running:
+        raise CommandError(262, "No electable secondaries caught up")
+    deployment.elect(running[0])
+    return {}
+
+
+def _freeze(_: Context) -> Document:
+    return {}
+
+
 def _initiate(_: Context) -> Document:
     raise CommandError(23, "already initialized")
 
 
 COMMANDS = {
+    "replSetFreeze": Command(_freeze, "replSetStateChange"),
+    "replSetStepDown": Command(_step_down, "replSetStateChange", is_write=True),
     "replSetInitiate": Command(_initiate, "replSetGetConfig"),
     "hello": Command(_hello),
     "ismaster": Command(_hello),
@@ -109,6 +146,7 @@ COMMANDS = {
     "buildinfo": Command(_build_info),
     "connectionStatus": Command(_connection_status),
     "modifyChangeStreams": Command(_modify_change_streams),
+    "getCmdLineOpts": Command(_command_line, "getCmdLineOpts"),
     "getParameter": Command(_get_parameter, "getParameter"),
     "replSetGetStatus": Command(_status, "replSetGetStatus"),
     "serverStatus": Command(_server_status, "serverStatus"),

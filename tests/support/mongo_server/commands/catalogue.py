@@ -13,7 +13,16 @@ from tests.support.mongo_server.oplog import Change, Namespace
 from tests.support.mongo_server.store import Collection
 from tests.support.mongo_server.wire import Document
 
-_OF_EVERY_COMMAND = {"lsid", "txnNumber", "writeConcern", "readConcern", "comment", "autocommit"}
+_OF_EVERY_COMMAND = {
+    "autocommit",
+    "comment",
+    "lsid",
+    "maxTimeMS",
+    "readConcern",
+    "startTransaction",
+    "txnNumber",
+    "writeConcern",
+}
 
 
 def _options(context: Context) -> Document:
@@ -97,15 +106,23 @@ def _namespace(name: str) -> Namespace:
 
 def _create_indexes(context: Context) -> Document:
     namespace = context.namespace
+    transaction = context.transaction
     collection = context.created(namespace)
     before = len(collection.indexes)
-    new = [each for each in context.body["indexes"] if each["name"] not in collection.indexes]
-    for index in new:
-        collection.indexes[index["name"]] = {"v": 2, **index}
+    new = [
+        {"v": 2, **each}
+        for each in context.body["indexes"]
+        if each["name"] not in collection.indexes
+    ]
     if new:
-        description = {"indexes": [{"v": 2, **index} for index in new]}
+        if transaction is not None and namespace not in transaction.created:
+            name = ".".join(namespace)
+            message = f"Cannot create new indexes on existing collection {name}"
+            raise CommandError(263, f"{message} in a multi-document transaction.")
+        description = {"indexes": new}
         change = Change("createIndexes", *namespace, uuid=collection.uuid, description=description)
         context.commit(change)
+        collection.add_indexes(new)
     return {"numIndexesBefore": before, "numIndexesAfter": len(collection.indexes)}
 
 
@@ -168,6 +185,13 @@ def _list_databases(context: Context) -> Document:
     return {"databases": [each for each in found if is_match(query, each)]}
 
 
+def _validate(context: Context) -> Document:
+    collection = _existing(context, context.namespace)
+    count = sum(1 for _ in context.view().documents(context.namespace))
+    reply = {"ns": ".".join(context.namespace), "nrecords": count, "valid": True}
+    return {**reply, "nIndexes": len(collection.indexes), "warnings": [], "errors": []}
+
+
 COMMANDS = {
     "create": Command(_create, "write", is_write=True),
     "collMod": Command(_modify, "write", is_write=True),
@@ -176,6 +200,7 @@ COMMANDS = {
     "renameCollection": Command(_rename, "write", is_write=True),
     "createIndexes": Command(_create_indexes, "write", is_write=True),
     "dropIndexes": Command(_drop_indexes, "write", is_write=True),
+    "validate": Command(_validate, "find", is_read=True),
     "listIndexes": Command(_list_indexes, "listIndexes", is_read=True),
     "listCollections": Command(_list_collections, "listCollections", is_read=True),
     "listDatabases": Command(_list_databases, is_read=True),

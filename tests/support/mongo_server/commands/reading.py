@@ -13,7 +13,7 @@ from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.direct import may_ask_directly
 from tests.support.mongo_server.errors import CommandError
 from tests.support.mongo_server.key_string import order
-from tests.support.mongo_server.matching import is_match, values_at
+from tests.support.mongo_server.matching import check_query, is_match, values_at
 from tests.support.mongo_server.members import Cursor
 from tests.support.mongo_server.oplog import Entry, Namespace
 from tests.support.mongo_server.pipelines import Stage, aggregated
@@ -41,6 +41,7 @@ def _find(context: Context) -> Document:
     ):
         if value:
             stages.append({name: value})
+    check_query(body.get("filter", {}))
     _refuse_capped(context, namespace)
     documents = _bounded(context, _documents(context, namespace))
     found = list(aggregated(documents, stages))
@@ -110,6 +111,8 @@ def _aggregate(context: Context) -> Document:
         names = sorted(context.deployment.stream_namespaces)
         listed = [{"database": database, "collection": name} for database, name in names]
         return _cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
+    if pipeline and "$listLocalSessions" in pipeline[0]:
+        return _cursor_reply(context, (context.database, "$cmd.aggregate"), [], size, False)
     namespace = context.namespace
     found = list(aggregated(_documents(context, namespace), pipeline))
     return _cursor_reply(context, namespace, found, size, False)
@@ -152,6 +155,7 @@ def _get_more(context: Context) -> Document:
     cursor = context.member.cursors.get(number)
     if cursor is None or cursor.namespace != f"{context.database}.{body['collection']}":
         raise CommandError(43, f"cursor id {number} not found")
+    context.is_on_stream = cursor.stream is not None
     size = body.get("batchSize") or _MANY
     if cursor.stream is None:
         batch = _taken(cursor.documents, size)
@@ -224,6 +228,14 @@ def _distinct(context: Context) -> Document:
     return {"values": [found[key] for key in sorted(found)], **extra}
 
 
+def _explain(context: Context) -> Document:
+    """A plan without figures: every read here looks at the whole collection."""
+    explained: Document = context.body["explain"]
+    namespace = f"{context.database}.{explained[next(iter(explained))]}"
+    plan: Document = {"stage": "COLLSCAN", "direction": "forward"}
+    return {"queryPlanner": {"namespace": namespace, "winningPlan": plan, "rejectedPlans": []}}
+
+
 def _cursor_reply(
     context: Context, namespace: Namespace, found: list[Document], size: int, is_single: bool
 ) -> Document:
@@ -255,5 +267,6 @@ COMMANDS = {
     "getMore": Command(_get_more),
     "killCursors": Command(_kill_cursors),
     "count": Command(_count, "find", is_read=True),
+    "explain": Command(_explain, "find", is_read=True),
     "distinct": Command(_distinct, "find", is_read=True),
 }

@@ -1,6 +1,7 @@
 """Sessions and transactions."""
 
 import hashlib
+from collections.abc import Iterable
 
 from bson import Binary
 
@@ -27,7 +28,7 @@ def enter_transaction(context: Context) -> None:
         session.transaction = Transaction(_full_lsid(context), number, view)
     elif transaction is None or transaction.number != number or transaction.state != "open":
         message = f"Given transaction number {number} does not match any in-progress transactions."
-        raise CommandError(251, message, ["TransientTransactionError"])
+        raise CommandError(251, message)
     context.transaction = session.transaction
 
 
@@ -55,9 +56,12 @@ def _commit(context: Context) -> Document:
     number = context.body["txnNumber"]
     if transaction is None or transaction.number != number or transaction.state == "aborted":
         message = f"Transaction with {{ txnNumber: {number} }} has been aborted."
-        raise CommandError(251, message, ["TransientTransactionError"])
+        raise CommandError(251, message)
     # A commit that comes again finds its work done.
     if transaction.state == "open":
+        if any(context.collection(namespace) is not None for namespace in transaction.created):
+            transaction.state = "aborted"
+            raise CommandError(112, "Collection namespace is already in use")
         transaction.state = "committed"
         if transaction.changes:
             identity = (transaction.lsid, transaction.number)
@@ -79,7 +83,30 @@ def _end_sessions(context: Context) -> Document:
     return {}
 
 
+def _kill_sessions(context: Context) -> Document:
+    """Abort the open transactions of some sessions."""
+    known = context.deployment.sessions
+    ids = [bytes(lsid["id"]) for lsid in context.body["killSessions"]]
+    _kill(context, [known[key] for key in ids if key in known])
+    return {}
+
+
+def _kill_all_sessions(context: Context) -> Document:
+    """Abort every open transaction; patterns of users are not looked at."""
+    _kill(context, context.deployment.sessions.values())
+    return {}
+
+
+def _kill(context: Context, sessions: Iterable[Session]) -> None:
+    for session in sessions:
+        if session.transaction is not None and session.transaction.state == "open":
+            session.transaction.state = "aborted"
+    context.deployment.changed.notify_all()
+
+
 COMMANDS = {
+    "killSessions": Command(_kill_sessions),
+    "killAllSessions": Command(_kill_all_sessions, "killAnySession"),
     "commitTransaction": Command(_commit, is_write=True),
     "abortTransaction": Command(_abort, is_write=True),
     "endSessions": Command(_end_sessions),

@@ -4,7 +4,7 @@ import bson
 import pytest
 from bson import Timestamp
 
-from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
+from mongo_agent.change_stream.events import NO_EVENTS, UnreadableEventError, time_at, token_at
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import ChangeEvents
 
@@ -27,6 +27,12 @@ def test_of_bytes_without_them() -> None:
         token_at(events, 0)
     with pytest.raises(ValueError, match="an event without a cluster time"):
         time_at(events, 0)
+
+
+def test_of_damaged_bytes() -> None:
+    noise = bson.encode({"_id": {"_data": b"\x04"}}).replace(b"\x05_data", b"\x42_data")
+    with pytest.raises(UnreadableEventError, match="type"):
+        token_at(ChangeEvents([noise]), 0)
 
 
 def test_no_events() -> None:

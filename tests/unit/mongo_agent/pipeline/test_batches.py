@@ -7,9 +7,11 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.offsets import StreamOffset
-from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch
 from mongo_agent.snapshot.progress import SnapshotProgress
+from tests.support.bson_documents import event
 
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"
@@ -31,3 +33,17 @@ def test_each_message_is_a_line(part: bytes, shown: object) -> None:
 def test_no_value_is_null() -> None:
     line = OwnMessages((("hb", b"{}", None, [], 0),), POSITION).ndjson(0, 1)
     assert json.loads(line)["value"] is None
+
+
+def test_position_after_a_damaged_event_is_that_of_the_event_before() -> None:
+    damaged = event("insert").replace(b"\x03_id\0", b"\x42_id\0")
+    events = ChangeEvents([damaged, event("insert"), damaged, damaged, event("insert")])
+    encoder = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
+    batch = encoder.encode(events)
+    assert [each.is_malformed for each in batch.failures] == [True] * 3
+    behind = StreamOffset(
+        StreamPosition({"_data": "end"}, ClusterTime(9, 9), "f", "rs0"), None, SnapshotProgress()
+    )
+    placed = PlacedBatch(batch, POSITION, behind, events)
+    after_each = [placed.position_after(done).stream.time for done in range(3)]
+    assert after_each == [ClusterTime(1, 1), ClusterTime(1674749174, 2), ClusterTime(9, 9)]

@@ -13,6 +13,7 @@ from pymongo.errors import (
     ExecutionTimeout,
     NotPrimaryError,
     OperationFailure,
+    WriteConcernError,
     WTimeoutError,
 )
 from pymongo.write_concern import WriteConcern
@@ -303,3 +304,14 @@ def test_a_secondary_that_lags_shows_the_past(three: MongoReplicaSet, driver: Cl
         assert stream.next()["documentKey"] == {"_id": 2}
     with pytest.raises(ValueError, match="a primary"), three.lagging(three.members[0]):
         pass
+
+
+@pytest.mark.parametrize(("wanted", "code"), [(4, 100), ("nowhere", 79)])
+def test_a_write_concern_beyond_the_set_is_an_error(
+    driver: Client, wanted: int | str, code: int
+) -> None:
+    concern = WriteConcern(w=wanted)
+    with pytest.raises(WriteConcernError) as raised:
+        driver.shop.get_collection("customers", write_concern=concern).insert_one({"_id": 1})
+    assert raised.value.code == code
+    assert driver.shop.customers.find_one() == {"_id": 1}

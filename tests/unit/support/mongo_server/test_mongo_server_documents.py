@@ -275,6 +275,15 @@ def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
         assert [each["_id"] for each in lower] == second
 
 
+@pytest.mark.parametrize("query", [{"$or": True}, {"$and": []}, {"a": {"$unknown": 1}}])
+def test_a_malformed_query_is_an_error_without_documents(
+    client: Client, query: dict[str, Any]
+) -> None:
+    with pytest.raises(OperationFailure) as raised:
+        client.shop.customers.find_one(query)
+    assert raised.value.code == 2
+
+
 def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
     client.shop.create_collection("c", capped=True, size=4096)
     client.shop.c.insert_one({"_id": 1})

@@ -1,0 +1,362 @@
+"""A server, or a network, that sends what no server sends: no change is lost, the order is kept,
+and the health names the fault until it has ended."""
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from tests.support import mongo_wire_faults as faults
+from tests.support.memory_sink import MemorySink
+from tests.support.mongo_proxy import ZLIB, Fault, MongoProxy, Sent, has_events
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import Published, RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+NOTE = rb"\x02note\0"
+"""The string in each document of these tests."""
+BATCH = rb"\x04(?:first|next)Batch\0"
+EVENT = rb"\x030\0"
+"""The first document of a batch."""
+
+# Nothing of the reply can be read: the agent reopens the stream until the fault ends.
+REPLIES: dict[str, Fault] = {
+    "message longer than any": faults.header(length=faults.LONGEST),
+    "message shorter than its header": faults.header(length=3),
+    "message of a negative length": faults.header(length=-1),
+    "message that ends early": faults.header(length=40),
+    "unknown operation": faults.header(opcode=1234),
+    "answer to another request": faults.answers_another_request,
+    "checksum": faults.flags(1),
+    "unknown flags": faults.flags(0xFF00),
+    "unknown kind of section": faults.kind_of_section,
+    "cut in the middle": faults.cut_in_the_middle,
+    "cut in the header": faults.cut_in_the_header,
+    "half a document": faults.half_a_document,
+    "document longer than the message": faults.length_of_document(7),
+    "document shorter than the message": faults.length_of_document(-7),
+    "document longer than any": faults.length_of_document(None),
+    "batch longer than the document": faults.length_after(BATCH, 500),
+    "batch shorter than its events": faults.length_after(BATCH, -3),
+    "batch longer than any": faults.length_after(BATCH, None),
+    "event longer than the batch": faults.length_after(EVENT, 500),
+    "event longer than any": faults.length_after(EVENT, None),
+    "batch that is no array": faults.type_of(BATCH, 0x03),
+    "event that is no document": faults.type_of(EVENT, 0x04),
+    "no batch": faults.without(rb"(?:first|next)Batch"),
+    "no cursor": faults.without(b"cursor"),
+    "noise": faults.noise(26),
+    "compressed noise": faults.compressed_noise(2),
+    "compressed by noop": faults.compressed_noise(0),
+    "compressed by nothing known": faults.compressed_noise(99),
+    "compressed and cut": faults.compressed_and_cut,
+    "compressed without content": faults.compressed_without_content,
+    "compressed to nothing": faults.compressed_size(lambda size: 0),
+    "compressed to more than is allowed": faults.compressed_size(lambda size: faults.LONGEST),
+    "compressed bomb": faults.compressed_bomb,
+}
+# The reply is whole, and what it claims beside that changes nothing.
+CLAIMS: dict[str, Fault] = {
+    "more to come": faults.flags(2),
+    "compressed": faults.compressed_size(lambda size: size),
+    "compressed to less": faults.compressed_size(lambda size: size - 9),
+    "compressed to more": faults.compressed_size(lambda size: size + 9),
+}
+# The reply can be read, and bytes of an event cannot: the agent reads it once more.
+EVENTS: dict[str, Fault] = {
+    "string longer than the event": faults.length_after(NOTE, 1000),
+    "string longer than any": faults.length_after(NOTE, None),
+    "string of a negative length": faults.length_after(NOTE, -100),
+    "string that ends early": faults.length_after(NOTE, -2),
+    "value of no type": faults.type_of(NOTE, 0x42),
+    "value of another type": faults.type_of(NOTE, 0x0C),
+    "event longer than its bytes": faults.length_after(rb"\x03fullDocument\0", 9),
+    "event without a time": faults.type_of(rb"\x11clusterTime\0", 0x42),
+    "event without a token": faults.type_of(rb"\x03_id\0", 0x42),
+}
+
+
+@contextmanager
+def streaming(
+    directory: Path,
+    connection_string: str,
+    sink: MemorySink | None = None,
+    **properties: object,
+) -> Iterator[RunningAgent]:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    unlimited = {"connect.max.attempts": 100_000, **named}
+    with RunningAgent(directory / "offsets", connection_string, unlimited, sink=sink) as agent:
+        agent.wait_until_streaming()
+        yield agent
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(members=1) as started:
+        yield started
+
+
+@pytest.fixture
+def writer(servers: MongoReplicaSet) -> Iterator[Client]:
+    with Client(servers.connection_string) as connected:
+        connected.drop_database("shop")
+        yield connected
+
+
+@pytest.fixture
+def proxy(servers: MongoReplicaSet) -> Iterator[MongoProxy]:
+    with MongoProxy(servers.members[0]) as started:
+        yield started
+
+
+def write(writer: Client, first: int, last: int) -> None:
+    for number in range(first, last + 1):
+        writer.shop.a.insert_one({"_id": number, "note": f"document {number}"})
+
+
+def stream_message(agent: RunningAgent) -> str:
+    """Empty while the stream is green."""
+    health = agent.service.status.health()
+    found = next((each for each in health.components if each.name == "stream"), None)
+    return "" if found is None or found.ok else found.message
+
+
+def conditions(agent: RunningAgent) -> list[str]:
+    return [each.code for each in agent.service.status.status().conditions]
+
+
+def is_green(agent: RunningAgent) -> bool:
+    return not conditions(agent) and agent.service.status.ready().ok
+
+
+def assert_everything_once(published: list[Published], last: int) -> None:
+    assert [each.id for each in published] == list(range(1, last + 1))
+    assert [each.after["note"] for each in published] == [
+        f"document {number}" for number in range(1, last + 1)
+    ]
+
+
+@pytest.mark.parametrize("fault", REPLIES.values(), ids=REPLIES)
+def test_a_reply_that_cannot_be_read_is_read_again(
+    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    with streaming(tmp_path, proxy.connection_string) as agent:
+        write(writer, 1, 3)
+        agent.wait_for(3)
+        proxy.alter(fault, when=has_events)
+        write(writer, 4, 6)
+        agent.wait_until(lambda: proxy.hits >= 3, "attempts")
+        agent.wait_until(lambda: stream_message(agent), "the fault in the health")
+        assert "reopens the change stream" in stream_message(agent)
+        assert len(agent.published) == 3
+        proxy.pass_all()
+        assert_everything_once(agent.wait_for(6), 6)
+        agent.wait_until(lambda: is_green(agent), "the end of the fault")
+
+
+@pytest.mark.parametrize("fault", CLAIMS.values(), ids=CLAIMS)
+def test_a_whole_reply_with_a_false_claim_is_taken(
+    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    with streaming(tmp_path, proxy.connection_string) as agent:
+        proxy.alter(fault)
+        write(writer, 1, 6)
+        assert_everything_once(agent.wait_for(6), 6)
+        assert proxy.hits > 1
+        assert is_green(agent)
+
+
+@pytest.mark.parametrize("fault", EVENTS.values(), ids=EVENTS)
+def test_an_event_that_is_damaged_on_its_way_is_read_again(
+    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    with streaming(tmp_path, proxy.connection_string) as agent:
+        write(writer, 1, 3)
+        agent.wait_for(3)
+        proxy.alter(fault, when=has_events, times=1)
+        write(writer, 4, 6)
+        assert_everything_once(agent.wait_for(6), 6)
+        assert proxy.hits == 1
+        agent.wait_until(lambda: is_green(agent), "the end of the fault")
+        assert not (agent.offsets / "quarantine").exists()
+
+
+def test_events_that_the_server_has_damaged_are_dead_letters(
+    tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    """All others are delivered in order, and a restart repeats and loses nothing."""
+    sink = MemorySink()
+    given: dict[str, Any] = {"event_processing_failure_handling_mode": "quarantine", "sink": sink}
+    damaged = {f"document {2 * number}\0".encode(): each for number, each in enumerate(EVENTS, 1)}
+    last = 2 * len(damaged) + 1
+
+    def altered(message: bytes) -> Sent:
+        name = next(each for note, each in damaged.items() if note in message)
+        return EVENTS[name](message)
+
+    with streaming(tmp_path, proxy.connection_string, **given) as agent:
+        proxy.alter(altered, when=lambda message: any(note in message for note in damaged))
+        for number in range(1, len(damaged) + 1):
+            write(writer, 2 * number - 1, 2 * number - 1)
+            agent.wait_for(number)
+            write(writer, 2 * number, 2 * number)
+            wait_for_letters(agent, number)
+        write(writer, last, last)
+        agent.wait_for(len(damaged) + 1)
+        assert [each.id for each in agent.published] == list(range(1, last + 1, 2))
+        agent.wait_until(lambda: conditions(agent) == ["event_rejected"], "it in the health")
+        for letter, note in zip(quarantined(agent), damaged, strict=True):
+            assert note in base64.b64decode(letter["raw_base64"])
+            assert "at byte" in letter["reason"]
+    with streaming(tmp_path, proxy.connection_string, **given) as agent:
+        write(writer, last + 1, last + 1)
+        agent.wait_for(len(damaged) + 2)
+        assert [each.id for each in agent.published] == [*range(1, last + 1, 2), last + 1]
+
+
+def wait_for_letters(agent: RunningAgent, count: int) -> None:
+    agent.wait_until(lambda: len(quarantined(agent)) == count, f"{count} dead letters")
+
+
+def quarantined(agent: RunningAgent) -> list[dict[str, Any]]:
+    path = agent.offsets / "quarantine" / "refused.ndjson"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_an_answer_that_never_comes_ends_at_the_timeout(
+    tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    limit: dict[str, Any] = {"mongodb_socket_timeout_ms": 200}
+    with streaming(tmp_path, proxy.connection_string, **limit) as agent:
+        write(writer, 1, 3)
+        agent.wait_for(3)
+        proxy.alter(faults.no_answer)
+        write(writer, 4, 6)
+        agent.wait_until(lambda: "timed out" in stream_message(agent), "the fault in the health")
+        assert len(agent.published) == 3
+        proxy.pass_all()
+        assert_everything_once(agent.wait_for(6), 6)
+        agent.wait_until(lambda: is_green(agent), "the end of the fault")
+
+
+def test_without_a_timeout_an_answer_that_never_comes_is_a_stall(
+    tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    """So is a server that ignores how long it may wait for an event."""
+    with streaming(tmp_path, proxy.connection_string, stream_stall_warning_ms=300) as agent:
+        write(writer, 1, 3)
+        agent.wait_for(3)
+        proxy.alter(faults.no_answer)
+        write(writer, 4, 6)
+        agent.wait_until(lambda: "stream_stalled" in conditions(agent), "the stall")
+        assert "has not advanced" in stream_message(agent)
+        assert len(agent.published) == 3
+        proxy.pass_all()
+        proxy.drop_connections()
+        assert_everything_once(agent.wait_for(6), 6)
+        agent.wait_until(lambda: not stream_message(agent), "the end of the stall")
+
+
+def test_a_slow_primary_is_waited_for(
+    servers: MongoReplicaSet, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    """Each command takes longer than the agent's wait for an event."""
+    slow = {"failCommands": ["getMore", "aggregate"], "blockConnection": True, "blockTimeMS": 300}
+    with (
+        streaming(tmp_path, proxy.connection_string, cursor_max_await_time_ms=20) as agent,
+        Client(f"mongodb://{servers.members[0]}/?directConnection=true") as direct,
+    ):
+        direct.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=slow)
+        write(writer, 1, 6)
+        assert_everything_once(agent.wait_for(6), 6)
+        assert is_green(agent)
+        direct.admin.command("configureFailPoint", "failCommand", mode="off")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "answer to another request",
+        "cut in the middle",
+        "half a document",
+        "document longer than any",
+        "batch longer than the document",
+        "event longer than any",
+        "event that is no document",
+        "no cursor",
+        "noise",
+        "compressed noise",
+    ],
+)
+def test_a_snapshot_reads_a_damaged_reply_again(
+    name: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    write(writer, 1, 6)
+    proxy.alter(REPLIES[name], commands=["find"], when=lambda reply: b"document 1" in reply)
+    with streaming(tmp_path, proxy.connection_string, snapshot_mode="initial") as agent:
+        agent.wait_until(lambda: "snapshot_blocked" in conditions(agent), "the fault")
+        assert not agent.published
+        proxy.pass_all()
+        assert_everything_once(agent.wait_for(6), 6)
+        agent.wait_until(lambda: is_green(agent), "the end of the fault")
+
+
+@pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
+def test_a_snapshot_reads_a_damaged_document_again(
+    times: int | None, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    """A document that the server has damaged becomes a dead letter."""
+    write(writer, 1, 6)
+    fault = faults.length_after(NOTE, 1000)
+    proxy.alter(fault, commands=["find"], times=times, when=lambda reply: b"document 1" in reply)
+    given: dict[str, Any] = {
+        "snapshot_mode": "initial",
+        "event_processing_failure_handling_mode": "quarantine",
+    }
+    with streaming(tmp_path, proxy.connection_string, **given) as agent:
+        if times == 1:
+            assert_everything_once(agent.wait_for(6), 6)
+            agent.wait_until(lambda: is_green(agent), "the end of the fault")
+        else:
+            assert [each.id for each in agent.wait_for(5)] == [2, 3, 4, 5, 6]
+            (letter,) = quarantined(agent)
+            assert b"document 1" in base64.b64decode(letter["raw_base64"])
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("hello", "noise"),
+        ("buildInfo", "document longer than any"),
+    ],
+)
+def test_an_agent_that_starts_waits_for_whole_replies(
+    command: str, name: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+) -> None:
+    proxy.alter(REPLIES[name], commands=[command])
+    properties = {"connect.max.attempts": 100_000, "mongodb.server.selection.timeout.ms": 300}
+    with RunningAgent(tmp_path / "offsets", proxy.connection_string, properties) as agent:
+        agent.wait_until(lambda: conditions(agent) == ["start_blocked"], "the fault in the health")
+        proxy.pass_all()
+        agent.wait_until_streaming()
+        write(writer, 1, 3)
+        assert_everything_once(agent.wait_for(3), 3)
+
+
+def test_everything_is_compressed(servers: MongoReplicaSet, tmp_path: Path, writer: Client) -> None:
+    write(writer, 1, 3)
+    with (
+        MongoProxy(servers.members[0], compressor=ZLIB) as proxy,
+        streaming(tmp_path, proxy.connection_string, snapshot_mode="initial") as agent,
+    ):
+        agent.wait_for(3)
+        write(writer, 4, 6)
+        assert_everything_once(agent.wait_for(6), 6)
+        assert proxy.compressed_requests > 3
+        agent.wait_until(lambda: is_green(agent), "a green health")

@@ -1,0 +1,72 @@
+"""The cases that are known to fail, and the comparison of a run with them."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tests.oracle.mongo_drivers.results import CaseResult, Outcome
+
+_FILE = Path(__file__).with_name("pymongo.toml")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Cases that match one of `cases` (shell patterns) and why they fail or do not run.
+
+    Without `releases` the rule holds for every release, else for these series.
+    """
+
+    cases: tuple[str, ...]
+    reason: str
+    releases: tuple[str, ...] = ()
+
+    def covers(self, case: str, series: str) -> bool:
+        if self.releases and series not in self.releases:
+            return False
+        return any(fnmatchcase(case, pattern) for pattern in self.cases)
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """`failures` run and must fail; `excluded` cases do not run."""
+
+    failures: tuple[Rule, ...] = ()
+    excluded: tuple[Rule, ...] = ()
+
+    def failure(self, case: str, series: str) -> Rule | None:
+        return next((rule for rule in self.failures if rule.covers(case, series)), None)
+
+    def exclusion(self, case: str, series: str) -> Rule | None:
+        return next((rule for rule in self.excluded if rule.covers(case, series)), None)
+
+
+def read_expectations(file: Path = _FILE) -> Expectations:
+    """The rules of a TOML file. Raises KeyError for a rule without `cases` or `reason`."""
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Expectations(_rules(document.get("failure", ())), _rules(document.get("excluded", ())))
+
+
+def problems(
+    results: Mapping[str, CaseResult], expectations: Expectations, series: str
+) -> Iterator[str]:
+    """What makes the run of one release fail: one sentence each."""
+    for case, result in results.items():
+        is_expected = expectations.failure(case, series) is not None
+        if result.outcome is Outcome.FAILED and not is_expected:
+            yield f"{case} failed: {result.reason or 'no message'}"
+        elif result.outcome is Outcome.PASSED and is_expected:
+            yield f"{case} passed, but pymongo.toml expects a failure. Remove it there."
+
+
+def _rules(entries: Sequence[Mapping[str, object]]) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(_texts(entry["cases"]), str(entry["reason"]), _texts(entry.get("releases", ())))
+        for entry in entries
+    )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    assert isinstance(value, list | tuple)
+    return tuple(str(each) for each in value)

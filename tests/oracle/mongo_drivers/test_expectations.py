@@ -1,0 +1,94 @@
+"""The gate: what counts as an unexpected outcome, and how the page shows a run."""
+
+from pathlib import Path
+
+from tests.oracle.mongo_drivers.expectations import (
+    Expectations,
+    Rule,
+    problems,
+    read_expectations,
+)
+from tests.oracle.mongo_drivers.page import render
+from tests.oracle.mongo_drivers.results import CaseResult, Outcome, read_results
+from tests.oracle.mongo_drivers.run import SuiteRun
+from tests.oracle.mongo_drivers.sources import locked_requirement
+from tests.oracle.mongo_drivers.suites import Suite
+
+_JUNIT = """<testsuites><testsuite>
+<testcase classname="test.test_session.TestSession" name="test_a" />
+<testcase classname="test.test_session.TestSession" name="test_b">
+  <failure message="AssertionError:&#10;  1 != 2" /></testcase>
+<testcase classname="test.test_session.TestSession" name="test_c">
+  <skipped message="Must be connected to a mongos" /></testcase>
+<testcase classname="test.test_session.TestSession" name="test_d">
+  <skipped type="pytest.xfail" message="" /></testcase>
+<testcase classname="test.test_session.TestSession" name="test_a">
+  <error message="in the teardown" /></testcase>
+</testsuite></testsuites>"""
+_CLASS = "test_session.py::TestSession"
+
+
+def test_outcomes_of_a_junit_file() -> None:
+    results = read_results(_JUNIT)
+    assert {case.rpartition("::")[2]: each.outcome for case, each in results.items()} == {
+        "test_a": Outcome.FAILED,
+        "test_b": Outcome.FAILED,
+        "test_c": Outcome.SKIPPED,
+        "test_d": Outcome.PASSED,
+    }
+    assert results[f"{_CLASS}::test_b"].reason == "AssertionError: 1 != 2"
+    assert results[f"{_CLASS}::test_c"].reason == "Must be connected to a mongos"
+
+
+def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
+    results = {
+        name: CaseResult(name, outcome)
+        for name, outcome in (
+            ("a", Outcome.PASSED),
+            ("b", Outcome.FAILED),
+            ("c", Outcome.FAILED),
+            ("d", Outcome.PASSED),
+            ("e", Outcome.SKIPPED),
+        )
+    }
+    expectations = Expectations(failures=(Rule(("[c-e]",), "no JavaScript", ("8.0",)),))
+    found = list(problems(results, expectations, "8.0"))
+    assert [problem.partition(" ")[0] for problem in found] == ["b", "d"]
+    # The rule is of another release.
+    found = list(problems(results, expectations, "5.0"))
+    assert [problem.partition(" ")[0] for problem in found] == ["b", "c"]
+
+
+def test_rules_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(
+        '[[failure]]\ncases = ["a::*"]\nreason = "r"\nreleases = ["8.0"]\n'
+        '[[excluded]]\ncases = ["b"]\nreason = "slow"\n',
+        encoding="utf-8",
+    )
+    rules = read_expectations(file)
+    assert rules.failure("a::x", "8.0") == Rule(("a::*",), "r", ("8.0",))
+    assert rules.failure("a::x", "5.0") is None
+    assert rules.exclusion("b", "5.0") is not None
+    # The project's own file is readable.
+    assert all(rule.reason for rule in read_expectations().failures)
+
+
+def test_the_page_names_each_case_and_its_reason() -> None:
+    runs = [SuiteRun(Suite("sessions", ("test_session",)), "8.0", read_results(_JUNIT))]
+    expectations = Expectations(
+        failures=(Rule((f"{_CLASS}::test_b",), "no JavaScript"),),
+        excluded=(Rule((f"{_CLASS}::test_x",), "measures time"),),
+    )
+    page = render(runs, expectations, "4.20.0")
+    assert "| sessions | 8.0 | 1 | 2 | 1 |" in page
+    for text in ("no JavaScript", "test_b", "measures time", "test_x", "connected to a mongos"):
+        assert text in page
+    assert max(map(len, page.splitlines())) <= 120
+
+
+def test_the_pinned_requirement_has_its_hashes() -> None:
+    lock = "other==1 \\\n    --hash=sha256:a\npymongo==4.20.0 \\\n    --hash=sha256:b \\\n"
+    lock += "    --hash=sha256:c\n    # via cdc-sidecar\nrich==2\n"
+    found = locked_requirement(lock, "pymongo")
+    assert found == "pymongo==4.20.0 \\\n    --hash=sha256:b \\\n    --hash=sha256:c\n"

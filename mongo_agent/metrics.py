@@ -44,6 +44,12 @@ class MongoMetrics:
             ("type", "answer"),
         )
         self.heartbeats = counter("cdc_heartbeats_total", "Heartbeats that the agent sent.")
+        self.leader = gauge(
+            "cdc_leader",
+            "1 while the agent is the leader of its consumer group, else 0, by group; only with "
+            "standby.enabled.",
+            ("group",),
+        )
         self.stream_open = gauge(
             "cdc_stream_open", "1 while the change stream is open, else 0, by stream.", by_stream
         )
@@ -95,6 +101,28 @@ class MongoMetrics:
         self._totals: dict[Counter, int] = {}
         for reason in REASONS:
             self.quarantined.labels(reason)
+
+    def clear_gauges(self) -> None:
+        """Forgets the values of a pipeline that is over; counters stay."""
+        for gauge in (
+            self.stream_open,
+            self.stream_age_seconds,
+            self.read_time_seconds,
+            self.acknowledged_time_seconds,
+            self.oplog_headroom_seconds,
+        ):
+            gauge.clear()
+        delivery = self.delivery
+        for gauge in (
+            self.lag_seconds,
+            self.snapshot_running,
+            self.snapshot_paused,
+            self.snapshot_remaining_collections,
+            delivery.unacknowledged_events,
+            delivery.unacknowledged_age_seconds,
+            delivery.window_bytes,
+        ):
+            gauge.set(0)
 
     def count_up_to(self, counter: Counter, total: int) -> None:
         """Raises a counter to a total that is counted elsewhere and starts again at 0 there."""

@@ -27,9 +27,9 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
+from mongo_agent.offsets.kafka_store import KafkaOffsets, election_settings, position_records
 from mongo_agent.pipeline.pipeline import Pipeline
-from mongo_agent.pipeline.schemas import create_schemas
+from mongo_agent.pipeline.schemas import Schemas, create_schemas
 from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
 from mongo_agent.pipeline.stream_factory import StreamFactory
 from mongo_agent.server.deployment import Deployment, deployment_error, discover, oldest_oplog_time
@@ -45,7 +45,7 @@ from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import AccessDeniedError, ConfigError, LockedError, UnavailableError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.position_store import PositionStore, SinkPositions
@@ -55,6 +55,7 @@ from sidecar.process.wait_policy import Answered, RetryPause, wait_for
 from sidecar.properties.secrets import hiding
 from sidecar.runtime.service import ServiceShell
 from sidecar.sinks.base import Sink
+from sidecar.sinks.kafka.leader_election.election import LeaderElection
 from sidecar.sinks.registry import create_dead_letter_topic, create_sink, create_sink_and_store
 
 logger = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ _CLOSE_S = 2.0
 _LOOK_S = 10.0
 _LOAD_PAUSE_S = 1.0
 _LONGEST_LOAD_PAUSE_S = 30.0
+_SEND_TO_LEADER = "This agent is on standby. Send the signal to the leader (cdc_leader is 1)."
 
 Client = MongoClient[Any]
 
@@ -109,12 +111,7 @@ class MongoService:
             history_columns=HISTORY,
         )
         self._elections = ElectionCounter()
-        self._schemas = create_schemas(
-            properties.registries(),
-            properties.schema_blocked_timeout_ms,
-            properties.transaction_topic_name if properties.provide_transaction_metadata else None,
-            waits_when_denied=properties.waits_when_denied,
-        )
+        self._schemas = self._create_schemas()
         self.status.registrar = self._schemas.registrar
 
     @property
@@ -134,10 +131,20 @@ class MongoService:
             try:
                 deployment = self._deployment(client, stop)
                 if deployment is not None:
-                    self._deliver(client, deployment, stop)
+                    self._note_place(deployment)
+                    self._serve(client, deployment, stop)
             finally:
                 self._schemas.registrar.close()
                 self._schemas.requests.close()
+
+    def _create_schemas(self) -> Schemas:
+        properties = self._config.properties
+        return create_schemas(
+            properties.registries(),
+            properties.schema_blocked_timeout_ms,
+            properties.transaction_topic_name if properties.provide_transaction_metadata else None,
+            waits_when_denied=properties.waits_when_denied,
+        )
 
     def _checks(self, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
@@ -204,14 +211,49 @@ class MongoService:
         if lacking:
             raise ConfigError(*lacking)
 
-    def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
-        config, properties = self._config, self._config.properties
+    def _note_place(self, deployment: Deployment) -> None:
         self._shell.note_place(
             deployment.cluster if deployment.is_sharded else deployment.name,
             deployment.member,
             deployment.datacenter,
             deployment.rack,
         )
+
+    def _serve(self, client: Client, deployment: Deployment, stop: Stop) -> None:
+        """Delivers; with `standby.enabled` only while this agent is the leader."""
+        settings = election_settings(self._config, deployment)
+        if settings is None:
+            self._deliver(client, deployment, stop)
+            return
+        with LeaderElection(settings) as election:
+            self.status.election = election
+            while self._lead(election, client, deployment, stop):
+                self._step_down()
+
+    def _lead(
+        self, election: LeaderElection, client: Client, deployment: Deployment, stop: Stop
+    ) -> bool:
+        """One term as the leader; False when nothing is left to do."""
+        with election.term(stop) as term:
+            if term is None:
+                return False
+            try:
+                self._deliver(client, deployment, term.stop)
+            except LockedError as error:
+                logger.warning("another agent delivers", extra=fields(reason=str(error)))
+                election.fenced(term)
+            return term.stop.requested and not stop.requested
+
+    def _step_down(self) -> None:
+        """Forgets the pipeline of a term that is over."""
+        self._pipeline = None
+        self._schemas.requests.close()
+        self._schemas = self._create_schemas()
+        self.status.registrar = self._schemas.registrar
+        self.status.detach()
+
+    def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
+        config, properties = self._config, self._config.properties
         sink, store = self._sink_and_store(deployment)
         stored = self._waited(store.load, stop)
         if stored is None:
@@ -338,8 +380,13 @@ class MongoService:
         )
 
     def _send(self, signal: Signal) -> Future[SignalResult]:
-        """Without a pipeline the future stays open."""
-        return Future() if self._pipeline is None else self._pipeline.signal(signal)
+        """Without a pipeline the future stays open, except on standby."""
+        if self._pipeline is not None:
+            return self._pipeline.signal(signal)
+        answer: Future[SignalResult] = Future()
+        if self.status.is_on_standby:
+            answer.set_result(SignalResult(False, _SEND_TO_LEADER))
+        return answer
 
     def _snapshots(self) -> Mapping[str, SnapshotView]:
         if self._pipeline is None:

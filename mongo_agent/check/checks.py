@@ -19,6 +19,7 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.check.server_features import check_features
+from mongo_agent.check.standby import check_standby
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
@@ -111,6 +112,11 @@ def _server_text(probe: MongoProbe) -> str:
     return f"MongoDB at {probe.config.client.address} (at most {ANSWER_S:.0f} s)"
 
 
+def _group_text(probe: MongoProbe) -> str:
+    properties = probe.config.properties
+    return broker_text(properties) if properties.standby_enabled else ""
+
+
 CHECKS: tuple[Check[MongoProbe], ...] = (
     Check(
         "configuration",
@@ -137,6 +143,12 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
         "topics",
         check_topics,
         server=lambda probe: broker_text(probe.config.properties),
+        interval_s=_LISTING_S,
+    ),
+    Check(
+        "group",
+        check_standby,
+        server=_group_text,
         interval_s=_LISTING_S,
     ),
     Check(

@@ -165,6 +165,11 @@ def _offsets(properties: MongoProperties) -> Iterator[str]:
         yield "`position.store=kafka` requires `sink=kafka`. Set the sink or use `file`."
     if properties.position_topic is not None and properties.position_store == "file":
         yield "`position.topic` requires `position.store=kafka`. Set the store or remove the topic."
+    if properties.standby_enabled and properties.position_store == "file":
+        yield (
+            "`standby.enabled=true` requires `position.store=kafka`, which both agents can read. "
+            "Set the store or remove the property."
+        )
     policy = properties.history_lost_policy
     if policy not in (None, "resnapshot") and properties.snapshot_mode == "when_needed":
         yield (

@@ -39,6 +39,27 @@ class PositionProperties(Properties):
         doc="Interval between transaction commits with `position.store=kafka`; consumers see "
         "events after the commit.",
     )
+    standby_enabled: bool = prop(
+        "standby.enabled",
+        default=False,
+        doc="Whether several agents with this configuration may run: one delivers, the others take "
+        "over. A consumer group of Kafka elects it. Requires `position.store=kafka`; each agent "
+        "needs an `offset.backing.store.dir` of its own.",
+    )
+    standby_group: str | None = prop(
+        "standby.group.id",
+        default=None,
+        min_length=1,
+        doc="Consumer group of `standby.enabled=true`. Not set: the transactional id, "
+        "`cdc-sidecar-<topic.prefix>`.",
+    )
+    standby_session_timeout_ms: Milliseconds = prop(
+        "standby.session.timeout.ms",
+        default=6000,
+        ge=1000,
+        doc="Time after which another agent takes over from a silent one. Brokers accept values "
+        "from `group.min.session.timeout.ms` (6000) to `group.max.session.timeout.ms`.",
+    )
     history_lost_policy: Annotated[HistoryLostPolicy | None, LowerCase] = prop(
         "history.lost.policy",
         default=None,

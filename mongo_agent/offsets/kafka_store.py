@@ -5,6 +5,8 @@ from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_
 from mongo_agent.server.deployment import Deployment
 from sidecar.offsets.position_store import PositionRecords, PositionStore
 from sidecar.offsets.properties_store import StoredOffsets
+from sidecar.sinks.kafka.leader_election.election import ElectionSettings
+from sidecar.sinks.kafka.topics.metadata import topic_creation
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:
@@ -19,6 +21,22 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
     if deployment.is_shard:
         name = f"{name}.{deployment.name}"
     return PositionRecords(config.properties.position_topic_name, name, _values)
+
+
+def election_settings(config: MongoConfig, deployment: Deployment) -> ElectionSettings | None:
+    """How agents with one position elect their leader; None without `standby.enabled`."""
+    properties = config.properties
+    records = position_records(config, deployment)
+    if records is None or not properties.standby_enabled:
+        return None
+    return ElectionSettings(
+        properties.kafka_producer,
+        properties.standby_group or records.transactional_id,
+        records.topic,
+        properties.standby_session_timeout_ms,
+        topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
+        properties.waits_when_denied,
+    )
 
 
 class KafkaOffsets:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from mongo_agent.status.facts import Facts, StreamFacts
+from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
 from sidecar.health.condition import Condition, State, Status, status_of
+from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import (
     TOPICS,
     UNAVAILABLE,
@@ -16,13 +17,18 @@ from sidecar.status.facts import (
 )
 from sidecar.status.findings import SameCause, with_findings
 
+ELECTION = "election"
+"""The component of the consumer group that elects the leader."""
+
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
+_NO_MEMBER = frozenset(("not_in_group",))
 _SAME_CAUSE: SameCause = {
     "MongoDB": _SERVER,
     "deployment": _SERVER,
     "privileges": _SERVER,
     "collections": _SERVER,
-    "broker": UNAVAILABLE,
+    "broker": UNAVAILABLE | _NO_MEMBER,
+    "group": _NO_MEMBER,
     "topics": UNAVAILABLE | TOPICS,
     "file.path": UNAVAILABLE,
     "directories": frozenset(("offsets_not_saved", "quarantine_not_writable")),
@@ -36,6 +42,7 @@ _COMPONENTS = {
     "images": "stream",
     "version": "stream",
     "broker": "sink",
+    "group": ELECTION,
     "topics": "sink",
     "file.path": "sink",
     "directories": "offsets",
@@ -62,6 +69,9 @@ def snapshot_component(name: str) -> str:
 
 
 def _own(facts: Facts) -> Iterator[Condition]:
+    if facts.election is not None and facts.election.role is not Role.LEADER:
+        yield from _not_leading(facts.election)
+        return
     if not facts.is_started:
         yield _start(facts.start_error)
         return
@@ -86,6 +96,23 @@ def _start(error: str) -> Condition:
         "pipeline",
         f"The agent waits and delivers nothing: {error}",
         "Start the server or correct its address and login; `mongo-agent check` verifies them.",
+    )
+
+
+def _not_leading(election: ElectionFacts) -> Iterator[Condition]:
+    """None on standby: another agent delivers."""
+    if election.role is Role.STANDBY:
+        return
+    if not election.error:
+        yield starting(ELECTION)
+        return
+    yield Condition(
+        "not_in_group",
+        State.FAILING,
+        ELECTION,
+        f"The agent is no member of the consumer group {election.group}, so it neither delivers "
+        f"nor stands by: {election.error}",
+        "Start the brokers or grant the rights; `mongo-agent check` verifies both.",
     )
 
 

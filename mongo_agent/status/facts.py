@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.server.oplog_monitor import StreamWarning
+from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import ServiceFacts
 
 
@@ -19,10 +20,22 @@ class StreamFacts:
     """Why no documents can be read for a snapshot."""
 
 
+@dataclass(frozen=True, slots=True)
+class ElectionFacts:
+    """The place of the agent in the consumer group that elects the leader."""
+
+    group: str
+    role: Role
+    error: str = ""
+    """Why it is no member; empty for a member."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts(ServiceFacts):
     start_error: str = ""
     """Why the agent cannot start; empty without a known cause."""
+    election: ElectionFacts | None = None
+    """None without `standby.enabled`, and before the agent knows the deployment."""
     streams: tuple[StreamFacts, ...] = (StreamFacts(),)
     quarantine: Usage = field(default_factory=Usage)
     quarantine_directory: str = "quarantine"

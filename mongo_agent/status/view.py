@@ -3,21 +3,40 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Protocol
 
 from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.view import StreamView, View
 from mongo_agent.server.oplog_monitor import OplogMonitor
-from mongo_agent.status.conditions import snapshot_component, status_from, stream_component
-from mongo_agent.status.facts import Facts, StreamFacts
+from mongo_agent.status.conditions import (
+    ELECTION,
+    snapshot_component,
+    status_from,
+    stream_component,
+)
+from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
 from sidecar.health.condition import Status
 from sidecar.health.health import Component, component_of
 from sidecar.history.recorder import Column
+from sidecar.http.server import ProbeResult
 from sidecar.quantities import duration_text
+from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
 
 HISTORY = (*HISTORY_COLUMNS, Column("oplog_headroom_s", "min"))
+
+
+class Election(Protocol):
+    """The election of the leader, as other threads see it."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def role(self) -> Role: ...
+    @property
+    def error(self) -> str: ...
 
 
 class MongoStatus(StatusReporter[View]):
@@ -38,11 +57,22 @@ class MongoStatus(StatusReporter[View]):
         self._quarantine_directory = quarantine_directory
         self._oplog: OplogMonitor | None = None
         self._start_error = ""
+        self.election: Election | None = None
+        """With `standby.enabled`, once the agent takes part in one."""
 
     def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:
         """From now on there is a pipeline to report."""
         self._oplog = oplog
         self._pipeline = pipeline
+
+    def detach(self) -> None:
+        """From now on there is no pipeline: the agent is no longer the leader."""
+        self._pipeline, self._oplog = None, None
+        self._metrics.clear_gauges()
+
+    @property
+    def is_on_standby(self) -> bool:
+        return self.election is not None and self.election.role is Role.STANDBY
 
     def wait_for(self, message: str) -> None:
         """Notes why the agent cannot start; empty when the cause has ended."""
@@ -57,19 +87,41 @@ class MongoStatus(StatusReporter[View]):
 
     def facts(self) -> Facts:
         view = self.view
+        election = self.election
+        known = self.service_facts() | {
+            "election": None
+            if election is None
+            else ElectionFacts(election.group, election.role, election.error)
+        }
         if view is None:
-            return Facts(start_error=self._start_error, streams=(), **self.service_facts())
+            return Facts(start_error=self._start_error, streams=(), **known)
         return Facts(
             streams=tuple(map(self._stream_facts, view.streams)),
             quarantine=view.quarantine,
             quarantine_directory=self._quarantine_directory,
-            **self.service_facts(),
+            **known,
         )
 
     def status(self) -> Status:
         return status_from(self.facts())
 
+    def ready(self) -> ProbeResult:
+        """A standby is ready, so that a rolling update continues."""
+        if self.is_on_standby:
+            return ProbeResult(True, self.idle_message())
+        return super().ready()
+
+    def idle_message(self) -> str:
+        if self.election is None or not self.is_on_standby:
+            return ""
+        return f"Standby: another agent of the group {self.election.group} delivers."
+
     def own_components(self, status: Status, view: View | None) -> Iterator[Component]:
+        if self.election is not None:
+            role = self.election.role
+            details = {"role": role.value, "group": self.election.group}
+            message = self.idle_message() or f"{role.value} of the group {self.election.group}"
+            yield component_of(status, ELECTION, message, details)
         streams = () if view is None else view.streams
         for stream in streams:
             yield self._stream(status, stream)
@@ -93,7 +145,7 @@ class MongoStatus(StatusReporter[View]):
         return found
 
     def start_message(self) -> str:
-        return self._start_error or "starting"
+        return self.idle_message() or self._start_error or "starting"
 
     def not_ready_message(self, view: View) -> str:
         if not view.streams:
@@ -118,6 +170,12 @@ class MongoStatus(StatusReporter[View]):
         return {"stored": view.stored.values(), "reached": view.reached.values()}
 
     def set_gauges(self) -> None:
+        if self.election is not None:
+            leader = self._metrics.leader.labels(self.election.group)
+            leader.set(self.election.role is Role.LEADER)
+            if self.view is None:
+                # Nothing is sent, but the broker holds the session.
+                self._metrics.delivery.sink_up.set(self.is_on_standby)
         if self._oplog is not None:
             self._oplog.set_gauges(self._metrics)
 

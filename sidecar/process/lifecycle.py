@@ -76,6 +76,38 @@ class Stop:
         os.close(self._write_fd)
 
 
+class PartStop(Stop):
+    """The stop of a part of a service. Requested with that of the whole, which has the deadline, or
+    alone, and then at once."""
+
+    def __init__(self, whole: Stop) -> None:
+        super().__init__(0)
+        self._whole = whole
+        self._either = select.epoll()
+        for descriptor in (self._read_fd, whole.fileno()):
+            self._either.register(descriptor, select.EPOLLIN)
+
+    @property
+    def requested(self) -> bool:
+        return super().requested or self._whole.requested
+
+    @property
+    def remaining_s(self) -> float:
+        return 0.0 if super().requested else self._whole.remaining_s
+
+    def wait(self, timeout_s: float) -> bool:
+        if not self.requested:
+            self._either.poll(timeout_s)
+        return self.requested
+
+    def fileno(self) -> int:
+        return self._either.fileno()
+
+    def close(self) -> None:
+        self._either.close()
+        super().close()
+
+
 class Service(Protocol):
     """A service that `run` runs."""
 

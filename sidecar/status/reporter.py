@@ -101,6 +101,10 @@ class StatusReporter(ABC, Generic[ViewOf]):
     def offsets(self) -> Mapping[str, object]:
         """Stored and acknowledged positions, for JSON."""
 
+    def idle_message(self) -> str:
+        """Why an agent without conditions has no pipeline."""
+        return ""
+
     def own_sample(self, view: ViewOf) -> Mapping[str, float]:
         """The values of the agent's own columns in the history; missing or NaN: not known."""
         return {}
@@ -204,7 +208,8 @@ class StatusReporter(ABC, Generic[ViewOf]):
             parts.append(_sink_component(status, view))
             parts.append(component_of(status, "offsets", note))
             parts.append(component_of(status, "quarantine", "the quarantine is empty", kept))
-        return health_of(status, "" if view is None else self.delivered_message(view), parts)
+        message = self.idle_message() if view is None else self.delivered_message(view)
+        return health_of(status, message, parts)
 
     def metrics(self) -> bytes:
         with self._rendering:

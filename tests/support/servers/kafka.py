@@ -17,6 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from tests.support.servers.errors import ServerFailedError, ToolFailedError
 from tests.support.servers.java import java
+from tests.support.servers.kafka_transactions import abort_open_transactions, dropped_markers
 from tests.support.servers.maven import Dependency, class_path
 from tests.support.servers.processes import ServerProcess, free_port, wait_until
 
@@ -81,6 +82,7 @@ class KafkaBroker:
             f"Kafka {VERSION} on {self.bootstrap}", ["unset"], self.directory / "broker.log"
         )
         self._admin: AdminClient | None = None
+        self._log_end = 0
 
     @property
     def bootstrap(self) -> str:
@@ -133,6 +135,7 @@ class KafkaBroker:
         self._process.directory = self.directory
         self._process.start()
         wait_until(self._answers, "an answer", deadline_s=_START_DEADLINE_S, process=self._process)
+        self._end_hanging_transactions()
 
     def stop(self) -> None:
         """SIGTERM and wait."""
@@ -209,6 +212,15 @@ class KafkaBroker:
             )
         finally:
             consumer.close()
+
+    def _end_hanging_transactions(self) -> None:
+        """As an operator ends those that Kafka forgot in a start after SIGKILL."""
+        log = self.log_file.read_text(errors="replace")[self._log_end :]
+        self._log_end += len(log)
+        places = dropped_markers(log)
+        if places:
+            print(f"Kafka dropped ends of transactions: {places}")
+            abort_open_transactions(self.port, places)
 
     def _answers(self) -> bool:
         try:

@@ -19,7 +19,10 @@ RULE_TESTS = REPOSITORY / "tests" / "integration" / "monitoring"
 RULE_KEYS = {"alert", "expr", "for", "labels", "annotations"}
 RUNBOOK = (DOCS / "how-to" / "alarms.md").read_text(encoding="utf-8")
 # Alarms of `absent`: the series has no labels of a target.
-WITHOUT_INSTANCE = {"CdcNoAgents", "CdcVersionsDiffer", "CdcAgentVanished"}
+WITHOUT_INSTANCE = {
+    *("CdcNoAgents", "CdcVersionsDiffer", "CdcAgentVanished"),
+    *("CdcNoLeader", "CdcNoStandby"),
+}
 
 
 def rules() -> list[dict[str, Any]]:

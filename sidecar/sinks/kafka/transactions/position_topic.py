@@ -165,8 +165,9 @@ class PositionTopic:
             if message is None:
                 if self._clock() >= until_s:
                     raise self._unavailable(
-                        "it was not read to its end in time; does a transaction of another agent "
-                        "stay open in it?"
+                        "a transaction is open in it. If that lasts longer than its "
+                        "transaction.timeout.ms, Kafka lost the end of the transaction: "
+                        "kafka-transactions.sh find-hanging lists it, and abort ends it"
                     )
                 continue
             error = message.error()

@@ -58,6 +58,12 @@ def mongo() -> dict[str, Any]:
                 about="No: servers are unavailable or rights are revoked.",
                 mappings=yes_no(),
             ),
+            timeline(
+                "Agent is the leader",
+                Query(of("cdc_leader"), "{{group}}"),
+                about="With standby.enabled. No: another agent of the group delivers.",
+                mappings=yes_no(),
+            ),
             graph(
                 "Behind",
                 "s",

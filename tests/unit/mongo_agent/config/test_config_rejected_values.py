@@ -104,6 +104,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"max.queue.size": "10", "inflight.max.events": "10"}, "set the same limit"),
         ({"position.store": "kafka"}, "requires `sink=kafka`"),
         ({"position.topic": "p"}, "requires `position.store=kafka`"),
+        ({"standby.enabled": "true"}, "requires `position.store=kafka`"),
         (
             {"snapshot.mode": "when_needed", "history.lost.policy": "fail"},
             "contradicts `snapshot.mode=when_needed`",

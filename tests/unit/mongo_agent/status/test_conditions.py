@@ -1,6 +1,7 @@
 """What the MongoDB agent reports follows from its facts: every fact alone and every pair."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from mongo_agent.server.oplog_monitor import (
     stream_warning,
 )
 from mongo_agent.status.conditions import conditions_of, status_from
-from mongo_agent.status.facts import Facts, StreamFacts
+from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.health.condition import State
 from sidecar.sinks.base import SinkState
+from sidecar.sinks.kafka.leader_election.role import Role
 
 WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
@@ -138,6 +140,23 @@ def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> 
 def test_before_it_delivers() -> None:
     assert codes(Facts(is_started=False)) == ["starting"]
     assert codes(Facts(is_started=False, start_error="No primary.")) == ["start_blocked"]
+
+
+def test_an_agent_that_does_not_lead() -> None:
+    """On standby all is well: another one delivers."""
+    of_group = partial(ElectionFacts, "g")
+    assert codes(Facts(is_started=False, election=of_group(Role.STANDBY))) == []
+    assert codes(Facts(is_started=False, election=of_group(Role.LEADER))) == ["starting"]
+    assert codes(Facts(election=of_group(Role.LEADER))) == []
+    joining = Facts(is_started=False, election=of_group(Role.CANDIDATE))
+    assert codes(joining) == ["starting"]
+    found = fault("broker", "No broker answers.", "Start it.", code="broker_unavailable")
+    away = Facts(
+        is_started=False, election=of_group(Role.CANDIDATE, "No broker."), findings=(found,)
+    )
+    (condition,) = conditions_of(away)
+    assert (condition.code, condition.state) == ("not_in_group", State.FAILING)
+    assert condition.message.endswith("delivers nor stands by: No broker.")
 
 
 def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:

@@ -1,6 +1,7 @@
 """Signals, deadlines and exit codes, in processes of their own where signals are meant."""
 
 import logging
+import select
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from sidecar.errors import AccessDeniedError, ConfigError, LockedError, SinkError
-from sidecar.process.lifecycle import Stop, exit_code, run
+from sidecar.process.lifecycle import PartStop, Stop, exit_code, run
 
 PROGRAM = """
 import sys, time
@@ -153,6 +154,24 @@ def test_the_deadline_counts_from_the_first_request() -> None:
         assert stop.remaining_s == 0
     finally:
         stop.close()
+
+
+def test_a_part_stops_alone_at_once_or_with_the_whole_in_time() -> None:
+    whole = Stop(2000, clock=lambda: 10.0)
+    alone, together = PartStop(whole), PartStop(whole)
+    try:
+        assert not alone.wait(0)
+        assert alone.remaining_s == 2.0
+        alone.request()
+        assert (alone.requested, alone.remaining_s, alone.wait(60)) == (True, 0.0, True)
+        assert (whole.requested, together.requested) == (False, False)
+        whole.request()
+        assert (together.requested, together.remaining_s) == (True, 2.0)
+        assert select.select([alone, together], [], [], 60)[0] == [alone, together]
+        assert alone.remaining_s == 0.0
+    finally:
+        for each in (alone, together, whole):
+            each.close()
 
 
 def test_a_request_from_a_thread_wakes_the_waiting_one() -> None:

@@ -1,0 +1,180 @@
+"""Two agents with one position, numbered changes, and what a consumer of committed records sees."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pymongo import MongoClient
+
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+
+SESSION_MS = 2000
+BROKER_PROPERTIES = {"group.min.session.timeout.ms": "1000"}
+_PAUSE_S = 0.005
+
+
+class NumberedWrites:
+    """Inserts documents 0, 1, 2 … from a thread of its own, until its end."""
+
+    def __init__(self, replica_set: MongoReplicaSet, database: str) -> None:
+        self._client = MongoClient[dict[str, Any]](
+            replica_set.connection_string, retryWrites=True, heartbeatFrequencyMS=500
+        )
+        self._documents = self._client[database].a
+        self._is_over = threading.Event()
+        self.written = 0
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._write, name="writes")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+        self._client.close()
+
+    def stop(self) -> None:
+        """Raises what ended the thread."""
+        self._is_over.set()
+        self._thread.join()
+        if self.error is not None:
+            raise self.error
+
+    def wait_for_more(self, changes: int = 20) -> None:
+        """Until so many more are written."""
+        wanted = self.written + changes
+        wait_until(lambda: self.written >= wanted or self.error is not None, f"{wanted} writes")
+
+    def _write(self) -> None:
+        try:
+            while not self._is_over.wait(_PAUSE_S):
+                self._documents.insert_one({"_id": self.written})
+                self.written += 1
+        except Exception as error:
+            self.error = error
+
+
+class StandbyAgents:
+    """`agents[0]` and `agents[1]`, each a process with a directory of its own."""
+
+    def __init__(
+        self,
+        directory: Path,
+        replica_set: MongoReplicaSet,
+        broker: KafkaBroker,
+        prefix: str,
+        properties: Mapping[str, object] | None = None,
+    ) -> None:
+        """They capture the database `prefix`."""
+        self.prefix = prefix
+        self._broker = broker
+        self._stack = ExitStack()
+        self.agents: list[AgentProcess] = []
+        for name in ("first", "second"):
+            offsets = directory / name / "offsets"
+            offsets.mkdir(parents=True)
+            values = {
+                "topic.prefix": prefix,
+                "mongodb.connection.string": replica_set.connection_string,
+                "mongodb.server.selection.timeout.ms": 2000,
+                "mongodb.heartbeat.frequency.ms": 500,
+                "connect.backoff.initial.delay.ms": 50,
+                "database.include.list": prefix,
+                "snapshot.mode": "no_data",
+                "sink": "kafka",
+                "kafka.producer.bootstrap.servers": broker.bootstrap,
+                "kafka.producer.reconnect.backoff.max.ms": 1000,
+                "topic.creation.enable": "true",
+                "position.store": "kafka",
+                "position.commit.interval.ms": 20,
+                "standby.enabled": "true",
+                "standby.session.timeout.ms": SESSION_MS,
+                "offset.backing.store.dir": offsets,
+                "shutdown.timeout.ms": 5000,
+                **(properties or {}),
+            }
+            self.agents.append(AgentProcess("mongo-agent", directory / name, values))
+
+    def __enter__(self) -> Self:
+        with self._stack as stack:
+            for agent in self.agents:
+                stack.callback(agent.end)
+            for agent in self.agents:
+                agent.launch()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def wait_for_pair(self) -> tuple[AgentProcess, AgentProcess]:
+        """The leader, once it reads a stream, and the standby."""
+        wait_until(lambda: sorted(map(role_of, self.agents)) == ["leader", "standby"], "both roles")
+        leader = next(each for each in self.agents if role_of(each) == "leader")
+        self.wait_until_leading(leader)
+        return leader, self.other(leader)
+
+    def other(self, agent: AgentProcess) -> AgentProcess:
+        return self.agents[1 - self.agents.index(agent)]
+
+    def wait_until_leading(self, agent: AgentProcess) -> float:
+        """Until it reads a stream; returns the seconds."""
+        begun_s = time.monotonic()
+        agent.wait_until(lambda: metric_of(agent, "cdc_stream_open") == 1, "a stream", 180)
+        return time.monotonic() - begun_s
+
+    def wait_until_committed(self, changes: int) -> None:
+        """Until a consumer of committed records sees the change with this number."""
+        wait_until(lambda: len(self.committed()) >= changes, f"{changes} committed changes")
+
+    def committed(self) -> list[int]:
+        """The numbers of the documents in the order of the topic."""
+        topic = f"{self.prefix}.{self.prefix}.a"
+        if topic not in self._broker.topics():
+            return []
+        return [
+            int(json.loads(json.loads(record.key or b"")["id"]))
+            for record in self._broker.consume_all(topic)
+        ]
+
+
+def role_of(agent: AgentProcess) -> str:
+    """As `/health` reports it; empty while there is no answer."""
+    document = agent.ask("/health") if agent.is_running else None
+    election = (document or {}).get("components", {}).get("election", {})
+    return str(election.get("role", ""))
+
+
+def metric_of(agent: AgentProcess, name: str) -> float | None:
+    """The sum over its labels; None without a sample."""
+    found = [
+        float(value)
+        for line in agent.get("/metrics").decode().splitlines()
+        for sample, _, value in [line.rpartition(" ")]
+        if sample.partition("{")[0] == name
+    ]
+    return sum(found) if found else None
+
+
+def freeze(agent: AgentProcess) -> Callable[[], None]:
+    """SIGSTOP; the result continues it."""
+    pid = agent.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    return lambda: os.kill(pid, signal.SIGCONT)

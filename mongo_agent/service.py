@@ -20,6 +20,7 @@ from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.check.server_features import check_features
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.model import SERVICE_NAME
+from mongo_agent.config.shard_assignment import assignment, at_shard
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.dead_letters.writer import DeadLetterWriter
@@ -122,17 +123,10 @@ class MongoService:
     def run(self, stop: Stop) -> None:
         """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
         directory = self._config.properties.offset_directory
-        with (
-            self._shell.running(directory),
-            self._client() as client,
-            self._checks(client) as checks,
-        ):
-            self.status.findings = lambda: checks.findings
+        with self._shell.running(directory):
             try:
-                deployment = self._deployment(client, stop)
-                if deployment is not None:
-                    self._note_place(deployment)
-                    self._serve(client, deployment, stop)
+                if self._assign(stop):
+                    self._run_assigned(stop)
             finally:
                 self._schemas.registrar.close()
                 self._schemas.requests.close()
@@ -145,6 +139,33 @@ class MongoService:
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
             waits_when_denied=properties.waits_when_denied,
         )
+
+    def _run_assigned(self, stop: Stop) -> None:
+        with self._client() as client, self._checks(client) as checks:
+            self.status.findings = lambda: checks.findings
+            look_s = min(_LOOK_S, client.options.server_selection_timeout)
+            deployment = self._answer(partial(self._discovered, client), stop, look_s)
+            if deployment is not None:
+                self._note_place(deployment)
+                self._serve(client, deployment, stop)
+
+    def _assign(self, stop: Stop) -> bool:
+        """Connects to the shard of this task, where it has one. Waits for one; False when the stop
+        came first."""
+        config, known = self._config, None
+        ask = partial(assignment, config, round(_LOOK_S * 1000))
+        while (found := self._answer(ask, stop, _LOOK_S)) is not None:
+            if found.config is not None:
+                shard = found.config.shard
+                is_new = shard is not None and known is not None and shard not in known
+                assigned = at_shard(config, shard, is_new=True) if is_new and shard else None
+                self._config = assigned or found.config
+                return True
+            if known is None:
+                logger.info("waiting for a shard", extra=fields(task=config.properties.task_id))
+                known = found.shards
+            stop.wait(config.properties.poll_interval_ms / 1000)
+        return False
 
     def _checks(self, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
@@ -163,20 +184,23 @@ class MongoService:
             closing.start()
             closing.join(_CLOSE_S)
 
-    def _deployment(self, client: Client, stop: Stop) -> Deployment | None:
-        """The deployment; None when the stop came first. Waits for an unavailable server for the
-        attempts of the backoff."""
+    def _discovered(self, client: Client) -> Deployment:
+        """The deployment, which supports the configuration."""
+        deployment = discover(client)
+        self._require_support(client, deployment)
+        enforce_limit(client, self._config)
+        return deployment
+
+    def _answer(self, ask: Callable[[], Answered], stop: Stop, look_s: float) -> Answered | None:
+        """The answer of MongoDB; None when the stop came first. Waits for an unavailable server for
+        the attempts of the backoff. A stop is noticed between two attempts of `look_s`."""
         properties = self._config.properties
         pauses_ms = self._config.backoff.delays_ms()
         repeated = RateLimitedLog(logger)
-        # A stop is noticed between two attempts, and must be within its deadline.
-        look_s = min(_LOOK_S, client.options.server_selection_timeout)
         while not stop.requested:
             try:
                 with pymongo.timeout(look_s):
-                    deployment = discover(client)
-                    self._require_support(client, deployment)
-                    enforce_limit(client, self._config)
+                    answer = ask()
             except (AccessDeniedError, UnavailableError) as error:
                 cause = diagnose(error, self._config.client)
                 pause_ms = next(pauses_ms, None)
@@ -190,14 +214,14 @@ class MongoService:
                 continue
             self.status.wait_for("")
             repeated.resolved("connect", "MongoDB answers.")
-            return deployment
+            return answer
         return None
 
     def _require_support(self, client: Client, deployment: Deployment) -> None:
         """Notes the options of streams that the deployment supports. Raises ConfigError when it
         lacks what the configuration needs."""
         config = self._config
-        wanted, address = config.properties.deployment, config.client.address
+        wanted, address = config.accepted_deployment, config.client.address
         problem = deployment_error(deployment, wanted, address)
         if problem is not None:
             raise ConfigError(problem)

@@ -19,6 +19,7 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.check.server_features import check_features
+from mongo_agent.check.shards import check_shards
 from mongo_agent.check.standby import check_standby
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
@@ -132,6 +133,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     Check("quarantine", _quarantine),
     Check("MongoDB", _server, server=_server_text),
     Check("deployment", _deployment, server=_server_text),
+    Check("shards", lambda probe: check_shards(probe.config), server=_server_text),
     Check("privileges", _privileges, server=_server_text),
     Check("change stream", _streams, server=_server_text, runs_in_agent=False),
     Check("enabled streams", _enabled_streams, server=_server_text, interval_s=_LISTING_S),

@@ -5,7 +5,7 @@ and sends no query while the streams cannot reach the server.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
@@ -85,6 +86,9 @@ class MongoProbe:
 @contextmanager
 def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
     """The probe of the command, which queries everything."""
+    with suppress(SidecarError):
+        # The checks of the server report the cause.
+        config = assignment(config, round(ANSWER_S * 1000)).config or config
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
         yield MongoProbe(
             config,

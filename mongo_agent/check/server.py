@@ -62,7 +62,7 @@ def check_answer(
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
     """Check the deployment against `mongodb.deployment`."""
-    message = deployment_error(deployment, config.properties.deployment, config.client.address)
+    message = deployment_error(deployment, config.accepted_deployment, config.client.address)
     if message is not None:
         yield fault(
             "deployment",
@@ -96,7 +96,7 @@ def check_privileges(
         config.scopes,
         version=deployment.version,
         is_sharded=deployment.is_sharded,
-        is_shard=deployment.is_shard or config.properties.deployment == "shard",
+        is_shard=deployment.is_shard or config.accepted_deployment == "shard",
     )
     lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
     required = [each for each in lacking if each.need.is_required]

@@ -14,6 +14,7 @@ from mongo_agent.change_stream.tokens import token_to_json
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.cli.start_problems import state_stores
 from mongo_agent.config.loading import MongoConfig, directory_problems
+from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from mongo_agent.server.deployment import discover
@@ -100,6 +101,7 @@ def _in_topic(config: MongoConfig) -> StoredOffsets:
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.offsets.stored_offsets import load_offsets
 
+    config = assignment(config, _ANSWER_MS).config or config
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
         return load_offsets(config, discover(client))
 

@@ -6,7 +6,7 @@ those for mistakes that operators can make.
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import parse_qsl, urlencode
 
 from pymongo.errors import ConfigurationError, InvalidURI
@@ -16,6 +16,7 @@ HOSTS, STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
 SRV = "mongodb+srv://"
 _PLAIN = "mongodb://"
 _SRV_OPTIONS = ("srvservicename", "srvmaxhosts")
+_OF_HOSTS = {"replicaset", "directconnection", "loadbalanced", *_SRV_OPTIONS}
 _LARGEST_PORT = 65535
 _SET_NAME = re.compile(r"[^\s/,;:?@\[\]]+")
 _HOST = re.compile(r"[\w.-]+|\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]")
@@ -102,6 +103,20 @@ def string_options(text: str) -> dict[str, object]:
     except (ConfigurationError, InvalidURI, ValueError, OSError):
         return {}
     return options
+
+
+def of_set(uri: str, members: Sequence[str]) -> str:
+    """The connection string with the members of a replica set as its hosts.
+
+    Options about the original hosts are removed; `mongodb+srv://` implies TLS.
+    """
+    authority = _authority(uri)
+    login, at, _ = authority.rpartition("@")
+    path = uri.partition("://")[2].removeprefix(authority).partition("?")[0]
+    options = [(name, value) for name, value in _pairs(uri) if name.lower() not in _OF_HOSTS]
+    if uri.startswith(SRV) and not {"tls", "ssl"} & {name.lower() for name, _ in options}:
+        options.append(("tls", "true"))
+    return f"{_PLAIN}{login}{at}{','.join(members)}{path or '/'}?{urlencode(options)}"
 
 
 def _string_reason(uri: str, has_login: bool) -> str | None:

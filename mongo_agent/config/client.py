@@ -1,7 +1,7 @@
 """Settings of MongoDB's client. They contain secrets, which their text omits."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from mongo_agent.config.addresses import (
     SRV,
     STRING,
     hosts_problem,
+    of_set,
     split_hosts_value,
     string_options,
     string_problem,
@@ -77,6 +78,18 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
     options |= _login(properties) | _tls(properties) | _times(properties)
     options |= {option: file.path for option, file in of_stores.items()}
     return ClientSettings(address, MappingProxyType(options), tuple(of_stores.values()))
+
+
+def settings_of_set(
+    settings: ClientSettings, replica_set: str, members: Sequence[str]
+) -> ClientSettings:
+    """The same settings, with the members of another replica set."""
+    options = {**settings.options, "replicaSet": replica_set}
+    options.pop("directConnection", None)
+    address = ",".join(members)
+    host = options["host"]
+    options["host"] = of_set(host, members) if isinstance(host, str) else list(members)
+    return ClientSettings(address, MappingProxyType(options), settings.files)
 
 
 def client_problem(settings: ClientSettings) -> str | None:

@@ -39,8 +39,15 @@ def _connection(properties: MongoProperties) -> Iterator[str]:
             "`mongodb.ssl.invalid.hostname.allowed=true`: the agent accepts any server with a "
             "trusted certificate."
         )
-    if properties.deployment == "shard":
-        message = "`mongodb.deployment=shard`: events of different shards are ordered only by time"
+    has_tasks = properties.connection_mode == "replica_set" and properties.tasks_max > 1
+    if properties.tasks_max > 1 and not has_tasks:
+        yield (
+            f"`tasks.max={properties.tasks_max}` has no effect without "
+            "`mongodb.connection.mode=replica_set`."
+        )
+    if properties.deployment == "shard" or has_tasks:
+        name = "mongodb.connection.mode=replica_set" if has_tasks else "mongodb.deployment=shard"
+        message = f"`{name}`: events of different shards are ordered only by time"
         if properties.snapshot_mode != "no_data":
             message += (
                 ", and snapshots of sharded collections may contain documents of another shard; "

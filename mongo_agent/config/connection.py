@@ -124,6 +124,35 @@ class ConnectionProperties(Properties):
         "one shard. Each shard then needs an agent, events of different shards are ordered only by "
         "cluster time, and a migrated chunk changes the agent of its documents.",
     )
+    connection_mode: Annotated[Literal["replica_set", "sharded"] | None, LowerCase] = prop(
+        "mongodb.connection.mode",
+        default=None,
+        doc="How the agent reads a sharded cluster. `sharded`: one stream through the mongos that "
+        "the addresses name. `replica_set`: the addresses name a mongos or the config servers, and "
+        "this task connects to its shard. A replica set is read by task 0 in this mode. Not set: "
+        "by `mongodb.deployment`.",
+    )
+    tasks_max: int = prop(
+        "tasks.max",
+        default=1,
+        ge=1,
+        doc="Number of tasks with `mongodb.connection.mode=replica_set`, each a process of its own "
+        "with one shard. A shard without a task makes all of them unhealthy; a task without a "
+        "shard waits for one.",
+    )
+    task_id: int = prop(
+        "task.id",
+        default=0,
+        ge=0,
+        is_per_node=True,
+        doc="Number of this task, from 0; in Kubernetes the ordinal of the pod.",
+    )
+    poll_interval_ms: Milliseconds = prop(
+        "mongodb.poll.interval.ms",
+        default=30_000,
+        gt=0,
+        doc="Interval at which a task without a shard reads the list of shards.",
+    )
     connect_timeout_ms: Milliseconds = prop(
         "mongodb.connect.timeout.ms",
         default=10_000,

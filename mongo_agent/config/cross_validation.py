@@ -31,6 +31,7 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
     yield from _scope(properties)
     yield from filter_problems(properties)
     yield from _stream(properties)
+    yield from _tasks(properties)
     yield from _start(properties)
     yield from naming_problems(properties)
     if properties.source_struct_version == "v1" and properties.event_layout != "debezium-1.x":
@@ -142,6 +143,25 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
     ):
         if is_set and field_name in properties.model_fields_set:
             yield f"`{alias}` and `{name}` set the same limit. Remove one of them."
+
+
+def _tasks(properties: MongoProperties) -> Iterator[str]:
+    mode = properties.connection_mode
+    if mode is not None and properties.deployment != "auto":
+        yield (
+            "`mongodb.connection.mode` and `mongodb.deployment` exclude each other. Remove one of "
+            "them."
+        )
+    if properties.task_id >= properties.tasks_max:
+        yield (
+            f"`task.id` is {properties.task_id}; with `tasks.max={properties.tasks_max}` it must "
+            "be smaller than this number. Correct one of them."
+        )
+    if mode == "replica_set" and properties.tasks_max > 1 and properties.capture_start_token:
+        yield (
+            "`capture.start.token` belongs to one stream, and each of the "
+            f"`tasks.max={properties.tasks_max}` tasks has its own. Use `capture.start.op.time`."
+        )
 
 
 def _start(properties: MongoProperties) -> Iterator[str]:

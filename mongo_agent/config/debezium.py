@@ -60,7 +60,7 @@ _NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster tim
 _KEYS = "Debezium does not extend keys of MongoDB documents either."
 
 INERT: Mapping[str, str] = {
-    **kafka_connect.INERT,
+    **{name: why for name, why in kafka_connect.INERT.items() if name != "tasks.max"},
     **dict.fromkeys(("tasks.max.enforce", "config.action.reload"), _NO_CONNECT),
     "header.converter": "headers are unconverted bytes.",
     **dict.fromkeys(
@@ -101,9 +101,7 @@ INERT: Mapping[str, str] = {
     "streaming.delay.ms": _AT_ONCE,
     "signal.poll.interval.ms": "the agent polls for signals continuously.",
     "signal.kafka.poll.timeout.ms": "the agent polls for signals continuously.",
-    "mongodb.poll.interval.ms": _MEMBERS,
     "mongodb.poll.interval.sec": _MEMBERS,
-    "mongodb.connection.mode": "`mongodb.deployment` selects the accepted deployments.",
     "mongodb.connection.string.shard.params": "each shard's agent has its own connection string.",
     "connection.validation.timeout.ms": "use `mongodb.server.selection.timeout.ms`.",
     "errors.max.retries": _BACKOFF,

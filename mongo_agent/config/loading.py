@@ -28,6 +28,8 @@ from mongo_agent.config.offsets import HistoryLostPolicy
 from mongo_agent.config.pattern_lists import namespaces
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect
@@ -55,10 +57,22 @@ class MongoConfig:
     topic_of: Naming
     backoff: Backoff
     warnings: tuple[str, ...]
+    start_time: ClusterTime | None
+    """The time at which a stream without a stored offset starts; None: now."""
+    shard: Shard | None = None
+    """The shard of this task, which `client` then connects to."""
+    seeds: ClientSettings | None = None
+    """Of the mongos or config servers that list the shards."""
 
     @property
     def properties(self) -> MongoProperties:
         return self.loaded.properties
+
+    @property
+    def accepted_deployment(self) -> str:
+        """The deployment that the agent accepts, as a value of `mongodb.deployment`."""
+        by_mode = {"sharded": "mongos", "replica_set": "shard", None: self.properties.deployment}
+        return by_mode[self.properties.connection_mode]
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -177,6 +191,7 @@ def load_config(
             *properties.converter_warnings(),
             *map(loaded.located, configuration_warnings(properties)),
         ),
+        start_time=properties.capture_start_op_time,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pymongo import MongoClient
 
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.migration.connect_offsets import ConnectOffset
 from mongo_agent.migration.debezium_offsets import imported_position
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
@@ -32,6 +33,7 @@ def import_offsets(
     Queries MongoDB for its deployment. Raises ConfigError for unusable offsets and for existing
     offsets without `replace`, LockedError while the agent runs.
     """
+    config = assignment(config, _ANSWER_MS).config or config
     with MongoClient(**config.client.prompt(_ANSWER_MS)) as client:
         deployment = discover(client)
     taken = imported_position(

@@ -18,7 +18,7 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
     if config.properties.position_store != "kafka":
         return None
     name = config.properties.topic_prefix
-    if deployment.is_shard:
+    if deployment.is_shard or config.shard is not None:
         name = f"{name}.{deployment.name}"
     return PositionRecords(config.properties.position_topic_name, name, _values)
 

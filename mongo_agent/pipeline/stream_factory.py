@@ -143,7 +143,7 @@ class StreamFactory:
 
     def _first(self, name: str) -> StreamOffset:
         config, cluster = self._config, self._deployment.cluster
-        time, token = config.properties.capture_start_op_time, config.start_token
+        time, token = config.start_time, config.start_token
         try:
             if token is not None:
                 scope, options = self._scopes[name], self._options

@@ -45,10 +45,10 @@ class Deployment:
     """A replica set, a shard, or a sharded cluster.
 
     `cluster` identifies the deployment: its name, and its id if the user may read it. `is_shard`
-    marks a shard's replica set. `holds_configuration` marks the replica set of the config servers,
-    which has no user data; `mongos` lists the routers that it knows. `state` is the state of the
-    member on a direct connection; `member` is its address, and `datacenter` and `rack` are its
-    tags `dc` and `rack`.
+    marks a shard's replica set. `is_config_server` marks the replica set of the config servers, and
+    `holds_configuration` one without user data; `mongos` lists the routers that it knows. `state`
+    is the state of the member on a direct connection; `member` is its address, and `datacenter` and
+    `rack` are its tags `dc` and `rack`.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Deployment:
     is_sharded: bool = False
     is_shard: bool = False
     holds_configuration: bool = False
+    is_config_server: bool = False
     mongos: tuple[str, ...] = ()
     state: str = "primary"
     member: str | None = None
@@ -94,6 +95,7 @@ def discover(client: Client) -> Deployment:
             version,
             is_shard=is_shard,
             holds_configuration=is_of_config and not is_shard,
+            is_config_server=is_of_config,
             mongos=_mongos(client) if is_of_config else (),
             state=_state(hello),
             member=hello.get("me") if is_direct else None,

@@ -66,6 +66,10 @@ class Deployment:
     sharding: Sharding = field(default_factory=Sharding)
     # What `modifyChangeStreams` enabled; an empty name stands for all.
     stream_namespaces: set[Namespace] = field(default_factory=set)
+    # What config servers list the shards of.
+    router: "Deployment | None" = None
+    # When a shard was added.
+    added: Timestamp | None = None
     # The number of the shard that it is of a cluster.
     shard: int | None = None
 
@@ -89,6 +93,8 @@ class Deployment:
             sharding=self.sharding,
             shard=len(self.logs),
         )
+        # The oplog of a replica set is older than its addition to a cluster.
+        shard.added = self.clock.tick()
         self.shards.append(shard)
         self.logs += shard.logs
         self.sharding.shards = len(self.logs)

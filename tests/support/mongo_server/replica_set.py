@@ -84,6 +84,10 @@ class MongoReplicaSet:
         self._is_stopping = threading.Event()
         self._noop_writer = threading.Thread(target=self._write_noops, name=f"no-ops of {name}")
 
+    def list_shards_of(self, router: Deployment) -> None:
+        """As the config servers of a cluster do."""
+        self._deployment.router = router
+
     @property
     def members(self) -> list[str]:
         """`host:port` of every member."""

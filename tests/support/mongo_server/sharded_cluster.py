@@ -59,6 +59,10 @@ class MongoShardedCluster:
             )
             for number in range(shards)
         ]
+        self.config_server = MongoReplicaSet(
+            name="config", version=version, users=users, is_config_server=True
+        )
+        self.config_server.list_shards_of(self._deployment)
         self._listeners = [
             Listener(self._deployment, router, bound)
             for router, bound in zip(self._routers, sockets, strict=True)
@@ -78,8 +82,8 @@ class MongoShardedCluster:
         return self._deployment.oplog.time
 
     def __enter__(self) -> Self:
-        for shard in self.shards:
-            self._running.enter_context(shard)
+        for replica_set in (*self.shards, self.config_server):
+            self._running.enter_context(replica_set)
         for listener in self._listeners:
             listener.start()
         self._noop_writer.start()
@@ -102,6 +106,24 @@ class MongoShardedCluster:
         if error is None:
             raise ServerFailedError("a router failed") from failures[0]
         error.add_note(f"a router failed: {failures[0]!r}")
+
+    def add_shard(self) -> MongoReplicaSet:
+        """Documents of sharded collections move to it as by a balancer, without events."""
+        with self._deployment.changed:
+            added = MongoReplicaSet(
+                name=f"shard{len(self.shards)}",
+                version=self._deployment.topology.release.version,
+                shard_of=self._deployment,
+            )
+            self.shards.append(added)
+        self._running.enter_context(added)
+        return added
+
+    def remove_shard(self, name: str) -> None:
+        """From the list alone: its documents have left it before."""
+        with self._deployment.changed:
+            left = [each for each in self._deployment.shards if each.topology.set_name != name]
+            self._deployment.shards[:] = left
 
     def _write_noops(self) -> None:
         """Shards that wrote less than others say that they have nothing up to there."""

@@ -53,8 +53,9 @@ def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
     if namespace == ("local", "oplog.rs"):
         term = Int64(context.deployment.topology.term)
         return iter([_oplog_document(entry, term) for entry in context.history.entries()])
-    if context.deployment.is_router and namespace[0] == "config":
-        return config_documents(context.deployment, namespace[1])
+    router = context.deployment if context.deployment.is_router else context.deployment.router
+    if router is not None and namespace[0] == "config":
+        return config_documents(router, namespace[1])
     shard = context.deployment.shard
     if namespace == ("admin", "system.version") and shard is not None:
         return iter([{"_id": "shardIdentity", "shardName": f"shard{shard}"}])

@@ -1,6 +1,7 @@
 """Commands of a router about its shards, and the collections of its `config` database."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from bson import Binary
 
@@ -13,13 +14,17 @@ from tests.support.mongo_server.wire import Document
 
 
 def config_documents(router: Deployment, collection: str) -> Iterator[Document]:
-    """What `config.shards` and `config.collections` say; other collections are empty."""
+    """What `config.shards`, `mongos` and `collections` say; other collections are empty."""
     if collection == "shards":
         for shard in router.shards:
             topology = shard.topology
             hosts = ",".join(member.name for member in topology.members)
             host = f"{topology.set_name}/{hosts}"
-            yield {"_id": topology.set_name, "host": host, "state": 1}
+            since = {} if shard.added is None else {"topologyTime": shard.added}
+            yield {"_id": topology.set_name, "host": host, "state": 1, **since}
+    if collection == "mongos":
+        for member in router.topology.members:
+            yield {"_id": member.name, "ping": datetime.now(UTC)}
     if collection == "collections":
         for namespace, fields in router.sharding.keys.items():
             found = router.store.collection(namespace)

@@ -49,7 +49,7 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     "M-166": ({"snapshot.include.collection.list": "shop[.]orders"},),
     "M-167": ({"field.exclude.list": "shop.orders.a, *.*.b.c"},),
     "M-168": ({"field.renames": "shop.orders.a:z, *.*.b.c:y"},),
-    "M-169": ({"tasks.max": "1"}, {"tasks.max": "3"}),
+    "M-169": ({"tasks.max": "1"},),
     "M-170": (
         {"snapshot.max.threads": "1"},
         {"snapshot.max.threads": "4"},

@@ -82,6 +82,20 @@ FILTERS = "snapshot.collection.filter.overrides"
             },
             "belongs to one stream, and `capture.target` opens 2",
         ),
+        ({"mongodb.connection.mode": "shards"}, "must be 'replica_set' or 'sharded'"),
+        (
+            {"mongodb.connection.mode": "sharded", "mongodb.deployment": "mongos"},
+            "exclude each other",
+        ),
+        ({"task.id": "1"}, "is 1; with `tasks.max=1` it must be smaller"),
+        (
+            {
+                "mongodb.connection.mode": "replica_set",
+                "tasks.max": "2",
+                "capture.start.token": START_TOKEN,
+            },
+            "each of the `tasks.max=2` tasks has its own",
+        ),
         ({"skipped.operations": "c,x"}, "`x` is not one of them"),
         ({"skipped.operations": "c,none"}, "`none` alone"),
         ({"skipped.operations": "c,u,d", "snapshot.mode": "never"}, "would publish nothing"),

@@ -9,10 +9,13 @@ from pymongo import MongoClient
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.config.client import settings_of_set
 from mongo_agent.config.document import configuration_document
 from mongo_agent.config.loading import load_config
+from mongo_agent.config.shard_assignment import at_shard
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Properties
@@ -77,7 +80,7 @@ def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
     assert config.client.options["replicaSet"] == "rs0"
     assert (config.window_max_events, config.stream.batch_size) == (8192, 2048)
     warned = "\n".join(config.warnings)
-    for name in ("name", "connector.class", "tasks.max", "poll.interval.ms"):
+    for name in ("name", "connector.class", "poll.interval.ms"):
         assert f"`{name}` (" in warned
     # The example matches no collection, which nobody would be told elsewhere.
     assert "`inventory[.]*` matches no collection" in warned
@@ -112,6 +115,53 @@ def test_connection_string_keeps_options_without_property(tmp_path: Path) -> Non
     assert "connectTimeoutMS" not in options
     assert "authSource" not in options
     assert config.client.address == "h"
+
+
+@pytest.mark.parametrize(
+    ("uri", "at_set"),
+    [
+        ("mongodb://r1,r2:1", "mongodb://a:1,b:2/?"),
+        (
+            "mongodb://u:p%40@r1/shop?replicaSet=x&w=1&readPreferenceTags=",
+            "mongodb://u:p%40@a:1,b:2/shop?w=1&readPreferenceTags=",
+        ),
+        ("mongodb+srv://u:p@r/?srvMaxHosts=2", "mongodb://u:p@a:1,b:2/?tls=true"),
+        ("mongodb+srv://r/?tls=false", "mongodb://a:1,b:2/?tls=false"),
+    ],
+)
+def test_a_shard_has_the_options_of_the_router(tmp_path: Path, uri: str, at_set: str) -> None:
+    config = load(tmp_path, {"mongodb.hosts": None, "mongodb.connection.string": uri})
+    found = settings_of_set(config.client, "shard0", ("a:1", "b:2"))
+    assert found.options["host"] == at_set
+    assert found.options["replicaSet"] == "shard0"
+    assert found.address == "a:1,b:2"
+
+
+def test_a_shard_replaces_the_hosts(tmp_path: Path) -> None:
+    login = {"mongodb.hosts": "r:1", "mongodb.user": "u", "mongodb.password": "p"}
+    found = settings_of_set(load(tmp_path, login).client, "shard0", ("a:1", "b:2"))
+    assert found.options["host"] == ["a:1", "b:2"]
+    assert (found.options["username"], found.options["replicaSet"]) == ("u", "shard0")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "added", "is_new", "start"),
+    [
+        (None, None, True, None),
+        (None, 5, False, None),
+        (None, 5, True, 5),
+        (3, 5, False, 5),
+        (7, 5, True, 7),
+        (7, None, False, 7),
+    ],
+)
+def test_a_new_shard_starts_when_it_was_added(
+    tmp_path: Path, wanted: int | None, added: int | None, is_new: bool, start: int | None
+) -> None:
+    time = {} if wanted is None else {"capture.start.op.time": f"{wanted}:0"}
+    shard = Shard("s", "s", ("a:1",), None if added is None else ClusterTime(added, 0))
+    found = at_shard(load(tmp_path, time), shard, is_new=is_new).start_time
+    assert found == (None if start is None else ClusterTime(start, 0))
 
 
 def test_proxied_address_is_the_only_one(tmp_path: Path) -> None:

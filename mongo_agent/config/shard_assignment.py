@@ -1,0 +1,61 @@
+"""The shard of a task, with `mongodb.connection.mode=replica_set` at a mongos or config server.
+
+Each task reads one shard, as if the properties named its members. Tasks know their numbers and need
+no coordination: every one reads the same list.
+"""
+
+from dataclasses import dataclass, replace
+
+from pymongo import MongoClient
+
+from mongo_agent.config.client import settings_of_set
+from mongo_agent.config.loading import MongoConfig
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.server.deployment import discover
+from mongo_agent.server.shards import Shard, list_shards, shard_of_task
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The configuration for the shard of a task; None for a task without one.
+
+    `shards` are all of the cluster, in the order of their tasks; empty for a plain replica set.
+    """
+
+    config: MongoConfig | None
+    shards: tuple[Shard, ...] = ()
+
+
+def assignment(config: MongoConfig, answer_ms: int) -> Assignment:
+    """Read the list of shards, waiting at most `answer_ms` for a server.
+
+    Raises like `discover` and `list_shards`.
+    """
+    properties = config.properties
+    if properties.connection_mode != "replica_set":
+        return Assignment(config)
+    with MongoClient(**config.client.prompt(answer_ms)) as client:
+        deployment = discover(client)
+        if not (deployment.is_sharded or deployment.is_config_server):
+            return Assignment(config if properties.task_id == 0 else None)
+        shards = list_shards(client)
+    shard = shard_of_task(shards, properties.task_id)
+    return Assignment(None if shard is None else at_shard(config, shard), shards)
+
+
+def at_shard(config: MongoConfig, shard: Shard, *, is_new: bool = False) -> MongoConfig:
+    """The configuration of an agent at a shard.
+
+    `is_new`: this agent saw the cluster without the shard. A stream without an offset starts when
+    the shard was added, before its first chunk arrives.
+    """
+    client = settings_of_set(config.client, shard.replica_set, shard.hosts)
+    start = _start(config, shard, is_new)
+    return replace(config, client=client, seeds=config.client, shard=shard, start_time=start)
+
+
+def _start(config: MongoConfig, shard: Shard, is_new: bool) -> ClusterTime | None:
+    time = config.start_time
+    if shard.added is None or not (is_new or time):
+        return time
+    return shard.added if time is None else max(time, shard.added)

@@ -1,0 +1,186 @@
+"""`mongodb.connection.mode`: one task for each shard, found through a mongos or the config servers,
+or one stream through a mongos."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.shards import check_shards
+from mongo_agent.config.shard_assignment import assignment
+from sidecar.check.finding import Finding
+from sidecar.errors import AccessDeniedError, ConfigError
+from tests.support.mongo_server import MongoShardedCluster, Privilege, User
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+ROOT = User("root", "open")
+POOR = User("poor", "open", (), (Privilege(("find", "changeStream"), "shop"),))
+
+
+@pytest.fixture
+def cluster() -> Iterator[MongoShardedCluster]:
+    with MongoShardedCluster() as started:
+        yield started
+
+
+@pytest.fixture
+def router(cluster: MongoShardedCluster) -> Iterator[Client]:
+    with MongoClient[dict[str, Any]](cluster.connection_string) as client:
+        client.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        yield client
+
+
+def task(folder: Path, address: str, number: int, tasks: int, **properties: object) -> RunningAgent:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    values = {
+        "mongodb.connection.mode": "replica_set",
+        "mongodb.poll.interval.ms": 20,
+        "tasks.max": tasks,
+        "task.id": number,
+        **named,
+    }
+    return RunningAgent(folder / f"task{number}", address, values)
+
+
+def insert(router: Client, numbers: Sequence[int]) -> None:
+    router.shop.orders.insert_many([{"_id": number, "region": number} for number in numbers])
+
+
+def ids(*agents: RunningAgent) -> list[int]:
+    return sorted(each.id for agent in agents for each in agent.published)
+
+
+def has(count: int, *agents: RunningAgent) -> bool:
+    return len(ids(*agents)) == count
+
+
+def findings(agent: RunningAgent) -> list[Finding]:
+    with asking_probe(agent.configuration()) as probe:
+        return list(check_shards(probe.config))
+
+
+@pytest.mark.parametrize("seeds", ["mongos", "config servers"])
+def test_each_task_reads_its_shard(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client, seeds: str
+) -> None:
+    is_mongos = seeds == "mongos"
+    address = (cluster if is_mongos else cluster.config_server).connection_string
+    for numbers in (range(20), range(20, 40)):
+        first, second = (task(tmp_path, address, number, 2) for number in range(2))
+        with first, second:
+            first.wait_until_streaming()
+            second.wait_until_streaming()
+            insert(router, numbers)
+            first.wait_until(partial(has, 20, first, second), "all inserts")
+        assert ids(first, second) == list(numbers)
+        assert first.published
+        assert second.published
+        for number, agent in enumerate((first, second)):
+            stored = str(agent.service.status.offsets()["stored"])
+            assert f"'cluster': 'shard{number}'" in stored
+    assert [each.code for each in findings(first)] == ["shards_ok"]
+
+
+def test_a_spare_task_reads_an_added_shard_from_its_first_change(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    agents = [task(tmp_path, cluster.connection_string, number, 3) for number in range(3)]
+    with agents[0], agents[1], agents[2]:
+        for agent in agents[:2]:
+            agent.wait_until_streaming()
+        spare = agents[2]
+        assert "waits for a shard" in findings(spare)[0].message
+        assert not spare.has_begun
+        cluster.add_shard()
+        insert(router, range(30))
+        spare.wait_until(lambda: len(ids(*agents)) == 30, "all inserts")
+    assert ids(*agents) == list(range(30))
+    assert spare.published
+
+
+def test_a_task_that_is_added_later_loses_nothing(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    begin = router.admin.command("ping")["operationTime"]
+    since = {"capture_start_op_time": f"{begin.time}:{begin.inc}"}
+    address = cluster.connection_string
+    agents = [task(tmp_path, address, number, 2, **since) for number in range(2)]
+    with agents[0], agents[1]:
+        for agent in agents:
+            agent.wait_until_streaming()
+        cluster.add_shard()
+        insert(router, range(30))
+        (finding,) = findings(agents[0])
+        assert finding.code == "shard_without_task"
+        assert "1 of 3 shards have no task: shard2" in finding.message
+        added = task(tmp_path, address, 2, 3, **since)
+        with added:
+            added.wait_until(lambda: len(ids(*agents, added)) == 30, "all inserts")
+    assert ids(*agents, added) == list(range(30))
+
+
+def test_a_shard_without_a_task_makes_the_others_unhealthy(tmp_path: Path) -> None:
+    with (
+        MongoShardedCluster(shards=2) as cluster,
+        task(tmp_path, cluster.connection_string, 0, 1) as agent,
+    ):
+        status = agent.service.status
+        agent.wait_until(lambda: "shard_without_task" in str(status.status()), "the condition")
+        found = [each for each in status.status().conditions if each.code == "shard_without_task"]
+        assert found[0].state.name == "DEGRADED"
+
+
+def test_a_removed_shard_is_read_to_its_end(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    agent = task(tmp_path, cluster.connection_string, 1, 2)
+    config = assignment(agent.configuration(), 10_000).config
+    assert config is not None
+    with agent:
+        agent.wait_until_streaming()
+        cluster.remove_shard("shard1")
+        (finding,) = check_shards(config)
+        assert finding.code == "shard_removed"
+        insert(router, range(20))
+        agent.wait_until(lambda: bool(agent.published), "its changes")
+
+
+def test_a_plain_replica_set_has_one_task(tmp_path: Path, cluster: MongoShardedCluster) -> None:
+    shard = cluster.shards[0].connection_string
+    first, second = (task(tmp_path, shard, number, 2) for number in range(2))
+    with first, second:
+        first.wait_until_streaming()
+        assert not second.has_begun
+
+
+def test_one_stream_through_a_mongos(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    mode = {"mongodb.connection.mode": "sharded"}
+    with RunningAgent(tmp_path / "a", cluster.connection_string, mode) as agent:
+        agent.wait_until_streaming()
+        insert(router, range(10))
+        agent.wait_for(10)
+    for number, address in enumerate((cluster.config_server, cluster.shards[0])):
+        with RunningAgent(tmp_path / str(number), address.connection_string, mode) as agent:
+            error = agent.wait_until_ended()
+        assert isinstance(error, ConfigError)
+        assert "Name a mongos" in str(error)
+    with RunningAgent(tmp_path / "c", cluster.config_server.connection_string, mode) as agent:
+        assert cluster.connection_string.split("/")[2] in str(agent.wait_until_ended())
+
+
+def test_a_user_without_a_right_to_the_list(tmp_path: Path) -> None:
+    with MongoShardedCluster(users=[ROOT, POOR]) as cluster:
+        login = {"mongodb_user": POOR.name, "mongodb_password": POOR.password}
+        denied = {"access_denied_action": "exit"}
+        with task(tmp_path, cluster.connection_string, 0, 2, **login, **denied) as agent:
+            error = agent.wait_until_ended()
+    assert isinstance(error, AccessDeniedError)
+    assert "Grant `find` on config.shards" in str(error)
+    assert "mongodb.connection.mode=sharded" in str(error)

@@ -22,7 +22,7 @@ from tests.support.kustomize import Object
 _DEADLINE_S = 300.0
 _TOKEN = "administrator-of-this-test"
 _CONTROLLERS = (
-    "daemonset-controller,disruption-controller,garbage-collector-controller,"
+    "daemonset-controller,deployment-controller,disruption-controller,garbage-collector-controller,"
     "namespace-controller,replicaset-controller,serviceaccount-controller,statefulset-controller"
 )
 

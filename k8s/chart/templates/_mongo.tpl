@@ -8,7 +8,8 @@
   "http.token.file" "/run/secrets/cdc/http-token"
   "log.format" "json"
   "shutdown.timeout.ms" "20000" -}}
-{{- if eq .Values.mongo.mode "snippet" }}{{ $_ := set $own "position.store" "kafka" }}{{ end }}
+{{- if has .Values.mongo.mode (list "deployment" "snippet") }}{{ $_ := set $own "position.store" "kafka" }}{{ end }}
+{{- if eq .Values.mongo.mode "deployment" }}{{ $_ := set $own "standby.enabled" "true" }}{{ end }}
 {{- include "cdc-sidecar.properties" (merge (deepCopy .Values.mongo.properties) $own) | trim -}}
 {{- end -}}
 
@@ -37,6 +38,65 @@ volumeMounts:
   {{- end }}
 {{- end -}}
 
+{{/* The pod of an agent of its own. */}}
+{{- define "cdc-sidecar.mongo.pod" -}}
+metadata:
+  labels:
+    {{- include "cdc-sidecar.selector" (list . "mongo") | nindent 4 }}
+    app.kubernetes.io/part-of: cdc-sidecar
+    {{- with .Values.mongo.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    cdc-sidecar/configuration: {{ include "cdc-sidecar.mongo.configuration" . | sha256sum | trunc 16 | quote }}
+    {{- with .Values.mongo.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "cdc-sidecar.serviceAccountName" . }}
+  automountServiceAccountToken: false
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  terminationGracePeriodSeconds: 40
+  {{- with .Values.mongo.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with .Values.mongo.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.mongo.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if eq .Values.mongo.mode "deployment" }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels: {{- include "cdc-sidecar.selector" (list . "mongo") | nindent 10 }}
+  {{- end }}
+  {{- with .Values.mongo.affinity }}
+  affinity: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  securityContext: {{- include "cdc-sidecar.podSecurityContext" .Values.mongo | nindent 4 }}
+  containers:
+    - name: cdc
+      {{- include "cdc-sidecar.mongo.container.shared" . | nindent 6 }}
+      args: ["run", "--config", "/etc/cdc/mongo.properties"]
+      {{- with .Values.mongo.extraEnv }}
+      env: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- include "cdc-sidecar.probes" . | nindent 6 }}
+      securityContext: {{- include "cdc-sidecar.restricted" . | nindent 8 }}
+  volumes:
+    {{- if eq .Values.mongo.mode "deployment" }}
+    {{- include "cdc-sidecar.mongo.volumes" . | nindent 4 }}
+    {{- else }}
+    {{- include "cdc-sidecar.mongo.files" . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
 {{/* The container beside mongod: an element of `containers`. It runs in the pod with index 0. */}}
 {{- define "cdc-sidecar.mongo.container" -}}
 - name: cdc
@@ -62,7 +122,7 @@ volumeMounts:
     {{- include "cdc-sidecar.restricted" . | nindent 4 }}
 {{- end -}}
 
-{{/* The volumes of that container: elements of `volumes`. Dead letters end with the pod. */}}
+{{/* The volumes of a container without a claim: elements of `volumes`. Dead letters end with the pod. */}}
 {{- define "cdc-sidecar.mongo.volumes" -}}
 - name: cdc-directory
   emptyDir:

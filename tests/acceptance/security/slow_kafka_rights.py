@@ -10,6 +10,8 @@ from confluent_kafka import Producer
 
 from sidecar.errors import SidecarError
 from sidecar.sinks.kafka.config.client_config import client_config
+from sidecar.sinks.kafka.leader_election.election import ElectionSettings, LeaderElection
+from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from sidecar.sinks.kafka.topics.metadata import topic_creation
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
@@ -42,7 +44,7 @@ def documented_commands() -> list[str]:
     return [line for line in lines.splitlines() if line.startswith("kafka-acls.sh ")]
 
 
-WRITE, CREATE, TRANSACTION, POSITION, HEARTBEAT, SIGNAL, GROUP = documented_commands()
+WRITE, CREATE, TRANSACTION, POSITION, HEARTBEAT, SIGNAL, GROUP, STANDBY = documented_commands()
 
 
 def of_site(command: str) -> str:
@@ -200,6 +202,18 @@ def test_signals(broker: AuthorisingBroker) -> None:
         broker.run_kafka_acls(GROUP)
         wait_until(arrived.is_set, "the signal")
     assert [(each.key, each.value) for each in found] == [(b"shop", b"{}")]
+
+
+@pytest.mark.parametrize("missing", [POSITION, STANDBY])
+def test_the_election_of_a_standby(broker: AuthorisingBroker, missing: str) -> None:
+    broker.create_topic("shop.position", 1, COMPACTED)
+    (given,) = {POSITION, STANDBY} - {missing}
+    broker.run_kafka_acls(given)
+    settings = ElectionSettings(login(broker), "cdc-sidecar-shop", "shop.position", 6000)
+    with LeaderElection(settings) as election:
+        wait_until(lambda: election.error != "", "the missing right")
+        broker.run_kafka_acls(missing)
+        wait_until(lambda: election.role is Role.LEADER, "the leadership")
 
 
 def test_heartbeats(broker: AuthorisingBroker) -> None:

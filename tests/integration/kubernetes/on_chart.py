@@ -16,7 +16,7 @@ import yaml
 from agent.config.loader import load_config as load_cassandra
 from mongo_agent.config.loading import load_config as load_mongo
 from tests.support.kustomize import Object
-from tests.support.manifests import K8S, OWN_STATEFULSET, workloads
+from tests.support.manifests import K8S, OWN_STATEFULSET, WORKLOADS, workloads
 from tests.support.operators import stateful_set
 from tests.support.pod_security import violations
 
@@ -98,10 +98,12 @@ def test_a_backslash_reaches_the_agent(tmp_path: Path) -> None:
     assert "event.shards" not in properties
 
 
-@pytest.mark.parametrize("name", ["daemonset", "daemonset-all", "mongo", "mongo-all"])
+@pytest.mark.parametrize(
+    "name", ["daemonset", "daemonset-all", "mongo", "mongo-all", "mongo-standby"]
+)
 def test_pods_are_restricted(name: str) -> None:
     for each in rendered(name):
-        if each["kind"] in ("DaemonSet", "StatefulSet"):
+        if each["kind"] in WORKLOADS:
             found = violations(each["spec"]["template"]["spec"])
             expected = OF_HOST if name == "daemonset" else OF_HOST[1:]
             assert found == (expected if each["kind"] == "DaemonSet" else [])
@@ -143,13 +145,16 @@ def test_the_snippet_beside_mongod_is_the_container_of_the_recipe() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "overlay"), [("daemonset", "cassandra-daemonset"), ("mongo", "mongo")]
+    ("name", "overlay"),
+    [
+        ("daemonset", "cassandra-daemonset"),
+        ("mongo", "mongo"),
+        ("mongo-standby", "mongo-standby"),
+    ],
 )
 def test_an_agent_in_a_pod_of_its_own_is_that_of_the_overlay(name: str, overlay: str) -> None:
     (expected,) = agents(workloads(K8S / "overlays" / overlay))
-    (found,) = agents(
-        each for each in rendered(name) if each["kind"] in ("DaemonSet", "StatefulSet")
-    )
+    (found,) = agents(each for each in rendered(name) if each["kind"] in WORKLOADS)
     for container in (found, expected):
         # The overlay has another directory, and the pod's context there says the rest.
         del container["volumeMounts"][0], container["securityContext"]

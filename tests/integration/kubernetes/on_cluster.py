@@ -15,7 +15,15 @@ import yaml
 
 from tests.support.kubernetes_cluster import KubernetesCluster, KubernetesError, kubernetes_cluster
 from tests.support.kustomize import Object
-from tests.support.manifests import K8S, OVERLAYS, OWN_STATEFULSET, objects, pod_of
+from tests.support.manifests import (
+    K8S,
+    OVERLAYS,
+    OWN_STATEFULSET,
+    RELEASED_OVERLAYS,
+    WORKLOADS,
+    objects,
+    pod_of,
+)
 from tests.support.operators import config_map, resource, stateful_set
 
 CHART = str(K8S / "chart")
@@ -63,7 +71,9 @@ def rolled_out(cluster: KubernetesCluster, namespace: str, workload: Object) -> 
     return bool(
         status.get("updatedReplicas", status.get("currentReplicas")) == wanted
         and status.get("readyReplicas") == wanted
-        and status["updateRevision"] == status.get("currentRevision")
+        # Of a Deployment the pods tell, of a StatefulSet the revisions.
+        and status.get("replicas") == wanted
+        and status.get("updateRevision") == status.get("currentRevision")
     )
 
 
@@ -71,7 +81,7 @@ def deploy(cluster: KubernetesCluster, namespace: str, found: list[Object]) -> N
     """Apply, and wait until every workload is rolled out."""
     cluster.apply(found)
     for each in found:
-        if each["kind"] in ("StatefulSet", "DaemonSet"):
+        if each["kind"] in WORKLOADS:
             name = each["metadata"]["name"]
             cluster.wait(namespace, name, partial(rolled_out, cluster, namespace, each))
 
@@ -100,7 +110,7 @@ def test_pods_run_at_their_level_of_pod_security(
     assert images(cluster, namespace)
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", RELEASED_OVERLAYS, ids=lambda each: each.name)
 def test_an_upgrade_from_0_1_0_rolls_out(cluster: KubernetesCluster, directory: Path) -> None:
     namespace = f"old-{directory.name}"
     cluster.namespace(namespace, level(directory))
@@ -198,13 +208,14 @@ def test_the_namespaces_of_the_overlays_are_accepted(cluster: KubernetesCluster)
     [
         ("cassandra.mode=daemonset", "DaemonSet", "privileged"),
         ("mongo.mode=statefulset", "StatefulSet", "restricted"),
+        ("mongo.mode=deployment", "Deployment", "restricted"),
     ],
 )
 def test_helm_installs_upgrades_and_rolls_back(
     cluster: KubernetesCluster, mode: str, kind: str, pod_security: str
 ) -> None:
     agent = mode.partition(".")[0]
-    namespace = f"helm-{agent}"
+    namespace = f"helm-{agent}-{kind.lower()}"
     cluster.namespace(namespace, pod_security)
     watched = "podMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true"
     options = (CHART, "-n", namespace, "--set", mode, "--set", watched)

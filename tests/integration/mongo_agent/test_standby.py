@@ -1,5 +1,8 @@
 """A second agent takes over: a consumer of committed records sees each change once, in order."""
 
+import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -73,6 +76,15 @@ def status_of(agent: AgentProcess) -> dict[str, Any]:
     return agent.ask("/health") or {}
 
 
+def send_signal(agent: AgentProcess) -> None:
+    """Raises HTTPError when it is rejected."""
+    data = {"type": "incremental", "data-collections": ["none[.]none"]}
+    body = json.dumps({"type": "stop-snapshot", "data": data}).encode()
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{agent.url}/signals", body, headers)
+    urllib.request.urlopen(request).close()
+
+
 def has_role(agent: AgentProcess, role: str) -> bool:
     return role_of(agent) == role
 
@@ -85,6 +97,9 @@ def test_killed_leader(scene: Scene) -> None:
     assert metric_of(standby, "cdc_leader") == 0
     assert metric_of(standby, "cdc_sink_up") == 1
     assert metric_of(standby, "cdc_events_total") is None
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        send_signal(standby)
+    send_signal(leader)
     leader.kill()
     scene.agents.wait_until_leading(standby)
     leader.launch()
@@ -111,10 +126,10 @@ def test_frozen_leader(scene: Scene) -> None:
     scene.finish(standby)
 
 
-def test_killed_broker(scene: Scene, broker: KafkaBroker) -> None:
+def test_stopped_broker(scene: Scene, broker: KafkaBroker) -> None:
     """Both lose their session; one leads again."""
     scene.agents.wait_for_pair()
-    broker.kill()
+    broker.stop()
     for agent in scene.agents.agents:
         agent.wait_until(partial(has_role, agent, "candidate"), "no session", 120)
         found = {each["code"] for each in status_of(agent)["conditions"]}

@@ -17,6 +17,7 @@ from tests.support.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,
+    RELEASED_OVERLAYS,
     REPOSITORY,
     WHOLE,
     objects,
@@ -86,7 +87,7 @@ def test_the_configuration_is_one_that_the_agent_takes(
     assert "http.token.file=/run/secrets/cdc/http-token" in text
     path = tmp_path / "cdc.properties"
     path.write_text(text)
-    if directory.name == "mongo":
+    if directory.name.startswith("mongo"):
         assert not load_mongo([path]).warnings
     else:
         assert not load_cassandra([path]).warnings
@@ -175,12 +176,12 @@ def test_every_directory_is_on_a_volume(directory: Path) -> None:
         writable = [each for each in container["volumeMounts"] if not each.get("readOnly")]
         (mount,) = writable
         names = ["offset.backing.store.dir"]
-        if directory.name != "mongo":
+        if not directory.name.startswith("mongo"):
             names += ["cdc.raw.directory", "commit.log.relocation.dir"]
         for name in names:
             path = Path(property_of(directory, name))
             assert path.is_relative_to(mount["mountPath"])
-            if name != "cdc.raw.directory" and directory.name != "mongo":
+            if name != "cdc.raw.directory" and not directory.name.startswith("mongo"):
                 # The node makes cdc_raw.
                 assert str(path) in made_directories(workload, container)
 
@@ -222,9 +223,9 @@ def test_the_component_brings_a_container_alone() -> None:
 
 
 @pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
-def test_a_node_has_one_budget_and_an_agent_has_none(directory: Path) -> None:
+def test_nodes_and_agents_on_standby_have_one_budget_and_other_agents_none(directory: Path) -> None:
     budgets = [each for each in objects(directory) if each["kind"] == "PodDisruptionBudget"]
-    assert len(budgets) == (directory.name == "cassandra-statefulset")
+    assert len(budgets) == (directory.name in ("cassandra-statefulset", "mongo-standby"))
     (workload,) = workloads(directory)
     labels = workload["spec"]["template"]["metadata"]["labels"]
     for each in budgets:
@@ -283,7 +284,7 @@ def test_monitors_find_every_agent() -> None:
             assert any(wanted.items() <= labels.items() for wanted in selectors.values())
 
 
-@pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
+@pytest.mark.parametrize("directory", RELEASED_OVERLAYS, ids=lambda each: each.name)
 def test_an_upgrade_from_0_1_0_changes_no_immutable_field(directory: Path) -> None:
     released = list(yaml.safe_load_all((RELEASED / f"{directory.name}-0.1.0.yaml").read_text()))
     old = {(each["kind"], each["metadata"]["name"]): each for each in released}

@@ -28,6 +28,7 @@ Main = Callable[[list[str]], NoReturn]
 AGENTS: dict[str, Main] = {
     "k8s/base/cassandra/cdc.properties": agent,
     "k8s/base/mongo/mongo.properties": mongo_agent,
+    "k8s/overlays/mongo-standby/mongo.properties": mongo_agent,
     "k8s/recipes/bitnami/cdc.properties": agent,
     "k8s/recipes/cass-operator/cdc.properties": agent,
     "k8s/recipes/k8ssandra/cdc.properties": agent,

@@ -209,8 +209,6 @@ def _unused(properties: MongoProperties) -> Iterator[str]:
     for field, name, is_used, condition in (
         ("position_commit_interval_ms", "position.commit.interval.ms",
          properties.position_store == "kafka", "`position.store=kafka`"),
-        ("standby_group", "standby.group.id",
-         properties.standby_enabled, "`standby.enabled=true`"),
         ("standby_session_timeout_ms", "standby.session.timeout.ms",
          properties.standby_enabled, "`standby.enabled=true`"),
         ("signal_collection", "signal.data.collection",

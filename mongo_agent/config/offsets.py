@@ -43,15 +43,8 @@ class PositionProperties(Properties):
         "standby.enabled",
         default=False,
         doc="Whether several agents with this configuration may run: one delivers, the others take "
-        "over. A consumer group of Kafka elects it. Requires `position.store=kafka`; each agent "
-        "needs an `offset.backing.store.dir` of its own.",
-    )
-    standby_group: str | None = prop(
-        "standby.group.id",
-        default=None,
-        min_length=1,
-        doc="Consumer group of `standby.enabled=true`. Not set: the transactional id, "
-        "`cdc-sidecar-<topic.prefix>`.",
+        "over. The consumer group `cdc-sidecar-<topic.prefix>` elects it. Requires "
+        "`position.store=kafka`; each agent needs an `offset.backing.store.dir` of its own.",
     )
     standby_session_timeout_ms: Milliseconds = prop(
         "standby.session.timeout.ms",

@@ -31,7 +31,7 @@ def election_settings(config: MongoConfig, deployment: Deployment) -> ElectionSe
         return None
     return ElectionSettings(
         properties.kafka_producer,
-        properties.standby_group or records.transactional_id,
+        records.transactional_id,
         records.topic,
         properties.standby_session_timeout_ms,
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),

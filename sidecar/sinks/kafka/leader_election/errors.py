@@ -15,15 +15,15 @@ def group_error(error: KafkaError, group: str, session_timeout_ms: int) -> Sidec
             return session_outside_limits(session_timeout_ms, "their limits")
         case KafkaError.INCONSISTENT_GROUP_PROTOCOL:
             return ConfigError(
-                f"The consumer group {group} has members of another kind: {reason(error)}. Set "
-                "another `standby.group.id`."
+                f"The consumer group {group} has members of another kind: {reason(error)}. End "
+                "them, or change topic.prefix."
             )
     return denied_access(error, f"The consumer group {group}")
 
 
 def denied_group(group: str, why: str) -> AccessDeniedError:
     return AccessDeniedError(
-        f"Kafka denies this user the consumer group {group} (standby.group.id): {why}. Run "
+        f"Kafka denies this user the consumer group {group}: {why}. Run "
         f"kafka-acls.sh --add --allow-principal User:NAME --operation Read --group {group}"
     )
 

@@ -14,7 +14,7 @@ from sidecar.sinks.kafka.leader_election.errors import group_error
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, AccessDeniedError, "denies access"),
         (KafkaError._AUTHENTICATION, AccessDeniedError, "rejected the login"),
         (KafkaError.INVALID_SESSION_TIMEOUT, ConfigError, "standby.session.timeout.ms` is 3000"),
-        (KafkaError.INCONSISTENT_GROUP_PROTOCOL, ConfigError, "another `standby.group.id`"),
+        (KafkaError.INCONSISTENT_GROUP_PROTOCOL, ConfigError, "members of another kind"),
     ],
 )
 def test_errors_that_need_the_operator(code: int, kind: type[SidecarError], part: str) -> None:

@@ -53,6 +53,11 @@ def compare(
     Raises UnavailableError if the stored offset does not pass the read within `wait_s`, ConfigError
     for a name that is not captured, and errors of MongoDB and Kafka.
     """
+    if config.properties.transform_names:
+        raise ConfigError(
+            "`transforms` is set: `compare` reads documents from the envelope, which transformed "
+            "messages lack."
+        )
     if config.properties.uses_avro:
         raise ConfigError(
             "`key.converter` or `value.converter` is Avro; `compare` supports only JSON topics, "

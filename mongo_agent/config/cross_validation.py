@@ -22,6 +22,7 @@ from sidecar.sinks.kafka.config.security import unused_security
 _INVALID_IN_DATABASE = re.compile(r'[/\\. "$\0]')
 _MAX_DATABASE_BYTES = 63
 _CONSUMER = "signal.consumer."
+_TRANSFORMED_LAYOUTS = ("debezium-3", "debezium-2.1")
 
 
 def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
@@ -47,6 +48,7 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
             "event. Set `quarantine`, or remove the topic."
         )
     yield from _converters(properties)
+    yield from _transforms(properties)
     yield from _database_names(properties)
     yield from _topics(properties)
     yield from _renames(properties)
@@ -302,6 +304,24 @@ def _consumer(properties: MongoProperties) -> Iterator[str]:
         yield problem.replace("kafka.producer.", _CONSUMER).replace(
             "a Kafka producer", "the client"
         )
+
+
+def _transforms(properties: MongoProperties) -> Iterator[str]:
+    if not properties.transform_names:
+        return
+    layout = properties.event_layout
+    if layout not in _TRANSFORMED_LAYOUTS:
+        yield (
+            f"`transforms` requires `event.layout=debezium-3` or `debezium-2.1`, not `{layout}`: "
+            "it transforms Debezium's envelope."
+        )
+    for side, encoding in (("key", properties.key_encoding), ("value", properties.value_encoding)):
+        if encoding != "json":
+            yield (
+                f"`{side}.converter` must be `json`, or JsonConverter with "
+                f"`{side}.converter.schemas.enable=false`, for `transforms`: transformed documents "
+                "have no schema."
+            )
 
 
 def _user_stages(properties: MongoProperties) -> Iterator[str]:

@@ -125,7 +125,7 @@ _RELATIONAL = (
 _MODES = "the agent supports only the five values of `snapshot.mode`"
 
 UNSUPPORTED: Mapping[str, str] = {
-    **kafka_connect.UNSUPPORTED,
+    "topic.creation.groups": kafka_connect.UNSUPPORTED["topic.creation.groups"],
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **dict.fromkeys(

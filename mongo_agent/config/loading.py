@@ -28,6 +28,7 @@ from mongo_agent.config.offsets import HistoryLostPolicy
 from mongo_agent.config.pattern_lists import namespaces
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
+from mongo_agent.config.transforms import Transforms, transforms
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.shards import Shard
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -55,6 +56,7 @@ class MongoConfig:
     stream: StreamOptions
     snapshot: SnapshotSettings
     topic_of: Naming
+    transforms: Transforms
     backoff: Backoff
     warnings: tuple[str, ...]
     start_time: ClusterTime | None
@@ -67,6 +69,10 @@ class MongoConfig:
     @property
     def properties(self) -> MongoProperties:
         return self.loaded.properties
+
+    def transform_of(self, database: str, collection: str) -> int | None:
+        """The index of the transformation of a collection's events."""
+        return self.transforms.of_topic(self.topic_of(database, collection))
 
     @property
     def accepted_deployment(self) -> str:
@@ -172,6 +178,7 @@ def load_config(
     if problem is not None:
         raise ConfigError(problem)
     captured = namespaces(properties)
+    transformations = _transforms(loaded)
     return MongoConfig(
         loaded=loaded,
         client=client,
@@ -180,6 +187,7 @@ def load_config(
         stream=_stream_options(properties),
         snapshot=snapshot_settings(properties, captured),
         topic_of=naming(properties),
+        transforms=transformations,
         backoff=Backoff(
             properties.backoff_initial_delay_ms,
             properties.backoff_max_delay_ms,
@@ -189,10 +197,19 @@ def load_config(
             *loaded.warnings,
             *kafka_connect.unused(properties, DebeziumProperties),
             *properties.converter_warnings(),
+            *map(loaded.located, transformations.warnings),
             *map(loaded.located, configuration_warnings(properties)),
         ),
         start_time=properties.capture_start_op_time,
     )
+
+
+def _transforms(loaded: LoadedProperties[MongoProperties]) -> Transforms:
+    properties = loaded.properties
+    try:
+        return transforms(properties, properties.event_layout)
+    except ConfigError as error:
+        raise ConfigError(*map(loaded.located, error.problems)) from error
 
 
 def directory_problems(config: MongoConfig) -> list[str]:

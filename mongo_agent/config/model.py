@@ -12,6 +12,7 @@ from mongo_agent.config.events import EventProperties
 from mongo_agent.config.offsets import PositionProperties
 from mongo_agent.config.signals import SignalProperties
 from mongo_agent.config.snapshot import SnapshotProperties
+from mongo_agent.config.transforms import TransformProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties.model import Properties
 
@@ -21,6 +22,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),
     ("Capture", CaptureProperties),
     ("Events and topics", EventProperties),
+    ("Transformations", TransformProperties),
     ("Converters", EncodingProperties),
     ("Sinks, offsets and process", SidecarProperties),
     ("Snapshots", SnapshotProperties),
@@ -39,6 +41,7 @@ class MongoProperties(
     SnapshotProperties,
     SidecarProperties,
     EncodingProperties,
+    TransformProperties,
     EventProperties,
     CaptureProperties,
     ConnectionProperties,

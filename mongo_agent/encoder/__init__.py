@@ -11,6 +11,7 @@ FragmentJoiner = _mongo.FragmentJoiner
 MongoBatch = _mongo.MongoBatch
 MongoEncoder = _mongo.MongoEncoder
 MongoTransaction = _mongo.MongoTransaction
+MongoTransform = _mongo.MongoTransform
 EncodingFailure = _mongo.EncodingFailure
 StreamReply = _mongo.StreamReply
 
@@ -21,5 +22,6 @@ __all__ = [
     "MongoBatch",
     "MongoEncoder",
     "MongoTransaction",
+    "MongoTransform",
     "StreamReply",
 ]

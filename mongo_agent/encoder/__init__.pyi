@@ -20,6 +20,7 @@ __all__ = [
     "MongoBatch",
     "MongoEncoder",
     "MongoTransaction",
+    "MongoTransform",
     "StreamReply",
 ]
 
@@ -107,6 +108,28 @@ class MongoTransaction:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class MongoTransform:
+    """A transformation of the events of documents. Immutable."""
+
+    @staticmethod
+    def extract_document(
+        *,
+        layout: Literal["debezium-3", "debezium-2.1"] = "debezium-3",
+        arrays: Literal["array", "document"] = "array",
+        delimiter: str | None = None,
+        deletes: Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"] = "tombstone",
+        rewrites_with_id: bool = False,
+        fields: Sequence[str] = ...,
+        field_prefix: str = "__",
+        headers: Sequence[str] = ...,
+        header_prefix: str = "__",
+        names: Literal["none", "avro", "avro_unicode"] = "none",
+    ) -> MongoTransform:
+        """`ExtractNewDocumentState`: the document instead of the envelope. `delimiter` joins the
+        names of nested fields. Raises ValueError for members that the envelope of `layout` lacks
+        and for unknown values."""
+
+@final
 class MongoBatch:
     """Messages as bytes, numbered 0 … len-1. Immutable; owns its memory."""
 
@@ -171,6 +194,8 @@ class MongoEncoder:
         value: _Encoding = "json",
         names: Literal["none", "avro", "avro_unicode"] = "none",
         schema_ids: SchemaIds | None = None,
+        transforms: Sequence[MongoTransform] = ...,
+        transform_of: Callable[[str, str], int | None] | None = None,
     ) -> MongoEncoder:
         """`captures` and `topics` are called once for each database and collection; the cache of
         10,000 answers is cleared when it is full. Without `captures` all collections are captured;
@@ -187,7 +212,9 @@ class MongoEncoder:
 
         `source_version` is `v1` for the `source` of releases before 0.10, in the layout
         `debezium-1.x` only. `key` and `value` are the encodings, `names` the adjustment of schema
-        names, `schema_ids` the ids of Avro schemas. Raises ValueError for unknown values and
+        names, `schema_ids` the ids of Avro schemas. `transform_of` returns the index of a
+        collection's transformation, called as often as `topics`; without it the first one applies
+        to all. Raises ValueError for unknown values and
         invalid field rules."""
     def encode(
         self,

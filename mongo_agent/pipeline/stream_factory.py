@@ -189,4 +189,6 @@ def encoder(
         value=properties.value_encoding,
         names=properties.schema_names,
         schema_ids=ids,
+        transforms=config.transforms.transforms,
+        transform_of=config.transform_of,
     )

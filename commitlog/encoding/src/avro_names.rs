@@ -46,7 +46,9 @@ impl NameAdjustment {
                     adjusted.push(c);
                 }
                 // Writing into a String cannot fail.
-                _ => drop(write!(adjusted, "_u{unit:04x}")),
+                // Debezium pads one or two digits only.
+                _ if unit <= 0xff => drop(write!(adjusted, "_u00{unit:x}")),
+                _ => drop(write!(adjusted, "_u{unit:x}")),
             }
         }
         if adjusted.is_empty() {
@@ -106,6 +108,7 @@ mod tests {
             ("1st", "_1st", "_u0031st"),
             ("a-b", "a_b", "a_u002db"),
             ("naïve", "na_ve", "na_u00efve"),
+            ("γ\t店", "___", "_u3b3_u009_u5e97"),
             ("", "_", "_"),
         ];
         for (name, avro, unicode) in cases {

@@ -31,10 +31,16 @@ pub trait Messages {
     /// Writes the header `cdc.source`: node, segment and position.
     fn write_source(&self, out: &mut Vec<u8>, entry: &Self::Entry);
 
-    fn between(&self, first: usize, stop: usize) -> &[Self::Entry] {
+    /// Headers beside those of every message.
+    fn more_headers(&self, _index: usize) -> impl Iterator<Item = (&str, &[u8])> {
+        std::iter::empty()
+    }
+
+    /// The entries with their indexes.
+    fn between(&self, first: usize, stop: usize) -> impl Iterator<Item = (usize, &Self::Entry)> {
         let entries = self.entries();
         let stop = stop.min(entries.len());
-        entries.get(first..stop).unwrap_or_default()
+        (first..).zip(entries.get(first..stop).unwrap_or_default())
     }
 }
 
@@ -67,7 +73,7 @@ impl<'py> Headers<'py> {
     fn of<M: Messages>(
         &mut self,
         batch: &M,
-        entry: &M::Entry,
+        (index, entry): (usize, &M::Entry),
         message: &Message<'_>,
     ) -> PyResult<Bound<'py, PyList>> {
         let kind = self
@@ -83,7 +89,11 @@ impl<'py> Headers<'py> {
             header(self.py, &self.time, time.as_bytes())?,
             kind.clone(),
         ];
-        PyList::new(self.py, headers)
+        let headers = PyList::new(self.py, headers)?;
+        for (name, value) in batch.more_headers(index) {
+            headers.append(header(self.py, &PyString::new(self.py, name), value)?)?;
+        }
+        Ok(headers)
     }
 }
 
@@ -106,13 +116,13 @@ pub fn messages<'py, M: Messages>(
     let topics = Topics::new(py, batch);
     let mut headers = Headers::new::<M>(py)?;
     let list = PyList::empty(py);
-    for entry in batch.between(first, stop) {
+    for (index, entry) in batch.between(first, stop) {
         let message = batch.message(entry);
         let members = [
             topics.name(message.topic)?.clone().into_any(),
             PyBytes::new(py, message.key).into_any(),
             bytes_or_none(py, message.value),
-            headers.of(batch, entry, &message)?.into_any(),
+            headers.of(batch, (index, entry), &message)?.into_any(),
             message.partition_hash.into_pyobject(py)?.into_any(),
         ];
         list.append(PyTuple::new(py, members)?)?;
@@ -137,7 +147,7 @@ pub fn produce_arguments<'py, M: Messages>(
     let none = py.None().into_bound(py);
     let now = 0_u32.into_pyobject(py)?.into_any();
     let list = PyList::empty(py);
-    for entry in batch.between(first, stop) {
+    for (index, entry) in batch.between(first, stop) {
         let message = batch.message(entry);
         let Some(count) = topics.partitions(message.topic, partitions)? else {
             break;
@@ -151,7 +161,7 @@ pub fn produce_arguments<'py, M: Messages>(
             on_delivery.clone(),
             none.clone(),
             now.clone(),
-            headers.of(batch, entry, &message)?.into_any(),
+            headers.of(batch, (index, entry), &message)?.into_any(),
         ];
         list.append(PyTuple::new(py, arguments)?)?;
     }
@@ -169,7 +179,7 @@ pub fn ndjson<'py, M: Messages>(
     let kinds: Vec<_> = M::kinds().collect();
     let mut out = Vec::new();
     let mut source = Vec::new();
-    for entry in batch.between(first, stop) {
+    for (index, entry) in batch.between(first, stop) {
         let message = batch.message(entry);
         let topic = topics.get(message.topic).copied().unwrap_or_default();
         let kind = kinds.get(message.kind).copied().unwrap_or_default();
@@ -188,8 +198,15 @@ pub fn ndjson<'py, M: Messages>(
         batch.write_source(&mut source, entry);
         write_string(&mut out, &source);
         let time = message.timestamp_us;
-        let headers = format!(",\"cdc.ts_us\":\"{time}\",\"cdc.kind\":\"{kind}\"}}}}\n");
+        let headers = format!(",\"cdc.ts_us\":\"{time}\",\"cdc.kind\":\"{kind}\"");
         out.extend_from_slice(headers.as_bytes());
+        for (name, value) in batch.more_headers(index) {
+            out.push(b',');
+            write_string(&mut out, name.as_bytes());
+            out.push(b':');
+            write_string(&mut out, value);
+        }
+        out.extend_from_slice(b"}}\n");
     }
     PyBytes::new(py, &out)
 }

@@ -7,6 +7,7 @@ use event_encoding::schema_ids::UnregisteredSchema;
 use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
+use crate::extras::{Extras, Header};
 use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Timeline};
 
@@ -109,6 +110,8 @@ pub struct MessageBatch {
     /// The state of transactions after each event.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,
+    /// By message.
+    pub(crate) extras: Vec<Extras>,
 }
 
 impl MessageBatch {
@@ -130,10 +133,21 @@ impl MessageBatch {
         self.bytes.get(range).unwrap_or_default()
     }
 
-    /// None for a tombstone.
+    /// None for a tombstone, and for a delete that a transformation makes one.
     pub fn value(&self, entry: &MessageEntry) -> Option<&[u8]> {
         let range = entry.value_start..entry.value_end;
-        (entry.kind != Kind::Tombstone).then(|| self.bytes.get(range).unwrap_or_default())
+        let has_value = entry.kind != Kind::Tombstone && !range.is_empty();
+        has_value.then(|| self.bytes.get(range).unwrap_or_default())
+    }
+
+    /// Headers of transformations.
+    pub fn headers(&self, message: usize) -> &[Header] {
+        if self.extras.is_empty() {
+            return &[];
+        }
+        let found = self.extras.binary_search_by_key(&message, |of| of.message);
+        let extras = found.ok().and_then(|place| self.extras.get(place));
+        extras.map_or(&[], |extras| &extras.headers)
     }
 
     pub fn topic(&self, entry: &MessageEntry) -> &str {

@@ -45,6 +45,8 @@ pub enum Problem {
     Member { member: &'static str },
     #[error("the field {field:?} cannot be renamed to {name:?}: the document has that field")]
     NameTaken { field: String, name: String },
+    #[error("the message would have the field {name:?} twice")]
+    NameTwice { name: String },
     #[error("the document would have {length} bytes, more than BSON allows")]
     Size { length: usize },
     #[error("the reply has no batch of documents")]
@@ -76,6 +78,7 @@ impl Problem {
             | Self::Missing { .. }
             | Self::Member { .. }
             | Self::NameTaken { .. }
+            | Self::NameTwice { .. }
             | Self::Size { .. }
             | Self::Batch
             | Self::Cursor { .. }

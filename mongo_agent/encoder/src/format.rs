@@ -8,6 +8,7 @@ use event_encoding::schema_ids::SchemaIds;
 
 use crate::fields::FieldRules;
 use crate::json::Flavour;
+use crate::transform::Transform;
 
 /// The layout of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,6 +127,8 @@ pub struct EventFormat {
     pub value: Encoding,
     /// Adjustment of schema names.
     pub names: NameAdjustment,
+    /// Transformations, which [`crate::namespaces::Routing`] assigns to collections.
+    pub transforms: Vec<Transform>,
     /// Ids of Avro schemas.
     pub schema_ids: Arc<SchemaIds>,
 }

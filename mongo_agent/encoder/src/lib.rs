@@ -5,7 +5,8 @@
 //! reads tokens and times of events. [`change`] parses an event into slices; no tree is built.
 //! [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the members of a value,
 //! `value_writer` writes them as JSON or Avro, `wire_format` adds schemas and their ids, `identity`
-//! makes event ids, and [`transaction`] counts the events of transactions.
+//! makes event ids, and [`transaction`] counts the events of transactions. [`transform`] writes
+//! other values instead of those of a layout.
 
 pub mod batch;
 mod batch_builder;
@@ -15,6 +16,7 @@ pub mod change;
 mod element;
 pub mod encoder;
 pub mod error;
+pub mod extras;
 pub mod fields;
 pub mod format;
 pub mod fragments;
@@ -30,5 +32,6 @@ pub mod schemas;
 pub mod stream_place;
 pub mod topic;
 pub mod transaction;
+pub mod transform;
 mod value_writer;
 mod wire_format;

@@ -9,6 +9,7 @@ use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::Encoding;
 use crate::json::Flavour;
 use crate::layout::{ValueContext, write_value};
+use crate::transform::Transform;
 use crate::value_writer::{AvroWriter, JsonWriter, ValueWriter};
 use crate::wire_format::WireFormat;
 
@@ -18,6 +19,7 @@ pub(crate) fn write_key(
     wire_format: &WireFormat,
     change: &Change<'_>,
     encoding: Encoding,
+    transform: Option<&Transform>,
 ) -> Result<()> {
     fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<()> {
         writer.literal(br#"{"id":"#);
@@ -26,9 +28,10 @@ pub(crate) fn write_key(
         Ok(())
     }
     out.extend_from_slice(&wire_format.start);
-    match encoding {
-        Encoding::Avro => write(&mut AvroWriter::new(out), change)?,
-        json => write(&mut JsonWriter::new(out, json), change)?,
+    match (transform, encoding) {
+        (Some(Transform::ExtractDocument(of)), _) => of.write_key(out, change)?,
+        (None, Encoding::Avro) => write(&mut AvroWriter::new(out), change)?,
+        (None, json) => write(&mut JsonWriter::new(out, json), change)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())
@@ -42,9 +45,10 @@ pub(crate) fn write_value_of(
     context: &ValueContext<'_>,
 ) -> Result<()> {
     out.extend_from_slice(&wire_format.start);
-    match context.format.value {
-        Encoding::Avro => write_value(&mut AvroWriter::new(out), change, context)?,
-        json => write_value(&mut JsonWriter::new(out, json), change, context)?,
+    match (context.transform, context.format.value) {
+        (Some(Transform::ExtractDocument(of)), _) => of.write_value(out, change, context)?,
+        (None, Encoding::Avro) => write_value(&mut AvroWriter::new(out), change, context)?,
+        (None, json) => write_value(&mut JsonWriter::new(out, json), change, context)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())

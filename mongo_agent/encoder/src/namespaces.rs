@@ -22,6 +22,16 @@ pub trait Routing {
     ) -> Result<Option<String>, Self::Error> {
         Ok(None)
     }
+
+    /// Index of the transformation of the collection's events; the first one by default. Called as
+    /// often.
+    fn transform(
+        &mut self,
+        _database: &[u8],
+        _collection: &[u8],
+    ) -> Result<Option<usize>, Self::Error> {
+        Ok(Some(0))
+    }
 }
 
 impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Routing for F {
@@ -49,6 +59,8 @@ impl Routing for CaptureAll {
 pub(crate) struct Namespace {
     pub is_captured: bool,
     pub rules: CollectionRules,
+    /// Index of the transformation of its events, if there is one.
+    pub transform: Option<usize>,
     /// The topic, if it is not that of the format.
     name: Option<String>,
     /// Index of its topic, from the first message on.
@@ -87,10 +99,16 @@ impl Namespaces {
         } else {
             let is_captured = routing.captures(database, collection)?;
             let name = routing.topic(database, collection)?;
+            let transform = if format.transforms.is_empty() {
+                None
+            } else {
+                routing.transform(database, collection)?
+            };
             let number = self.all.len();
             self.all.push(Namespace {
                 is_captured,
                 rules: format.fields.of(database, collection),
+                transform,
                 name,
                 topic: None,
             });

@@ -18,7 +18,7 @@ from tests.support.servers.maven import Dependency, class_path
 VERSION = "3.6.1.Final"
 # Which characters are escaped depends on the release of Unicode, and so on that of Java.
 _JAVA = 21
-_SOURCE = Path(__file__).parent / "java" / "EmbeddedEngines.java"
+_SOURCES = Path(__file__).parent / "java"
 # For short runs; a long one is faster with what Java chooses by itself.
 QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _DEADLINE_S = 300
@@ -31,6 +31,9 @@ class PeerRecord:
     topic: str
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    outcome: str = "record"
+    """`dropped`, or why a transformation rejects the record."""
 
 
 def jars(version: str = VERSION) -> Path:
@@ -58,7 +61,9 @@ class EmbeddedEngines:
         version: str = VERSION,
         heap_mib: int = 512,
         java_options: Sequence[str] = QUICK_START,
+        program: str = "EmbeddedEngines",
     ) -> None:
+        self._program = program
         self._version = version
         self._directory = directory
         self._java_options = (f"-Xmx{heap_mib}m", *java_options)
@@ -80,12 +85,12 @@ class EmbeddedEngines:
 
     def __enter__(self) -> Self:
         folder = jars(self._version)
-        classes = compiled([_SOURCE], folder, release=17)
+        classes = compiled([_SOURCES / f"{self._program}.java"], folder, release=17)
         self._directory.mkdir(parents=True, exist_ok=True)
         command = [
             str(java(_JAVA)),
             *self._java_options,
-            *("-cp", f"{classes}:{folder}/*", "EmbeddedEngines"),
+            *("-cp", f"{classes}:{folder}/*", self._program),
         ]
         with self.log_file.open("w") as log:
             self._process = subprocess.Popen(
@@ -156,13 +161,23 @@ class EmbeddedEngines:
             with self._changed:
                 if kind == "stopped":
                     self._stopped[name] = parts[0]
+                elif kind == "record":
+                    topic, key, value, *headers = parts
+                    named = tuple(_header(header) for header in headers)
+                    record = PeerRecord(topic, _bytes(key), _bytes(value), named)
+                    self._records[name].append(record)
                 else:
-                    topic, key, value = parts
-                    self._records[name].append(PeerRecord(topic, _bytes(key), _bytes(value)))
+                    outcome = ": ".join([kind, *parts])
+                    self._records[name].append(PeerRecord("", None, None, outcome=outcome))
                 self._changed.notify_all()
         with self._changed:
             self._has_ended = True
             self._changed.notify_all()
+
+
+def _header(text: str) -> tuple[str, bytes | None]:
+    name, _, value = text.rpartition("=")
+    return name, _bytes(value)
 
 
 def _bytes(text: str) -> bytes | None:

@@ -173,6 +173,11 @@ impl Messages for MongoBatch {
         }
     }
 
+    fn more_headers(&self, index: usize) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.batch.headers(index).iter();
+        headers.map(|header| (&*header.name, &*header.value))
+    }
+
     /// `node id/replica set/seconds.increment/index`.
     fn write_source(&self, out: &mut Vec<u8>, entry: &MessageEntry) {
         let mut digits = itoa::Buffer::new();

@@ -21,6 +21,7 @@ use super::events::ChangeEvents;
 use super::input::{Input, inputs};
 use super::routing::{Routing, SnapshotRouting, StreamRouting};
 use super::transaction::MongoTransaction;
+use super::transform::MongoTransform;
 use crate::avro::{SchemaIds, Unregistered};
 use crate::format::{NAMES, choose, unknown};
 
@@ -45,7 +46,8 @@ impl MongoEncoder {
         document_json = "legacy", tombstones = true, captures = None,
         skipped_operations = HashSet::new(), transaction_topic = None, excluded_fields = Vec::new(),
         renamed_fields = Vec::new(), schema_topic = None, topic_delimiter = ".", topics = None,
-        source_version = "v2", key = "json", value = "json", names = "none", schema_ids = None))]
+        source_version = "v2", key = "json", value = "json", names = "none", schema_ids = None,
+        transforms = Vec::new(), transform_of = None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
@@ -68,6 +70,8 @@ impl MongoEncoder {
         value: &str,
         names: &str,
         schema_ids: Option<&SchemaIds>,
+        transforms: Vec<Bound<'_, MongoTransform>>,
+        transform_of: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let excluded = excluded_fields.iter().map(String::as_str);
         let renamed = renamed_fields.iter().map(String::as_str);
@@ -95,10 +99,11 @@ impl MongoEncoder {
             key: choose("key", key, &ENCODINGS)?,
             value: choose("value", value, &ENCODINGS)?,
             names: choose("names", names, &NAMES)?,
+            transforms: transforms.iter().map(|of| of.get().0.clone()).collect(),
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
         Ok(Self {
-            captures: Routing::new(captures, topics),
+            captures: Routing::new(captures, topics, transform_of),
             encoder: Encoder::new(format),
         })
     }

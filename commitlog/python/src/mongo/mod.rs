@@ -8,6 +8,7 @@ mod input;
 mod reply;
 mod routing;
 mod transaction;
+mod transform;
 
 use pyo3::prelude::*;
 
@@ -25,4 +26,6 @@ pub mod _mongo {
     use super::reply::StreamReply;
     #[pymodule_export]
     use super::transaction::MongoTransaction;
+    #[pymodule_export]
+    use super::transform::MongoTransform;
 }

@@ -57,18 +57,24 @@ impl<A: Clone> AnswerCache<A> {
     }
 }
 
-/// Which collections are captured, and their topics. Without callables all are captured, and their
-/// topics are those of the format.
+/// Which collections are captured, their topics and their transformations. Without callables all are
+/// captured, their topics are those of the format, and the first transformation applies.
 pub struct Routing {
     admits: Option<AnswerCache<bool>>,
     topics: Option<AnswerCache<String>>,
+    transforms: Option<AnswerCache<Option<usize>>>,
 }
 
 impl Routing {
-    pub fn new(admits: Option<Py<PyAny>>, topics: Option<Py<PyAny>>) -> Self {
+    pub fn new(
+        admits: Option<Py<PyAny>>,
+        topics: Option<Py<PyAny>>,
+        transforms: Option<Py<PyAny>>,
+    ) -> Self {
         Self {
             admits: admits.map(AnswerCache::new),
             topics: topics.map(AnswerCache::new),
+            transforms: transforms.map(AnswerCache::new),
         }
     }
 
@@ -76,6 +82,12 @@ impl Routing {
         let topics = self.topics.as_ref();
         let asked = topics.map(|of| of.answer(database, collection, |answer| answer.extract()));
         asked.transpose()
+    }
+
+    fn transform(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
+        self.transforms.as_ref().map_or(Ok(Some(0)), |of| {
+            of.answer(database, collection, |answer| answer.extract())
+        })
     }
 }
 
@@ -94,6 +106,10 @@ impl namespaces::Routing for StreamRouting<'_> {
     fn topic(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
         self.0.topic(database, collection)
     }
+
+    fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
+        self.0.transform(database, collection)
+    }
 }
 
 /// The routing of snapshot documents, whose collections are always captured.
@@ -108,5 +124,9 @@ impl namespaces::Routing for SnapshotRouting<'_> {
 
     fn topic(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
         self.0.topic(database, collection)
+    }
+
+    fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
+        self.0.transform(database, collection)
     }
 }

@@ -10,6 +10,7 @@ use crate::batch::{EncodingFailure, Kind, MessageBatch, MessageEntry, NOT_CAPTUR
 use crate::bson::Timestamp;
 use crate::change::{Change, Event, Operation, Transaction};
 use crate::error::{Problem, Result};
+use crate::extras::Extras;
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::layout::ValueContext;
@@ -18,6 +19,7 @@ use crate::namespaces::{Namespaces, Routing};
 use crate::schemas::Record;
 use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Transactions};
+use crate::transform::{Outcome, Transform};
 use crate::wire_format::{SchemaCache, SchemaMissing, TopicFormats};
 
 pub(crate) struct BatchBuilder<'f> {
@@ -124,6 +126,10 @@ impl<'f> BatchBuilder<'f> {
             let event = self.batch.events;
             self.batch.bytes.truncate(start.0);
             self.batch.entries.truncate(start.1);
+            let extras = &mut self.batch.extras;
+            while extras.last().is_some_and(|of| of.message >= start.1) {
+                extras.pop();
+            }
             self.transactions.rollback(event, &self.batch.topics);
             self.batch.failures.push(EncodingFailure { event, error });
         }
@@ -220,13 +226,17 @@ impl<'f> BatchBuilder<'f> {
 
     fn skip(&mut self, reason: &str, transaction: Option<&Transaction<'_>>) -> Result<()> {
         self.end_other_transaction(transaction)?;
+        self.count_skipped(reason);
+        Ok(())
+    }
+
+    fn count_skipped(&mut self, reason: &str) {
         match self.batch.skipped.get_mut(reason) {
             Some(count) => *count = count.saturating_add(1),
             None => {
                 self.batch.skipped.insert(reason.to_owned(), 1);
             }
         }
-        Ok(())
     }
 
     fn add_change(&mut self, change: &Change<'_>, namespace: usize) -> Result<()> {
@@ -235,19 +245,42 @@ impl<'f> BatchBuilder<'f> {
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
         self.prepare(topic, Record::Document)?;
         let order = self.count_in_transaction(change, topic)?;
+        let namespace = self.namespaces.get(namespace);
+        let transforms = &self.format.transforms;
+        let transform = namespace.and_then(|of| of.transform);
         let context = ValueContext {
             format: self.format,
             at_ns: self.at_ns,
             order: order.map(|order| (self.transaction_id.as_str(), order)),
+            transform: transform.and_then(|number| transforms.get(number)),
         };
+        let is_delete = change.operation == Operation::Delete;
+        let mut has_tombstone = is_delete && self.format.tombstones;
+        let mut headers = (Vec::new(), Vec::new());
+        if let Some(Transform::ExtractDocument(of)) = context.transform {
+            match of.outcome(change, self.format.tombstones) {
+                Outcome::Dropped => {
+                    self.count_skipped(change.operation.name());
+                    return Ok(());
+                }
+                Outcome::Message { has_tombstone: it } => has_tombstone = it,
+            }
+            headers = of.headers(change, &context)?;
+        }
         let bare = TopicFormats::default();
         let formats = self.formats.get(topic).and_then(Option::as_ref);
         let formats = formats.unwrap_or(&bare);
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        write_key(out, &formats.key, change, self.format.key)?;
+        write_key(
+            out,
+            &formats.key,
+            change,
+            self.format.key,
+            context.transform,
+        )?;
         let value_start = out.len();
-        match self.namespaces.get(namespace).map(|of| of.rules.as_slice()) {
+        match namespace.map(|of| of.rules.as_slice()) {
             Some([]) | None => write_value_of(out, &formats.value, change, &context)?,
             Some(rules) => write_value_with_rules(out, &formats.value, change, rules, &context)?,
         }
@@ -263,11 +296,16 @@ impl<'f> BatchBuilder<'f> {
         let entry = self.push(topic, &message);
         let entries = &mut self.batch.entries;
         self.identity.set_change(change, number, entries);
-        if change.operation == Operation::Delete && self.format.tombstones {
+        if has_tombstone {
             let kind = Kind::Tombstone;
             entries.push(MessageEntry { kind, ..entry });
             let number = number.saturating_add(1);
             self.identity.set_tombstone(change, number, entries);
+        }
+        for (message, headers) in (number..).zip(<[_; 2]>::from(headers)) {
+            if message < self.batch.entries.len() && !headers.is_empty() {
+                self.batch.extras.push(Extras { message, headers });
+            }
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ mod escaped;
 mod number;
 mod text;
 
+pub(crate) use number::{lower_hex, write_decimal128, write_double};
+
 use crate::bson::{Document, Element, MAX_DEPTH, Value};
 use crate::error::{Problem, Result};
 

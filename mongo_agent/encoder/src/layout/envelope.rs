@@ -67,18 +67,37 @@ pub(super) fn write_update<F: ValueWriter>(
     Ok(())
 }
 
-fn write_description<F: ValueWriter>(
+pub(crate) fn write_description<F: ValueWriter>(
     writer: &mut F,
     update: &UpdateDescription<'_>,
     format: &EventFormat,
 ) -> Result<()> {
     writer.some();
     writer.literal(br#"{"removedFields":"#);
+    write_removed(writer, update)?;
+    writer.literal(br#","updatedFields":"#);
+    write_updated(writer, update, format)?;
+    writer.literal(br#","truncatedArrays":"#);
+    write_all_truncated(writer, update)?;
+    writer.literal(b"}");
+    Ok(())
+}
+
+pub(crate) fn write_removed<F: ValueWriter>(
+    writer: &mut F,
+    update: &UpdateDescription<'_>,
+) -> Result<()> {
     write_list(writer, update.removed_fields, |writer, element| {
         writer.text(text(element, "removedFields")?);
         Ok(())
-    })?;
-    writer.literal(br#","updatedFields":"#);
+    })
+}
+
+pub(crate) fn write_updated<F: ValueWriter>(
+    writer: &mut F,
+    update: &UpdateDescription<'_>,
+    format: &EventFormat,
+) -> Result<()> {
     match update.updated_fields {
         Some(fields) => {
             let flavour = format.document_json.of_updated_fields();
@@ -87,12 +106,16 @@ fn write_description<F: ValueWriter>(
         }
         None => writer.null(),
     }
-    writer.literal(br#","truncatedArrays":"#);
+    Ok(())
+}
+
+pub(crate) fn write_all_truncated<F: ValueWriter>(
+    writer: &mut F,
+    update: &UpdateDescription<'_>,
+) -> Result<()> {
     write_list(writer, update.truncated_arrays, |writer, element| {
         write_truncated(writer, element)
-    })?;
-    writer.literal(b"}");
-    Ok(())
+    })
 }
 
 /// An empty list is null, as in Debezium.

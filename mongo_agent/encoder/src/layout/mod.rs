@@ -4,7 +4,7 @@ pub(crate) mod ddl;
 mod debezium_1;
 mod debezium_21;
 mod debezium_3;
-mod envelope;
+pub(crate) mod envelope;
 mod native;
 mod source;
 
@@ -12,6 +12,7 @@ use crate::change::Change;
 use crate::error::Result;
 use crate::format::{EventFormat, Layout};
 use crate::transaction::TransactionOrder;
+use crate::transform::Transform;
 use crate::value_writer::ValueWriter;
 use source::Source;
 
@@ -23,6 +24,8 @@ pub(crate) struct ValueContext<'s> {
     pub at_ns: i64,
     /// Id of the transaction, and the event's numbers in it.
     pub order: Option<(&'s str, TransactionOrder)>,
+    /// The transformation of the collection.
+    pub transform: Option<&'s Transform>,
 }
 
 /// Appends the value of a change.

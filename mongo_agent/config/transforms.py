@@ -1,0 +1,221 @@
+"""Transformations of Debezium's MongoDB connector, by Kafka Connect's property names.
+
+`transforms` names them, `transforms.NAME.*` has the class and options of each, and `predicates`
+select topics. The encoder applies them; no Java class is loaded.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from mongo_agent.config.transform_options import OptionReader
+from mongo_agent.encoder import MongoTransform
+from sidecar.config.converters import Names
+from sidecar.errors import ConfigError
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.types import CommaList
+from sidecar.regular_expressions import compile_bounded
+
+_PACKAGE = "io.debezium.connector.mongodb.transforms."
+EXTRACT_DOCUMENT = f"{_PACKAGE}ExtractNewDocumentState"
+_TOPIC_MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+_DELETE_MODE = "delete.tombstone.handling.mode"
+_Deletes = Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"]
+_ARRAYS: tuple[Literal["array", "document"], ...] = ("array", "document")
+_NAMES: tuple[Names, ...] = ("none", "avro", "avro_unicode")
+_DELETES: tuple[_Deletes, ...] = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone")
+_ROUTERS = ("RegexRouter", "ByLogicalTableRouter", "TimestampRouter")
+
+
+class TransformProperties(Properties):
+    transform_names: CommaList = prop(
+        "transforms",
+        default=(),
+        doc="Names of transformations; each has `transforms.NAME.type`. The first one whose "
+        "predicate holds for the topic of a collection applies to its events "
+        "(docs/reference/mongodb-event-format.md, section 13).",
+    )
+    transform_options: PassThrough = pass_through(
+        "transforms.",
+        doc=f"Class and options of each transformation: `{EXTRACT_DOCUMENT}`.",
+    )
+    predicate_names: CommaList = prop(
+        "predicates", default=(), doc="Names of predicates that `transforms.NAME.predicate` uses."
+    )
+    predicate_options: PassThrough = pass_through(
+        "predicates.",
+        has_placeholders=True,
+        doc=f"Class and options of each predicate: `{_TOPIC_MATCHES}` with `pattern`, a regular "
+        "expression for the whole topic.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Transforms:
+    """Transformations in their order, each with the predicate of the topics that it applies to."""
+
+    transforms: tuple[MongoTransform, ...]
+    predicates: tuple[Callable[[str], bool], ...]
+    warnings: tuple[str, ...] = ()
+
+    def of_topic(self, topic: str) -> int | None:
+        """The index of the transformation of a collection's topic."""
+        holds = (number for number, holds in enumerate(self.predicates) if holds(topic))
+        return next(holds, None)
+
+
+def transforms(properties: TransformProperties, layout: str) -> Transforms:
+    """The configured transformations of the envelope of a layout. Raises ConfigError with all
+    mistakes."""
+    problems = [*_unnamed(properties)]
+    readers = [
+        OptionReader(f"transforms.{name}.", _under(properties.transform_options, name))
+        for name in properties.transform_names
+    ]
+    made: list[MongoTransform] = []
+    predicates: list[Callable[[str], bool]] = []
+    warnings: list[str] = []
+    for reader in readers:
+        predicates.append(_predicate(reader, properties))
+        transform = _transform(reader, layout)
+        if transform is not None:
+            made.append(transform)
+        problems += reader.problems()
+        warnings += reader.warnings
+    if problems:
+        raise ConfigError(*problems)
+    return Transforms(tuple(made), tuple(predicates), tuple(warnings))
+
+
+def _under(options: Mapping[str, str], name: str) -> dict[str, str]:
+    prefix = f"{name}."
+    return {
+        option.removeprefix(prefix): value
+        for option, value in options.items()
+        if option.startswith(prefix)
+    }
+
+
+def _unnamed(properties: TransformProperties) -> Iterator[str]:
+    """Options of names that the lists lack."""
+    for kind, names, options in (
+        ("transforms", properties.transform_names, properties.transform_options),
+        ("predicates", properties.predicate_names, properties.predicate_options),
+    ):
+        for option in sorted(options):
+            name = option.partition(".")[0]
+            if name not in names:
+                yield f"`{kind}.{option}` is set, and `{kind}` does not list `{name}`. Add it."
+
+
+def _predicate(reader: OptionReader, properties: TransformProperties) -> Callable[[str], bool]:
+    is_negated = reader.flag("negate", False)
+    name = reader.text("predicate")
+    if name is None:
+        if is_negated:
+            reader.reject("negate", "requires `predicate`")
+        return _always
+    if name not in properties.predicate_names:
+        reader.reject("predicate", f"is `{name}`, which `predicates` does not list")
+        return _always
+    own = OptionReader(f"predicates.{name}.", _under(properties.predicate_options, name))
+    kind = own.text("type")
+    pattern = own.text("pattern")
+    if kind != _TOPIC_MATCHES:
+        own.reject("type", f"must be `{_TOPIC_MATCHES}`")
+    elif pattern is None:
+        own.reject("pattern", "must be set")
+    else:
+        try:
+            compiled = compile_bounded(pattern)
+        except ValueError as error:
+            own.reject("pattern", f"must be a regular expression: {error}")
+        else:
+            return partial(_matches, compiled.matches, is_negated)
+    reader.absorb(own)
+    return _always
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+def _matches(matches: Callable[[str], bool], is_negated: bool, topic: str) -> bool:
+    return matches(topic) != is_negated
+
+
+def _transform(reader: OptionReader, layout: str) -> MongoTransform | None:
+    match reader.text("type"):
+        case None:
+            reader.reject("type", "must be set")
+        case name if name == EXTRACT_DOCUMENT:
+            return _extract_document(reader, layout)
+        case name:
+            reader.ignore_rest()
+            hint = "Use `event.transform`, or run it in the consumer"
+            if name.rpartition(".")[2] in _ROUTERS:
+                hint = "Use `topic.naming.strategy=DefaultRegexTopicNamingStrategy`"
+            reader.reject("type", f"is `{name}`; the agent has only {EXTRACT_DOCUMENT}. {hint}")
+    return None
+
+
+def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | None:
+    is_flat = reader.flag("flatten.struct", False)
+    delimiter = reader.text("flatten.struct.delimiter", "_")
+    arrays = reader.choice("array.encoding", _ARRAYS, "array")
+    names = reader.choice("field.name.adjustment.mode", _NAMES, "none")
+    deletes = _deletes(reader)
+    with_id = reader.flag("delete.tombstone.handling.mode.rewrite-with-id", False)
+    if reader.text("route.by.field") is not None:
+        reader.warn("route.by.field", "has no effect; in Debezium it has none for MongoDB either")
+    for name, instead in (
+        ("operation.header", "add.headers=op"),
+        ("add.source.fields", "add.fields"),
+        ("sanitize.field.names", "field.name.adjustment.mode=avro"),
+    ):
+        if reader.text(name) not in (None, "", "false"):
+            reader.reject(name, f"is of an older release. Use `{instead}`")
+    reader.flag("replace.null.with.default", True)
+    added = {
+        "fields": reader.list("add.fields"),
+        "headers": reader.list("add.headers"),
+    }
+    try:
+        return MongoTransform.extract_document(
+            layout="debezium-2.1" if layout == "debezium-2.1" else "debezium-3",
+            arrays=arrays,
+            delimiter=delimiter if is_flat else None,
+            deletes=deletes,
+            rewrites_with_id=with_id,
+            fields=added["fields"],
+            field_prefix=reader.text("add.fields.prefix", "__"),
+            headers=added["headers"],
+            header_prefix=reader.text("add.headers.prefix", "__"),
+            names=names,
+        )
+    except ValueError as error:
+        reader.reject("add.fields", f"or `add.headers` cannot be used: {error}")
+        return None
+
+
+def _deletes(reader: OptionReader) -> _Deletes:
+    old = reader.text("delete.handling.mode"), reader.text("drop.tombstones")
+    if old != (None, None):
+        reader.warn(
+            "delete.handling.mode" if old[0] else "drop.tombstones",
+            "is of a release before 3. Use `delete.tombstone.handling.mode`",
+        )
+    mode = reader.text(_DELETE_MODE)
+    if mode == "delete-to-tombstone":
+        return "tombstone"
+    if mode is not None or old == (None, None):
+        return reader.choice(_DELETE_MODE, _DELETES, "tombstone")
+    drops = reader.flag("drop.tombstones", True)
+    match reader.choice("delete.handling.mode", ("drop", "rewrite", "none"), "drop"):
+        case "rewrite":
+            return "rewrite" if drops else "rewrite-with-tombstone"
+        case "none":
+            return "tombstone"
+        case _:
+            return "drop" if drops else "tombstone"

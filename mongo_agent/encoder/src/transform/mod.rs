@@ -1,0 +1,20 @@
+//! The transformations of Debezium's MongoDB connector, applied when a message is written.
+//!
+//! Kafka Connect runs them after the connector; here an event is written in its final form.
+
+mod document_json;
+mod envelope_member;
+mod extract_document;
+mod fields_union;
+
+pub use document_json::ArrayEncoding;
+pub use envelope_member::{MemberError, NamedMember};
+pub(crate) use extract_document::Outcome;
+pub use extract_document::{DeleteHandling, ExtractDocument};
+
+/// A transformation of the events of documents.
+#[derive(Debug, Clone)]
+pub enum Transform {
+    /// `ExtractNewDocumentState`.
+    ExtractDocument(ExtractDocument),
+}

@@ -1,0 +1,318 @@
+//! Transformed messages: the documents that they contain, deletes, and what gives none.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod written;
+
+use mongo_encoder::batch::{Kind, MessageBatch};
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::format::{EventFormat, Layout};
+use mongo_encoder::transform::{
+    ArrayEncoding, DeleteHandling, ExtractDocument, NamedMember, Transform,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use written::{array, cust, document, double, element, event, int32, int64, nested, string};
+
+const AT_NS: i64 = 1_700_000_000_123_456_789;
+
+fn encode(options: ExtractDocument, events: &[Vec<u8>]) -> MessageBatch {
+    let format = EventFormat {
+        topic_prefix: "L".to_owned(),
+        tombstones: true,
+        transforms: vec![Transform::ExtractDocument(options)],
+        ..EventFormat::default()
+    };
+    Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
+}
+
+fn insert(fields: &[Vec<u8>]) -> Vec<u8> {
+    event("insert", &[nested("fullDocument", fields)])
+}
+
+fn value(batch: &MessageBatch, index: usize) -> Option<Value> {
+    let text = batch.value(&batch.entries[index])?;
+    Some(serde_json::from_slice(text).unwrap())
+}
+
+fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
+    let batch = encode(options, &[insert(fields)]);
+    assert_eq!(batch.len(), 1, "{:?}", batch.failures);
+    value(&batch, 0).unwrap()
+}
+
+#[test]
+fn an_insert_is_its_document() {
+    let batch = encode(ExtractDocument::default(), &[insert(&cust("x"))]);
+    let entry = &batch.entries[0];
+    assert_eq!(batch.key(entry), br#"{"id":7}"#);
+    assert_eq!(batch.value(entry).unwrap(), br#"{"_id":7,"n":"x"}"#);
+    assert_eq!(batch.topic(entry), "L.shop.cust");
+}
+
+#[test]
+fn documents_of_an_array_have_the_same_fields() {
+    let both = array(
+        "a",
+        &[
+            nested("0", &[int32("x", 1), nested("n", &[int32("p", 1)])]),
+            nested("1", &[string("y", "z"), nested("n", &[int32("q", 1)])]),
+        ],
+    );
+    let expected = json!({"a": [
+        {"x": 1, "n": {"p": 1, "q": null}, "y": null},
+        {"y": "z", "n": {"q": 1, "p": null}, "x": null},
+    ]});
+    assert_eq!(transformed(ExtractDocument::default(), &[both]), expected);
+    let alone = array("a", &[nested("0", &[int32("x", 1)])]);
+    let expected = json!({"a": [{"x": 1}]});
+    assert_eq!(transformed(ExtractDocument::default(), &[alone]), expected);
+}
+
+#[test]
+fn nested_fields_become_fields() {
+    let fields = [
+        nested("a", &[int32("b", 1), nested("c", &[int32("d", 2)])]),
+        array("l", &[int32("0", 3), nested("1", &[int32("e", 4)])]),
+        element(0x0b, "r", b"x\0i\0"),
+        nested("empty", &[]),
+    ];
+    let flat = ExtractDocument {
+        delimiter: Some("_".to_owned()),
+        ..ExtractDocument::default()
+    };
+    let expected = json!({
+        "a_b": 1, "a_c_d": 2, "l": [3, {"e": 4}], "r_regex": "x", "r_options": "i"
+    });
+    assert_eq!(transformed(flat.clone(), &fields), expected);
+    let with_arrays = ExtractDocument {
+        arrays: ArrayEncoding::Document,
+        ..flat.clone()
+    };
+    let expected = json!({
+        "a_b": 1, "a_c_d": 2, "l__0": 3, "l__1_e": 4, "r_regex": "x", "r_options": "i"
+    });
+    assert_eq!(transformed(with_arrays, &fields), expected);
+    let same = [int32("a_b", 1), nested("a", &[int32("b", 2)])];
+    let batch = encode(flat, &[insert(&same)]);
+    assert!(batch.is_empty());
+    assert_eq!(
+        batch.failures[0].error.to_string(),
+        "the message would have the field \"a_b\" twice at byte 0"
+    );
+}
+
+#[test]
+fn deletes_by_their_handling() {
+    let before = nested("fullDocumentBeforeChange", &cust("x"));
+    let delete = event("delete", &[before]);
+    let of = |deletes| {
+        let options = ExtractDocument {
+            deletes,
+            ..ExtractDocument::default()
+        };
+        let batch = encode(options, std::slice::from_ref(&delete));
+        let kinds = batch
+            .entries
+            .iter()
+            .map(|entry| entry.kind)
+            .collect::<Vec<_>>();
+        let values = (0..batch.len())
+            .map(|index| value(&batch, index))
+            .collect::<Vec<_>>();
+        assert_eq!(batch.position_after(batch.len()), 1);
+        (kinds, values)
+    };
+    let rewritten = Some(json!({"_id": 7, "n": "x", "__deleted": true}));
+    assert_eq!(of(DeleteHandling::Drop), (vec![], vec![]));
+    assert_eq!(
+        of(DeleteHandling::Tombstone),
+        (vec![Kind::Delete], vec![None])
+    );
+    let rewrite = of(DeleteHandling::Rewrite);
+    assert_eq!(rewrite, (vec![Kind::Delete], vec![rewritten.clone()]));
+    let both = (vec![Kind::Delete, Kind::Tombstone], vec![rewritten, None]);
+    assert_eq!(of(DeleteHandling::RewriteWithTombstone), both);
+}
+
+#[test]
+fn updates_without_a_document_have_paths() {
+    let fields = nested(
+        "updatedFields",
+        &[int32("a.b", 1), nested("c", &[int32("d", 2)])],
+    );
+    let update = [event("update", &[nested("updateDescription", &[fields])])];
+    let batch = encode(ExtractDocument::default(), &update);
+    assert_eq!(
+        value(&batch, 0),
+        Some(json!({"a.b": 1, "c": {"d": 2}, "_id": 7}))
+    );
+    let flat = ExtractDocument {
+        delimiter: Some("-".to_owned()),
+        deletes: DeleteHandling::Rewrite,
+        ..ExtractDocument::default()
+    };
+    let expected = json!({"a-b": 1, "c-d": 2, "_id": 7, "__deleted": false});
+    assert_eq!(value(&encode(flat, &update), 0), Some(expected));
+}
+
+#[test]
+fn members_of_the_envelope() {
+    let parse = |text| NamedMember::parse("__", text, Layout::Debezium3).unwrap();
+    let options = ExtractDocument {
+        fields: ["op", "source.ts_ms", "db:from", "lsid"]
+            .map(parse)
+            .to_vec(),
+        headers: ["op", "collection", "lsid", "ord"].map(parse).to_vec(),
+        deletes: DeleteHandling::RewriteWithTombstone,
+        ..ExtractDocument::default()
+    };
+    let batch = encode(options, &[insert(&cust("x")), event("delete", &[])]);
+    let expected = json!({
+        "_id": 7, "n": "x", "__deleted": false, "__op": "c", "__source_ts_ms": 1_674_749_174_123_i64,
+        "__from": "shop", "__lsid": null,
+    });
+    assert_eq!(value(&batch, 0), Some(expected));
+    let headers = |message| {
+        let headers = batch.headers(message).iter();
+        let shown = headers.map(|of| format!("{}={}", of.name, String::from_utf8_lossy(&of.value)));
+        shown.collect::<Vec<_>>()
+    };
+    assert_eq!(headers(0), ["__op=c", "__collection=cust", "__ord=2"]);
+    assert_eq!(headers(1), ["__op=d", "__collection=cust", "__ord=2"]);
+    assert_eq!(headers(2), ["__op=d"]);
+    let why = |text| {
+        NamedMember::parse("", text, Layout::Debezium21)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        why("wallTime").starts_with("`wallTime` is not a member of the envelope; known are op,")
+    );
+    assert_eq!(
+        why("op:"),
+        "`op:` is not of the form `member` or `member:name`"
+    );
+    let nested = NamedMember::parse_header("", "updateDescription", Layout::Debezium3);
+    assert!(nested.is_err());
+}
+
+/// A value without a delimiter in its names, and the JSON of it.
+fn values() -> impl Strategy<Value = (u8, Vec<u8>, Value)> {
+    let leaf = prop_oneof![
+        any::<i32>().prop_map(|n| (0x10, n.to_le_bytes().to_vec(), json!(n))),
+        any::<i64>().prop_map(|n| (0x12, n.to_le_bytes().to_vec(), json!(n))),
+        any::<bool>().prop_map(|b| (8, vec![u8::from(b)], json!(b))),
+        any::<String>().prop_map(|text| (2, written::text(&text), json!(text))),
+        Just((0x0a, Vec::new(), Value::Null)),
+        any::<[u8; 12]>().prop_map(|id| {
+            let hex: Vec<_> = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            (7, id.to_vec(), json!(hex.concat()))
+        }),
+        any::<i64>().prop_map(|ms| (9, ms.to_le_bytes().to_vec(), json!(ms))),
+        any::<i32>().prop_map(|n| f64::from(n) / 4.0).prop_map(|n| (
+            1,
+            n.to_le_bytes().to_vec(),
+            json!(n)
+        )),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::btree_map("[a-zé\"\\\\]{1,4}", inner.clone(), 1..5).prop_map(
+                |fields| {
+                    let elements = fields
+                        .iter()
+                        .map(|(name, (tag, value, _))| element(*tag, name, value));
+                    let json = fields
+                        .iter()
+                        .map(|(name, (.., json))| (name.clone(), json.clone()));
+                    (
+                        3,
+                        document(&elements.collect::<Vec<_>>()),
+                        Value::Object(json.collect()),
+                    )
+                }
+            ),
+            // Documents in an array would get each other's fields.
+            prop::collection::vec(inner, 1..2).prop_map(|items| {
+                let elements = items
+                    .iter()
+                    .map(|(tag, value, _)| element(*tag, "0", value));
+                let json = items.iter().map(|(.., json)| json.clone()).collect();
+                (
+                    4,
+                    document(&elements.collect::<Vec<_>>()),
+                    Value::Array(json),
+                )
+            }),
+        ]
+    })
+}
+
+fn unflattened(flat: Value) -> Value {
+    let Value::Object(members) = flat else {
+        return flat;
+    };
+    let mut whole = Value::Null;
+    for (path, value) in members {
+        let mut place = &mut whole;
+        for name in path.split('_') {
+            place = &mut place[name];
+        }
+        *place = value;
+    }
+    whole
+}
+
+proptest! {
+    #[test]
+    fn a_message_is_its_document(
+        fields in prop::collection::btree_map("[a-z]{1,4}", values(), 1..6)
+    ) {
+        let elements = fields.iter().map(|(name, (tag, value, _))| element(*tag, name, value));
+        let elements = elements.collect::<Vec<_>>();
+        let json = fields.iter().map(|(name, (.., json))| (name.clone(), json.clone()));
+        let json = Value::Object(json.collect());
+        prop_assert_eq!(&transformed(ExtractDocument::default(), &elements), &json);
+        let flat = ExtractDocument {
+            delimiter: Some("_".to_owned()),
+            ..ExtractDocument::default()
+        };
+        prop_assert_eq!(unflattened(transformed(flat, &elements)), json);
+    }
+
+    #[test]
+    fn changed_events_are_rejected_or_read(
+        which in 0..3_usize,
+        flat: bool,
+        is_document: bool,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+    ) {
+        let items = [nested("0", &[double("a", 1.5)]), nested("1", &[int64("b", 2)])];
+        let mut bytes = match which {
+            0 => insert(&[array("l", &items), nested("d", &[string("e", "f")])]),
+            1 => event("update", &[nested("updateDescription", &[nested("updatedFields", &items)])]),
+            _ => event("delete", &[nested("fullDocumentBeforeChange", &items)]),
+        };
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let options = ExtractDocument {
+            arrays: if is_document { ArrayEncoding::Document } else { ArrayEncoding::Array },
+            delimiter: flat.then(|| "_".to_owned()),
+            deletes: DeleteHandling::RewriteWithTombstone,
+            ..ExtractDocument::default()
+        };
+        let length = bytes.len();
+        let batch = encode(options, &[bytes]);
+        for failure in &batch.failures {
+            prop_assert!(failure.error.offset <= length);
+        }
+        for index in 0..batch.len() {
+            let key: Result<Value, _> = serde_json::from_slice(batch.key(&batch.entries[index]));
+            prop_assert!(key.is_ok());
+            value(&batch, index);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+"""Kafka Connect's `transforms` and `predicates` in a file for Debezium's connector."""
+
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.pipeline.stream_factory import encoder
+from mongo_agent.server.deployment import Deployment
+from tests.support.bson_documents import event
+from tests.support.mongo_properties import Settings, load, problems
+
+TYPE = "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState"
+UNWRAP: Settings = {"transforms": "unwrap", "transforms.unwrap.type": TYPE}
+MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+PREDICATE: Settings = {
+    "predicates": "p",
+    "predicates.p.type": MATCHES,
+    "predicates.p.pattern": "t[.]shop[.]c.*",
+}
+
+
+def option(name: str, value: str) -> Settings:
+    return {**UNWRAP, f"transforms.unwrap.{name}": value}
+
+
+def test_a_file_for_the_connector_transforms_documents(tmp_path: Path) -> None:
+    config = load(tmp_path, option("add.fields", "op"))
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    batch = making.encode([event("insert", 1, fullDocument={"_id": 1, "a": {"b": [1]}})])
+    [(topic, key, value, _, _)] = batch.messages(0, 1)
+    assert (topic, key) == ("t.shop.cust", b'{"id":1}')
+    assert value == b'{"_id":1,"a":{"b":[1]},"__op":"c"}'
+
+
+def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) -> None:
+    both = {
+        **UNWRAP,
+        **PREDICATE,
+        "transforms": "unwrap, others",
+        "transforms.unwrap.predicate": "p",
+        "transforms.others.type": TYPE,
+        "transforms.others.predicate": "p",
+        "transforms.others.negate": "true",
+    }
+    config = load(tmp_path, both)
+    assert config.transform_of("shop", "cust") == 0
+    assert config.transform_of("shop", "orders") == 1
+    alone = {name: value for name, value in both.items() if "others" not in name}
+    config = load(tmp_path, {**alone, "transforms": "unwrap"})
+    assert config.transform_of("shop", "orders") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ({"drop.tombstones": "false"}, 1),
+        ({"delete.handling.mode": "none"}, 1),
+        ({"delete.handling.mode": "rewrite"}, 1),
+        ({"delete.handling.mode": "rewrite", "drop.tombstones": "false"}, 2),
+        ({"delete.handling.mode": "drop"}, 0),
+        ({"delete.handling.mode": "drop", "delete.tombstone.handling.mode": "tombstone"}, 1),
+        ({"delete.tombstone.handling.mode": "delete-to-tombstone"}, 1),
+        ({"delete.tombstone.handling.mode": "rewrite-with-tombstone"}, 2),
+    ],
+)
+def test_deletes_by_old_and_current_options(
+    tmp_path: Path, options: dict[str, str], mode: int
+) -> None:
+    named = {f"transforms.unwrap.{name}": value for name, value in options.items()}
+    config = load(tmp_path, {**UNWRAP, **named})
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    assert len(making.encode([event("delete", 1)])) == mode
+    is_old = named.keys() != {"transforms.unwrap.delete.tombstone.handling.mode"}
+    assert any("of a release before 3" in each for each in config.warnings) == is_old
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"transforms": "unwrap"}, "`transforms.unwrap.type` must be set"),
+        ({"transforms.unwrap.type": TYPE}, "`transforms` does not list `unwrap`"),
+        (
+            {"transforms": "r", "transforms.r.type": "org.apache.kafka.RegexRouter"},
+            "Use `topic.naming.strategy=DefaultRegexTopicNamingStrategy`",
+        ),
+        ({"transforms": "r", "transforms.r.type": "com.example.Smt"}, "Use `event.transform`"),
+        (option("array.encoding", "list"), "must be array or document, not `list`"),
+        (option("flatten.struct", "yes"), "must be `true` or `false`, not `yes`"),
+        (option("add.fields", "op,color"), "`color` is not a member of the envelope"),
+        (option("add.headers", "updateDescription"), "and headers are text"),
+        (option("operation.header", "true"), "Use `add.headers=op`"),
+        (option("add.source.fields", "db"), "Use `add.fields`"),
+        (option("colour", "red"), "is not a known option"),
+        (option("delete.tombstone.handling.mode", "keep"), "not `keep`"),
+        (option("predicate", "p"), "is `p`, which `predicates` does not list"),
+        (option("negate", "true"), "requires `predicate`"),
+        (
+            {**option("predicate", "p"), **PREDICATE, "predicates.p.type": "com.example.P"},
+            f"must be `{MATCHES}`",
+        ),
+        (
+            {**option("predicate", "p"), **PREDICATE, "predicates.p.pattern": "("},
+            "must be a regular expression: '('",
+        ),
+        ({"predicates.p.type": MATCHES}, "`predicates` does not list `p`"),
+        ({**UNWRAP, "event.layout": "mongodb"}, "requires `event.layout=debezium-3`"),
+        (
+            {**UNWRAP, "value.converter": "org.apache.kafka.connect.json.JsonConverter"},
+            "`value.converter.schemas.enable=false`",
+        ),
+    ],
+)
+def test_each_mistake_names_its_property(tmp_path: Path, settings: Settings, part: str) -> None:
+    found = problems(tmp_path, settings)
+    assert any(part in problem for problem in found), found

@@ -12,6 +12,7 @@ from typing import Any
 from bson import Int64, Timestamp
 
 from tests.support.mongo_server.histories import History, MergedHistory
+from tests.support.mongo_server.journal import Journal
 from tests.support.mongo_server.members import Member, Topology
 from tests.support.mongo_server.oplog import Change, Clock, Entry, Namespace, Oplog
 from tests.support.mongo_server.sharding import Sharding
@@ -72,6 +73,8 @@ class Deployment:
     added: Timestamp | None = None
     # The number of the shard that it is of a cluster.
     shard: int | None = None
+    # Where a replica set of its own keeps its entries over a kill.
+    journal: Journal | None = None
 
     def __post_init__(self) -> None:
         if self.is_router:
@@ -79,6 +82,11 @@ class Deployment:
         else:
             self.logs = [Oplog(self.clock)]
             self.oplog = self.logs[0]
+        if self.journal is not None:
+            written = list(self.journal.entries())
+            self.logs[0].restore(written)
+            for entry in written:
+                self.store.apply(entry)
 
     def new_shard(self, topology: Topology) -> "Deployment":
         """Another shard of the cluster that this is the router of."""
@@ -125,7 +133,10 @@ class Deployment:
             if self.is_router:
                 part = tuple(change for change in changes if change.shard == number)
             if part or not self.is_router:
-                self.store.apply(log.append(part, transaction, time))
+                entry = log.append(part, transaction, time)
+                if self.journal is not None:
+                    self.journal.append(entry)
+                self.store.apply(entry)
         self.changed.notify_all()
         return time
 

@@ -5,7 +5,7 @@ has one cluster time; a transaction is one entry of several changes.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -93,6 +93,10 @@ class Clock:
         """Later times are counted from this one, which is in the future, and not by the wall."""
         self._last = Timestamp(time_s, 0)
 
+    def continue_after(self, time: Timestamp) -> None:
+        """Later times are greater than this one."""
+        self._last = max(self._last, time)
+
     def tick(self) -> Timestamp:
         now_s = int(datetime.now(UTC).timestamp()) + self.ahead_s
         self._last = next_time(self._last, now_s)
@@ -159,6 +163,12 @@ class Oplog:
         while self._bytes > most_bytes and self._first_number + 1 < self.majority_end:
             self._bytes -= self._entries.pop(0).weight
             self._first_number += 1
+
+    def restore(self, entries: Sequence[Entry]) -> None:
+        """Begin with the entries of a server that ran before."""
+        if entries:
+            self._entries = list(entries)
+            self._clock.continue_after(self.time)
 
     def entry(self, number: int) -> Entry:
         return self._entries[number - self._first_number]

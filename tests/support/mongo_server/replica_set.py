@@ -5,12 +5,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from bson import Timestamp
 
 from tests.support.mongo_server.deployment import Deployment
+from tests.support.mongo_server.journal import Journal
 from tests.support.mongo_server.listener import Listener, bound_socket
 from tests.support.mongo_server.members import Member, Topology
 from tests.support.mongo_server.releases import DEFAULT, Release
@@ -29,7 +31,7 @@ class MongoReplicaSet:
     ones. Behind `members` come `arbiters` and `hidden` secondaries.
     `tags` are those of the first members. One that is not initiated waits for `initiate`. With
     `tls` members speak only that. `shard_of` is the router of the cluster that it is part of
-    (`MongoShardedCluster`). Leaving the block stops all members and raises what went wrong inside
+    (`MongoShardedCluster`). With a `journal` it begins with what an earlier one wrote there. Leaving the block stops all members and raises what went wrong inside
     of them.
     """
 
@@ -52,6 +54,7 @@ class MongoReplicaSet:
         tags: Sequence[Document] = (),
         shard_of: Deployment | None = None,
         tls: ssl.SSLContext | None = None,
+        journal: Path | None = None,
     ) -> None:
         release = Release(version, is_documentdb)
         self._sockets: dict[str, socket.socket] = {}
@@ -75,7 +78,8 @@ class MongoReplicaSet:
         self._tls = tls
         self.name = name
         if shard_of is None:
-            self._deployment = Deployment(topology, tuple(users), max_event_bytes)
+            kept = None if journal is None else Journal(journal)
+            self._deployment = Deployment(topology, tuple(users), max_event_bytes, journal=kept)
         else:
             self._deployment = shard_of.new_shard(topology)
         self._listeners: dict[str, Listener] = {}
@@ -142,6 +146,8 @@ class MongoReplicaSet:
                 self._stop_listener(address)
         for bound in self._sockets.values():
             bound.close()
+        if self._deployment.journal is not None:
+            self._deployment.journal.close()
         if not self._failures:
             return
         if error is None:

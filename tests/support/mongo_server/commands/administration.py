@@ -130,6 +130,11 @@ def _freeze(_: Context) -> Document:
     return {}
 
 
+def _append_note(context: Context) -> Document:
+    context.wrote_at = context.deployment.commit(())
+    return {}
+
+
 def _initiate(_: Context) -> Document:
     raise CommandError(23, "already initialized")
 
@@ -137,6 +142,7 @@ def _initiate(_: Context) -> Document:
 COMMANDS = {
     "replSetFreeze": Command(_freeze, "replSetStateChange"),
     "replSetStepDown": Command(_step_down, "replSetStateChange", is_write=True),
+    "appendOplogNote": Command(_append_note, "appendOplogNote", is_write=True),
     "replSetInitiate": Command(_initiate, "replSetGetConfig"),
     "hello": Command(_hello),
     "ismaster": Command(_hello),

@@ -33,7 +33,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser peer mongo-conformance mongo-real fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser mongo-soak peer mongo-conformance mongo-real fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -127,6 +127,9 @@ fuzz: setup ## Fuzz the parsers, guided by coverage, and flip every bit of a seg
 
 soak: prerequisites-test setup ## Run the kill test for hours
 	@$(PY) -m tests.acceptance.soak $(ARGS)
+
+mongo-soak: prerequisites-test setup ## Run the kill test of the MongoDB agent for hours
+	@$(PY) -m tests.acceptance.mongo_kill $(ARGS)
 
 soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own reader over random workloads
 	@$(PY) -m tests.oracle.soak_parser $(ARGS)

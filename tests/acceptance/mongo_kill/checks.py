@@ -20,8 +20,9 @@ class Arrival:
     kind: str
     state: State
     event_id: bytes
-    offset: int
+    topic: str
     partition: int
+    offset: int
 
 
 def arrivals(records: Iterable[KafkaRecord]) -> Iterator[Arrival]:
@@ -41,8 +42,9 @@ def arrivals(records: Iterable[KafkaRecord]) -> Iterator[Arrival]:
             kind,
             state,
             headers["cdc.id"],
-            record.offset,
+            record.topic,
             record.partition,
+            record.offset,
         )
 
 

@@ -1,9 +1,19 @@
 """What happens to the parts while the workload goes on."""
 
-from collections.abc import Callable
+import json
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
 
-from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
+from tests.acceptance.mongo_kill.harness import COLLECTIONS, ReplicaSetHarness
+from tests.acceptance.mongo_kill.workload import DATABASE
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.server_process import MongoServerProcess
+from tests.support.servers.processes import wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +26,26 @@ class Fault:
 
 
 def _kill_agent(harness: ReplicaSetHarness) -> None:
-    harness.agent.kill()
-    harness.agent.launch()
+    harness.kill_agent()
+    harness.launch_agent()
 
 
 def _kill_agent_twice(harness: ReplicaSetHarness) -> None:
-    harness.agent.kill()
+    harness.kill_agent()
     harness.workload.write(10)
-    harness.agent.launch()
+    harness.launch_agent()
     harness.wait_until_acknowledged(1)
-    harness.agent.kill()
-    harness.agent.launch()
+    harness.kill_agent()
+    harness.launch_agent()
+
+
+def _kill_agent_in_series(harness: ReplicaSetHarness) -> None:
+    for _ in range(6):
+        harness.workload.write(10)
+        if harness.random.random() < 0.7:
+            harness.wait_until_acknowledged(1)
+        harness.kill_agent()
+        harness.launch_agent()
 
 
 def _elect(harness: ReplicaSetHarness) -> None:
@@ -34,45 +53,114 @@ def _elect(harness: ReplicaSetHarness) -> None:
 
 
 def _lose_a_member(harness: ReplicaSetHarness) -> None:
-    primary = harness.replica_set.primary
+    members = _members(harness)
+    primary = members.primary
     assert primary is not None
-    harness.replica_set.stop_member(primary)
+    members.stop_member(primary)
     harness.workload.write(20)
-    harness.replica_set.start_member(primary)
+    members.start_member(primary)
 
 
 def _drop_connections(harness: ReplicaSetHarness) -> None:
-    harness.replica_set.drop_connections()
+    _members(harness).drop_connections()
 
 
-def _restart_broker(harness: ReplicaSetHarness) -> None:
-    harness.broker.restart(clean=False)
-
-
-def _restart_broker_and_kill_agent(harness: ReplicaSetHarness) -> None:
-    harness.broker.kill()
-    harness.workload.write(30)
-    harness.agent.kill()
+def _kill_broker(harness: ReplicaSetHarness) -> None:
+    harness.kill_broker()
     harness.broker.start()
-    harness.agent.launch()
+
+
+def _kill_broker_and_agent(harness: ReplicaSetHarness) -> None:
+    harness.kill_broker()
+    harness.workload.write(30)
+    harness.kill_agent()
+    harness.broker.start()
+    harness.launch_agent()
 
 
 def _stop_agent(harness: ReplicaSetHarness) -> None:
     harness.agent.stop()
     harness.workload.write(40)
-    harness.agent.launch()
+    harness.launch_agent()
 
 
-FAULTS: dict[str, Callable[[ReplicaSetHarness], None]] = {
-    "kill the agent": _kill_agent,
-    "kill the agent twice": _kill_agent_twice,
-    "elect another primary": _elect,
-    "lose the primary": _lose_a_member,
-    "drop all connections": _drop_connections,
-    "kill the broker": _restart_broker,
-    "kill the broker and the agent": _restart_broker_and_kill_agent,
-    "stop the agent": _stop_agent,
-}
+def _kill_server(harness: ReplicaSetHarness) -> None:
+    with _writing(harness):
+        harness.kill_server()
+        _server(harness).start()
+
+
+def _kill_server_and_agent(harness: ReplicaSetHarness) -> None:
+    with _writing(harness):
+        harness.kill_server()
+        harness.kill_agent()
+        _server(harness).start()
+        harness.launch_agent()
+
+
+def _kill_everything(harness: ReplicaSetHarness) -> None:
+    with _writing(harness):
+        harness.kill_agent()
+        harness.kill_server()
+        harness.kill_broker()
+        harness.broker.start()
+        harness.launch_agent()
+        _server(harness).start()
+
+
+def _copy_again(harness: ReplicaSetHarness) -> None:
+    """The next fault strikes while documents are copied."""
+    signal = {
+        "id": f"copy {len(harness.lives)}",
+        "type": "execute-snapshot",
+        "data": {"data-collections": [f"{DATABASE}.{name}" for name in COLLECTIONS]},
+    }
+    request = urllib.request.Request(
+        f"{harness.agent.url}/signals",
+        json.dumps(signal).encode(),
+        {"Content-Type": "application/json"},
+    )
+
+    def is_accepted() -> bool:
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return bool(answer.status == 202)
+        except OSError:
+            return False
+
+    harness.agent.wait_until(is_accepted, "the signal to be stored", 300)
+
+
+EVERYWHERE: Mapping[str, Callable[[ReplicaSetHarness], None]] = MappingProxyType(
+    {
+        "kill the agent": _kill_agent,
+        "kill the agent twice": _kill_agent_twice,
+        "elect another primary": _elect,
+        "kill the broker": _kill_broker,
+        "kill the broker and the agent": _kill_broker_and_agent,
+        "stop the agent": _stop_agent,
+    }
+)
+OF_MEMBERS = MappingProxyType(
+    {"lose the primary": _lose_a_member, "drop all connections": _drop_connections}
+)
+OF_A_PROCESS = MappingProxyType(
+    {
+        "kill the agent in series": _kill_agent_in_series,
+        "kill the server": _kill_server,
+        "kill the server and the agent": _kill_server_and_agent,
+        "kill the server, the broker and the agent": _kill_everything,
+        "copy again": _copy_again,
+    }
+)
+"""Those of a server that is a process of its own."""
+FAULTS = MappingProxyType({**EVERYWHERE, **OF_MEMBERS, **OF_A_PROCESS})
+
+
+def random_plan(random: Random, names: Iterable[str]) -> list[Fault]:
+    """The faults in their order, each after a random number of writes and events."""
+    sizes = [(name, random.randrange(20, 60)) for name in names]
+    return [Fault(name, size, random.randrange(1, size)) for name, size in sizes]
 
 
 def strike(harness: ReplicaSetHarness, fault: Fault) -> None:
@@ -80,3 +168,25 @@ def strike(harness: ReplicaSetHarness, fault: Fault) -> None:
     harness.workload.write(fault.operations)
     harness.wait_until_acknowledged(fault.events)
     FAULTS[fault.name](harness)
+
+
+@contextmanager
+def _writing(harness: ReplicaSetHarness) -> Iterator[None]:
+    """Inside of the block some of the writes are under way; all are done behind it."""
+    workload = harness.workload
+    begun = workload.operations + harness.random.randrange(20)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(workload.write, 40)
+        wait_until(lambda: workload.operations >= begun or writing.done(), "writes")
+        yield
+        writing.result()
+
+
+def _members(harness: ReplicaSetHarness) -> MongoReplicaSet:
+    assert isinstance(harness.replica_set, MongoReplicaSet)
+    return harness.replica_set
+
+
+def _server(harness: ReplicaSetHarness) -> MongoServerProcess:
+    assert isinstance(harness.replica_set, MongoServerProcess)
+    return harness.replica_set

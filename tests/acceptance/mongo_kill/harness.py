@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,16 +13,19 @@ from typing import Any, Self
 from confluent_kafka import Producer
 from pymongo import MongoClient
 
+from tests.acceptance.mongo_kill.lives import Life
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.agent_command import Outcome
 from tests.support.mongo_agent_command import mongo_agent
 from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.server_process import MongoServerProcess
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
 COLLECTIONS = ("customers", "orders")
 PREFIX = "kill"
 PARTITIONS = 3
+WINDOW_EVENTS = 200
 _DEADLINE_S = 300
 _POSITION_TOPIC = f"{PREFIX}.position"
 
@@ -30,14 +34,21 @@ class ReplicaSetHarness:
     """As a context manager: starts the servers; the test starts the agent."""
 
     def __init__(
-        self, directory: Path, random: Random, settings: Mapping[str, object] | None = None
+        self,
+        directory: Path,
+        random: Random,
+        settings: Mapping[str, object] | None = None,
+        replica_set: MongoReplicaSet | MongoServerProcess | None = None,
     ) -> None:
-        """`settings` are properties of the agent that are added or replaced."""
+        """`settings` are properties of the agent that are added or replaced. Without a
+        `replica_set` it has members in threads of this process."""
         self.random = random
         self._stack = ExitStack()
         self._directory = directory
         self._settings = dict(settings or {})
-        self.replica_set = MongoReplicaSet(members=3)
+        self.replica_set = replica_set or MongoReplicaSet(members=3)
+        self.kills = Counter[str]()
+        self.lives: list[Life] = []
         self.broker = KafkaBroker(directory / "kafka")
 
     def __enter__(self) -> Self:
@@ -69,6 +80,31 @@ class ReplicaSetHarness:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
+    def launch_agent(self) -> None:
+        """Starts a process of the agent, whose records come behind those of earlier ones."""
+        self.lives.append(Life(self.broker.end_offsets(*self.topics)))
+        self.agent.launch()
+
+    def kill_agent(self) -> None:
+        self.agent.kill()
+        self.kills["agent"] += 1
+
+    def kill_broker(self) -> None:
+        self.broker.kill()
+        self.kills["broker"] += 1
+        self.lives[-1].broker_kills += 1
+
+    def kill_server(self) -> None:
+        """A server that is a process of its own."""
+        assert isinstance(self.replica_set, MongoServerProcess)
+        self.replica_set.kill()
+        self.kills["server"] += 1
+
+    @property
+    def topics(self) -> list[str]:
+        """Those of all collections."""
+        return [f"{PREFIX}.{DATABASE}.{name}" for name in COLLECTIONS]
+
     def _properties(self) -> dict[str, object]:
         offsets = self._directory / "offsets"
         offsets.mkdir()
@@ -83,6 +119,7 @@ class ReplicaSetHarness:
             "kafka.producer.bootstrap.servers": self.broker.bootstrap,
             "offset.backing.store.dir": offsets,
             "offset.flush.interval.ms": 0,
+            "inflight.max.events": WINDOW_EVENTS,
             "max.batch.size": 50,
             "incremental.snapshot.chunk.size": 20,
             "snapshot.max.threads": 2,
@@ -141,8 +178,7 @@ class ReplicaSetHarness:
 
     def records(self, *, committed_only: bool = True) -> list[KafkaRecord]:
         """Of all collections."""
-        topics = [f"{PREFIX}.{DATABASE}.{name}" for name in COLLECTIONS]
-        return self.broker.consume_all(*topics, committed_only=committed_only)
+        return self.broker.consume_all(*self.topics, committed_only=committed_only)
 
     def _stored_time(self) -> tuple[int, int]:
         offsets = self.agent.ask("/offsets") or {}

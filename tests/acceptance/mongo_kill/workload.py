@@ -99,6 +99,7 @@ class Workload:
         self._numbers = itertools.count()
         self.histories: dict[Place, History] = {}
         self._by_collection: dict[str, list[Place]] = defaultdict(list)
+        self.operations = 0
 
     def create(self) -> None:
         """The collections, so that the server keeps the state behind each change."""
@@ -120,6 +121,7 @@ class Workload:
                 self._transact()
             else:
                 self._change()
+            self.operations += 1
 
     def _change(self) -> None:
         kind = self._random.random()

@@ -31,7 +31,8 @@ class MongoReplicaSet:
     ones. Behind `members` come `arbiters` and `hidden` secondaries.
     `tags` are those of the first members. One that is not initiated waits for `initiate`. With
     `tls` members speak only that. `shard_of` is the router of the cluster that it is part of
-    (`MongoShardedCluster`). With a `journal` it begins with what an earlier one wrote there. Leaving the block stops all members and raises what went wrong inside
+    (`MongoShardedCluster`). With a `journal` it begins with what an earlier one wrote there.
+    Leaving the block stops all members and raises what went wrong inside
     of them.
     """
 

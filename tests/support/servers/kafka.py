@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.servers.errors import ServerFailedError, ToolFailedError
@@ -184,6 +184,20 @@ class KafkaBroker:
             name: len(topic.partitions)
             for name, topic in found.items()
             if not name.startswith("__") and topic.error is None
+        }
+
+    def end_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
+        """The next offset of each partition of the topics."""
+        counts = self.topics()
+        places = {
+            TopicPartition(topic, partition): OffsetSpec.latest()
+            for topic in topics
+            for partition in range(counts[topic])
+        }
+        found = self.admin().list_offsets(places, request_timeout=60)
+        return {
+            (place.topic, place.partition): answer.result(60).offset
+            for place, answer in found.items()
         }
 
     def consume_all(self, *topics: str, committed_only: bool = True) -> list[KafkaRecord]:

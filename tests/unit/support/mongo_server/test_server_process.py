@@ -1,11 +1,13 @@
 """The test server as a process: what it acknowledged outlives a SIGKILL."""
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
+from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
 from tests.support.mongo_server import MongoReplicaSet
@@ -47,23 +49,23 @@ def test_a_killed_server_has_what_it_acknowledged_and_its_streams_go_on(tmp_path
         assert kinds == ["update", "insert"]
 
 
+@contextlib.contextmanager
+def orders_of(journal: Path) -> Iterator[Collection[Any]]:
+    """Those of a server over the journal."""
+    with (
+        MongoReplicaSet(journal=journal) as replica_set,
+        MongoClient[Any](replica_set.connection_string) as client,
+    ):
+        yield client.shop.orders
+
+
 def test_an_entry_that_a_kill_cut_is_as_if_it_was_never_written(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
-    with (
-        MongoReplicaSet(journal=journal) as first,
-        MongoClient[Any](first.connection_string) as one,
-    ):
-        one.shop.orders.insert_many([{"_id": 1}, {"_id": 2}])
-    whole = journal.read_bytes()
-    journal.write_bytes(whole[:-1])
-    with (
-        MongoReplicaSet(journal=journal) as again,
-        MongoClient[Any](again.connection_string) as two,
-    ):
-        assert [each["_id"] for each in two.shop.orders.find()] == [1]
-        two.shop.orders.insert_one({"_id": 3})
-    with (
-        MongoReplicaSet(journal=journal) as last,
-        MongoClient[Any](last.connection_string) as three,
-    ):
-        assert [each["_id"] for each in three.shop.orders.find()] == [1, 3]
+    with orders_of(journal) as orders:
+        orders.insert_many([{"_id": 1}, {"_id": 2}])
+    journal.write_bytes(journal.read_bytes()[:-1])
+    with orders_of(journal) as orders:
+        assert [each["_id"] for each in orders.find()] == [1]
+        orders.insert_one({"_id": 3})
+    with orders_of(journal) as orders:
+        assert [each["_id"] for each in orders.find()] == [1, 3]

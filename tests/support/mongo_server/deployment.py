@@ -87,6 +87,8 @@ class Deployment:
             self.logs[0].restore(written)
             for entry in written:
                 self.store.apply(entry)
+            # Every election has an entry, and clients believe no primary of an earlier term.
+            self.topology.term = len(written)
 
     def new_shard(self, topology: Topology) -> "Deployment":
         """Another shard of the cluster that this is the router of."""

@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
@@ -54,7 +55,7 @@ def main() -> int:
             random = Random(arguments.seed + number)
             try:
                 report = _round(place, random, store, arguments.faults, kills, say)
-            except (HarnessError, AssertionError, KeyboardInterrupt) as error:
+            except (HarnessError, AssertionError, KafkaException, KeyboardInterrupt) as error:
                 report = None
                 console.print(f"Failed: {error!s}", markup=False)
             if report is not None:

@@ -1,7 +1,7 @@
 """What must hold of the records that arrived, whatever was killed. Pure; a line for each fault."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,9 +76,16 @@ def without_repeats(arrived: Iterable[Arrival]) -> Iterator[Arrival]:
             yield arrival
 
 
-def repeats(arrived: Sequence[Arrival]) -> int:
-    """Records of events that came before."""
-    return len(arrived) - len({arrival.event_id for arrival in arrived})
+def repeats(arrived: Iterable[Arrival], copies: int = 1) -> list[Arrival]:
+    """Records of events that came before. Several copies may have a document at the same cluster
+    time, so `read` is a repeat only behind that many."""
+    seen = Counter[bytes]()
+    found = []
+    for arrival in arrived:
+        if seen[arrival.event_id] >= (copies if arrival.kind == "read" else 1):
+            found.append(arrival)
+        seen[arrival.event_id] += 1
+    return found
 
 
 def _broken(place: Place, arrived: Sequence[Arrival], states: Sequence[State]) -> Iterator[str]:

@@ -122,6 +122,7 @@ def _copy_again(harness: ReplicaSetHarness) -> None:
     )
 
     def is_accepted() -> bool:
+        harness.copies += 1
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
                 return bool(answer.status == 202)

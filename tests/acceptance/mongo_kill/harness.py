@@ -49,6 +49,8 @@ class ReplicaSetHarness:
         self.replica_set = replica_set or MongoReplicaSet(members=3)
         self.kills = Counter[str]()
         self.lives: list[Life] = []
+        self.copies = 1
+        """Of all documents: the first one, and those that a signal may have begun."""
         self.broker = KafkaBroker(directory / "kafka")
 
     def __enter__(self) -> Self:

@@ -1,9 +1,10 @@
 """The processes of the agent one after the other, and what each of them repeated."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.acceptance.mongo_kill.checks import Arrival
+from tests.acceptance.mongo_kill.checks import Arrival, repeats
 
 
 @dataclass(slots=True)
@@ -14,14 +15,13 @@ class Life:
     broker_kills: int = 0
 
 
-def repeats_of_lives(arrived: Sequence[Arrival], lives: Sequence[Life]) -> list[int]:
-    """For each process the records of events that had come before."""
-    counts = [0] * len(lives)
-    seen: set[bytes] = set()
-    for number, arrival in sorted(_numbered(arrived, lives), key=lambda each: each[0]):
-        counts[number] += arrival.event_id in seen
-        seen.add(arrival.event_id)
-    return counts
+def repeats_of_lives(
+    arrived: Sequence[Arrival], lives: Sequence[Life], copies: int = 1
+) -> list[int]:
+    """For each process the records of events that had come before, as `repeats` counts them."""
+    in_order = sorted(arrived, key=lambda each: (_number(each, lives), each.offset))
+    counts = Counter(_number(arrival, lives) for arrival in repeats(in_order, copies))
+    return [counts[number] for number in range(len(lives))]
 
 
 def unbounded(repeated: Sequence[int], lives: Sequence[Life], window_events: int) -> Iterator[str]:
@@ -32,8 +32,7 @@ def unbounded(repeated: Sequence[int], lives: Sequence[Life], window_events: int
             yield f"process {number} of the agent repeated {count} events, of {most} at most"
 
 
-def _numbered(arrived: Sequence[Arrival], lives: Sequence[Life]) -> Iterator[tuple[int, Arrival]]:
-    """Each record with the number of the process that sent it."""
-    for arrival in arrived:
-        begun = [life.begins[arrival.topic, arrival.partition] <= arrival.offset for life in lives]
-        yield max(begun.count(True) - 1, 0), arrival
+def _number(arrival: Arrival, lives: Sequence[Life]) -> int:
+    """That of the process that sent a record."""
+    begun = [life.begins[arrival.topic, arrival.partition] <= arrival.offset for life in lives]
+    return max(begun.count(True) - 1, 0)

@@ -23,7 +23,9 @@ def test_a_whole_history() -> None:
     steps = [("insert", STATES[0]), ("update", STATES[1]), ("delete", None), ("insert", STATES[3])]
     assert faults(*steps) == []
     assert faults(*steps, *steps[2:]) == []
-    assert repeats([*arriving(*steps, *steps[2:])]) == 2
+    assert len(repeats(arriving(*steps, *steps[2:]))) == 2
+    read = ("read", STATES[1])
+    assert [len(repeats(arriving(read, read, read), copies)) for copies in (1, 2, 3)] == [2, 1, 0]
 
 
 def test_a_copy_stands_for_all_that_was_before() -> None:

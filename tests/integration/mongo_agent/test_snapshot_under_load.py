@@ -97,7 +97,7 @@ def test_every_document_is_there_and_none_runs_back(
         copied_and_stored(agent, replica_set)
         found = arrived(agent)
     assert list(broken_histories(found, workload.histories)) == []
-    assert repeats(found) == 0
+    assert repeats(found) == []
     reads = [arrival.place for arrival in found if arrival.kind == "read"]
     assert len(reads) == len(set(reads)) > 0
     assert {place.collection for place in reads} == {"mixed", *TYPES}

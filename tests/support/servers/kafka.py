@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.servers.errors import ServerFailedError, ToolFailedError
@@ -188,19 +188,20 @@ class KafkaBroker:
 
     def end_offsets(self, *topics: str) -> dict[tuple[str, int], int]:
         """The next offset of each partition of the topics, also right after a restart."""
-        # A client that knew the killed broker asks with a leader's epoch that this one has not.
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         counts = self.topics()
-        places = {
-            TopicPartition(topic, partition): OffsetSpec.latest()
-            for topic in topics
-            for partition in range(counts[topic])
-        }
-        found = admin.list_offsets(places, request_timeout=60)
-        return {
-            (place.topic, place.partition): answer.result(60).offset
-            for place, answer in found.items()
-        }
+        group = f"harness-{uuid.uuid4()}"
+        # A client that knew the killed broker asks with a leader's epoch that this one has not.
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
+        try:
+            return {
+                (topic, partition): consumer.get_watermark_offsets(
+                    TopicPartition(topic, partition), timeout=60
+                )[1]
+                for topic in topics
+                for partition in range(counts[topic])
+            }
+        finally:
+            consumer.close()
 
     def consume_all(self, *topics: str, committed_only: bool = True) -> list[KafkaRecord]:
         """Every record that the topics (default: all) hold now, partition by partition."""

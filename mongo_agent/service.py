@@ -249,10 +249,14 @@ class MongoService:
         if settings is None:
             self._deliver(client, deployment, stop)
             return
-        with LeaderElection(settings) as election:
-            self.status.election = election
-            while self._lead(election, client, deployment, stop):
-                self._step_down()
+        try:
+            with LeaderElection(settings) as election:
+                self.status.election = election
+                while self._lead(election, client, deployment, stop):
+                    self._step_down()
+        finally:
+            # An agent that left the group at its end is no fault.
+            self.status.election = None
 
     def _lead(
         self, election: LeaderElection, client: Client, deployment: Deployment, stop: Stop

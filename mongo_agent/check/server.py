@@ -96,7 +96,9 @@ def check_privileges(
         config.scopes,
         version=deployment.version,
         is_sharded=deployment.is_sharded,
-        is_shard=deployment.is_shard or config.accepted_deployment == "shard",
+        is_shard=deployment.is_shard
+        or config.shard is not None
+        or config.properties.deployment == "shard",
     )
     lacking = missing_privileges(wanted, info.get("authenticatedUserPrivileges", ()))
     required = [each for each in lacking if each.need.is_required]

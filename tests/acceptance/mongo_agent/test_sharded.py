@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
-from tests.support.mongo_agent_command import ROOT, configuration, mongo_agent
-from tests.support.mongo_server import MongoShardedCluster, User
+from tests.support.mongo_agent_command import CDC, ROOT, configuration, mongo_agent
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
 
 READER = User("reader", "open", (("readAnyDatabase", "admin"),))
+CONFIG_READER = User("lister", "open", (("readAnyDatabase", "admin"), ("read", "config")))
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +92,18 @@ def test_a_shard_that_rejects_to_be_asked_by_itself(tmp_path: Path) -> None:
         done = mongo_agent("check", "--config", path)
     assert done.exit_code == 1
     assert "`issueDirectShardOperations` on the cluster, to read from a shard" in done.output
+
+
+def test_only_a_task_at_a_shard_needs_its_right(tmp_path: Path) -> None:
+    mode = {"mongodb__connection__mode": "replica_set"}
+    with MongoReplicaSet(users=[CDC], version="8.0.4") as replica_set:
+        plain = of(tmp_path, replica_set.connection_string, CDC, **mode)
+        done = mongo_agent("check", "--config", plain)
+    assert "issueDirectShardOperations" not in done.output
+    with MongoShardedCluster(users=[CONFIG_READER], version="8.0.4") as cluster:
+        tasks = {"tasks__max": "2", "task__id": "1"}
+        path = of(tmp_path, cluster.connection_string, CONFIG_READER, **mode, **tasks)
+        done = mongo_agent("check", "--config", path)
+        assert ": replica set shard1." in done.output
+        assert "`issueDirectShardOperations` on the cluster" in done.output
+        assert "Task 1 reads shard1; all 2 have a task." in done.output

@@ -25,7 +25,7 @@ def snapshot_under_load(proof: Proof) -> str:
     """Documents with an `_id` of each type change while they are copied."""
     workload = proof.workload("mixed", *TYPES, makers=TYPES)
     workload.fill(proof.sizes.documents)
-    proof.launch_agent()
+    proof.ensure_agent()
     proof.wait_for_acknowledged(1)
     for _ in range(proof.sizes.rounds):
         workload.write(proof.sizes.operations)

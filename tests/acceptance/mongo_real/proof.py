@@ -71,7 +71,6 @@ class Proof:
         self.prefix = prefix
         self.directory = directory
         self._stack = ExitStack()
-        self._has_launched = False
         self.broker = KafkaBroker(
             directory / "kafka",
             auto_create_topics=True,
@@ -135,13 +134,9 @@ class Proof:
         found.create()
         return found
 
-    def launch_agent(self) -> None:
-        self._has_launched = True
-        self.agent.launch()
-
-    def revive_agent(self) -> None:
-        """Launch the agent again if a case has left it ended."""
-        if self._has_launched and not self.agent.is_running:
+    def ensure_agent(self) -> None:
+        """Launch the agent, unless it runs."""
+        if not self.agent.is_running:
             self.agent.launch()
 
     def tick(self) -> Timestamp:

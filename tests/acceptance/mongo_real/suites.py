@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.acceptance.mongo_real.deployment import NotApplicableError
+from tests.acceptance.mongo_real.guard import drop
 from tests.acceptance.mongo_real.proof import Proof, require
 from tests.support.mongo_server.given import DATABASES, drop_databases
 from tests.support.servers.cache import REPOSITORY
@@ -35,6 +36,8 @@ def _run(proof: Proof, tests: Sequence[str]) -> str:
     taken = sorted(set(DATABASES) & set(proof.client.list_database_names()))
     if taken:
         raise NotApplicableError(f"its databases exist: {', '.join(taken)}")
+    proof.agent.end()
+    drop(proof.client, proof.prefix)
     results = Path(proof.directory) / f"{Path(tests[0]).stem}.xml"
     environment = {**os.environ, "MONGODB_URI": target}
     environment.pop("MONGOD", None)

@@ -14,7 +14,7 @@ from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.client import Client
 
 # These are in the kill test, and in those of the commands.
-SLOW = {"check and plan", "compare", "elections"}
+SLOW = {"check and plan", "compare"}
 OPLOG_MIB = 24
 
 

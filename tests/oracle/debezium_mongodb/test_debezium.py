@@ -21,6 +21,7 @@ from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, END_KEY, NAMESPACES, Workload
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
 from tests.support.mongo_server.given import (
+    DATABASES,
     drop_databases,
     given_server,
     needs_own_server,
@@ -152,7 +153,10 @@ def replayed(
         workload = Workload(client, Random(seed))
         workload.prepare(DOCUMENTS_BEFORE)
         copied = ours.copied(target, "live", NAMESPACES)
-        engines.start("live", target, {**CAPTURE_MODES["plain"][0], "snapshot.mode": "initial"})
+        # A real server has other databases, which are not to be copied.
+        listed = {"database.include.list": ",".join(DATABASES)}
+        whole = {**CAPTURE_MODES["plain"][0], **listed, "snapshot.mode": "initial"}
+        engines.start("live", target, whole)
         engines.records("live", lambda records: len(records) >= len(copied))
         started_at = workload.write_until_heard()
         # The connector, which is in the middle of its stream, has to find the new primary twice.

@@ -22,7 +22,7 @@ def go_program(module: str, version: str) -> Path:
 
     def build(target: Path) -> None:
         environment = {**os.environ, "GOBIN": str(target), "CGO_ENABLED": "0"}
-        command = [str(_go()), "install", "-ldflags=-s -w", f"{module}@{version}"]
+        command = [str(go_command()), "install", "-ldflags=-s -w", f"{module}@{version}"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ToolFailedError(f"`{' '.join(command)}` failed:\n{done.stderr[-4000:]}")
@@ -30,7 +30,8 @@ def go_program(module: str, version: str) -> Path:
     return cached_directory(f"go/{name}-{version}", build) / name
 
 
-def _go() -> Path:
+def go_command() -> Path:
+    """The toolchain."""
     found = shutil.which("go") or (str(_INSTALLED) if _INSTALLED.exists() else None)
     if found is not None:
         return Path(found)

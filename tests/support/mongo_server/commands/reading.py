@@ -31,12 +31,14 @@ def _find(context: Context) -> Document:
     body = context.body
     namespace = context.namespace
     stages: list[Stage] = [{"$match": body.get("filter", {})}]
-    # A negative limit is the old way to say `singleBatch`.
-    limit = abs(body.get("limit", 0))
+    for name in ("skip", "limit"):
+        if body.get(name, 0) < 0:
+            message = f"BSON field '{name}' value must be >= 0, actual value '{body[name]}'"
+            raise CommandError(51024, message)
     for name, value in (
         ("$sort", body.get("sort")),
         ("$skip", body.get("skip")),
-        ("$limit", limit),
+        ("$limit", body.get("limit")),
         ("$project", body.get("projection")),
     ):
         if value:
@@ -105,6 +107,9 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
 def _aggregate(context: Context) -> Document:
     body = context.body
     pipeline: list[Stage] = body["pipeline"]
+    if "cursor" not in body:
+        message = "The 'cursor' option is required, except for aggregate with the explain argument"
+        raise CommandError(9, message)
     size = body.get("cursor", {}).get("batchSize", _FIRST_BATCH)
     if pipeline and "$changeStream" in pipeline[0]:
         return _open_stream(context, pipeline, size)

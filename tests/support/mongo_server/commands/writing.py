@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bson import ObjectId
+from bson import ObjectId, Regex
 
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.context import Context
@@ -48,6 +48,9 @@ def _insert(context: Context) -> Document:
 
 def _insert_one(context: Context, namespace: Namespace, document: Document) -> None:
     document = {"_id": document.get("_id", ObjectId()), **document}
+    if isinstance(document["_id"], (list, Regex)):
+        kind = "array" if isinstance(document["_id"], list) else "regex"
+        raise CommandError(53, f"The '_id' value cannot be of type {kind}")
     if len(encode(document)) > MAX_DOCUMENT_BYTES:
         raise CommandError(10334, "object to insert too large")
     context.claim(namespace, document["_id"])

@@ -1,0 +1,68 @@
+"""The tests' own server answers as foreign servers do; every other answer is examined.
+
+make mongo-servers
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.mongo_servers.questions import Client, answers, prepare
+from tests.oracle.mongo_servers.servers import SERVERS
+from tests.support.mongo_server import MongoReplicaSet
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
+_BOUNDS = "it ignores `min`, `max` and `hint`, so nothing can be copied from it in chunks"
+_SUBTYPES = "it compares no subtypes, which order binary values in MongoDB"
+_EXHAUSTED = "a cursor without documents ends with the next `getMore`; here with the last document"
+# What is not as on the tests' own server, and why.
+DIFFERENCES: Mapping[str, Mapping[str, str]] = {
+    "ferretdb": {
+        "a filter behind bounds": _BOUNDS,
+        "an empty range": _BOUNDS,
+        "between types": _BOUNDS,
+        "bound behind a number": _BOUNDS,
+        "find by the index": _BOUNDS,
+        "from a string": _BOUNDS,
+        "min without a hint": _BOUNDS,
+        "to a string": _BOUNDS,
+        "_id is -Infinity": "it takes no infinite numbers",
+        "_id is NaN": "it takes no NaN",
+        "_id is decimal": "it has no Decimal128",
+        "_id is MinKey": "it has no MinKey",
+        "_id is MaxKey": "it has no MaxKey",
+        "_id is the same bytes of another subtype": _SUBTYPES,
+        "an unknown field": "the tests' own server does not know which fields a command has",
+        "an unknown stage": "its code 40234 is another one than that of MongoDB's source, 40324",
+        "first batch of two": _EXHAUSTED,
+        "limit and batch": _EXHAUSTED,
+    },
+    "secantusdb": {
+        "_id is an array": "it takes arrays, which MongoDB rejects",
+        "_id is a regular expression": "it takes regular expressions, which MongoDB rejects",
+        "_id is the same bytes of another subtype": _SUBTYPES,
+        "a negative limit": "its code is that of a later release",
+        "a negative skip": "its code is that of a later release",
+        "a single batch": "it returns more than `batchSize`",
+        "first batch of two": _EXHAUSTED,
+        "min without a hint": "MongoDB's source has 51173 for it",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_answers(name: str, tmp_path: Path) -> None:
+    with (
+        MongoReplicaSet() as own,
+        SERVERS[name](tmp_path / name) as target,
+        Client(own.connection_string) as ours,
+        Client(target) as theirs,
+    ):
+        prepare(ours)
+        prepare(theirs)
+        expected, found = dict(answers(ours)), dict(answers(theirs))
+    different = {each for each in expected if expected[each] != found[each]}
+    for each in sorted(different):
+        print(f"{each}\n  own    {expected[each]}\n  {name} {found[each]}")
+    assert different == DIFFERENCES[name].keys()

@@ -112,7 +112,8 @@ def _deployments(arguments: argparse.Namespace, folder: Path) -> Iterator[Deploy
     mongod, mongos = os.environ.get("MONGOD"), os.environ.get("MONGOS")
     if not mongod:
         uri = os.environ["MONGODB_URI"]
-        yield identify(uri, may_step_down=arguments.yes)
+        images = not arguments.no_images
+        yield identify(uri, may_step_down=arguments.yes, keeps_images=images)
         return
     starter = ProgramStarter(mongod, mongos or None, folder, arguments.oplog_mib)
     with starter.replica_set() as started:
@@ -164,6 +165,7 @@ def _arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--yes", action="store_true", help="the primary may be made to step down")
+    parser.add_argument("--no-images", action="store_true", help="the server keeps no images")
     parser.add_argument("--minutes", type=float, default=60, help="begin no case after that")
     parser.add_argument("--small", action="store_true", help="few documents, as `make test` does")
     parser.add_argument("--case", action="append", help=f"one of: {', '.join(ALL)}")

@@ -119,7 +119,7 @@ def transactions(proof: Proof) -> str:
 
 def images(proof: Proof) -> str:
     """An update with the document before and after it, and a delete with the one before."""
-    proof.deployment.require_version(6, 0)
+    proof.deployment.require_images()
     database = proof.client[proof.database]
     keeps = {"enabled": True}
     database.create_collection("images", changeStreamPreAndPostImages=keeps)
@@ -141,6 +141,7 @@ def large_events(proof: Proof) -> str:
     """An update whose event is larger than 16 MB arrives in parts and is published whole."""
     deployment = proof.deployment
     deployment.require_version(6, 0, 9)
+    deployment.require_images()
     if deployment.version[:2] in ((6, 1), (6, 2), (6, 3)):
         raise NotApplicableError("needs MongoDB 7.0 or a later 6.0")
     database = proof.client[proof.database]

@@ -37,7 +37,8 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """A replica set or a sharded cluster. `processes` is None where it was given by its URI."""
+    """A replica set or a sharded cluster. `processes` is None where it was given by its URI.
+    `keeps_images`: unless its release is too old for them."""
 
     connection_string: str
     version: tuple[int, ...]
@@ -46,6 +47,12 @@ class Deployment:
     may_step_down: bool
     processes: Processes | None = None
     oplog_mib: int | None = None
+    keeps_images: bool = True
+
+    @property
+    def has_images(self) -> bool:
+        """Pre- and post-images."""
+        return self.keeps_images and self.version >= (6, 0)
 
     @property
     def is_sharded(self) -> bool:
@@ -61,6 +68,12 @@ class Deployment:
         if self.processes is None:
             raise NotApplicableError("the proof has not started the server: use MONGOD=…")
         return self.processes
+
+    def require_images(self) -> None:
+        """Raises `NotApplicableError` for a server without them."""
+        self.require_version(6, 0)
+        if not self.keeps_images:
+            raise NotApplicableError("needs pre- and post-images: --no-images was given")
 
     def require_version(self, *version: int) -> None:
         """Raises `NotApplicableError` for an earlier release."""
@@ -85,6 +98,7 @@ def identify(
     may_step_down: bool,
     processes: Processes | None = None,
     oplog_mib: int | None = None,
+    keeps_images: bool = True,
 ) -> Deployment:
     """Ask a server what it is. Raises `RefusedError` for a standalone server."""
     try:
@@ -107,4 +121,5 @@ def identify(
         may_step_down,
         processes,
         oplog_mib,
+        keeps_images,
     )

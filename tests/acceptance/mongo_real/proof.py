@@ -76,7 +76,6 @@ class Proof:
             auto_create_topics=True,
             properties={"message.max.bytes": str(_LARGEST_RECORD_BYTES), "num.partitions": "2"},
         )
-        self.has_images = deployment.version >= (6, 0)
 
     def __enter__(self) -> Self:
         with self._stack as stack:
@@ -98,8 +97,8 @@ class Proof:
     def _properties(self) -> dict[str, object]:
         offsets = self.directory / "offsets"
         offsets.mkdir()
-        of_images = {
-            "topic.schema.changes": SCHEMA_TOPIC,
+        catalogue = {"topic.schema.changes": SCHEMA_TOPIC}
+        images = {
             "capture.mode": "change_streams_update_full_with_pre_image",
             "capture.mode.full.update.type": "post_image",
         }
@@ -118,7 +117,8 @@ class Proof:
             "incremental.snapshot.chunk.size": max(20, self.sizes.documents // 50),
             "snapshot.max.threads": 2,
             "oplog.headroom.warning.ms": 0,
-            **(of_images if self.has_images else {}),
+            **(images if self.deployment.has_images else {}),
+            **(catalogue if self.deployment.version >= (6, 0) else {}),
         }
 
     def workload(self, *collections: str, makers: Mapping[str, Maker] | None = None) -> Workload:
@@ -129,7 +129,7 @@ class Proof:
             collections,
             makers or {},
             database=self.database,
-            has_images=self.has_images,
+            has_images=self.deployment.has_images,
         )
         found.create()
         return found

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.mongo_real.command import prove, reasons
+from tests.acceptance.mongo_real.run import CASES
 from tests.oracle.mongo_servers.questions import Client, answers, prepare
-from tests.oracle.mongo_servers.servers import SERVERS
+from tests.oracle.mongo_servers.servers import SERVERS, secantusdb
 from tests.support.mongo_server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
@@ -66,3 +68,19 @@ def test_answers(name: str, tmp_path: Path) -> None:
     for each in sorted(different):
         print(f"{each}\n  own    {expected[each]}\n  {name} {found[each]}")
     assert different == DIFFERENCES[name].keys()
+
+
+def test_the_agent_on_a_foreign_server_with_change_streams(tmp_path: Path) -> None:
+    """SecantusDB has no dates after year 9999, and looks images up instead of keeping them."""
+    with secantusdb(tmp_path / "server") as target:
+        cases = [name for name in CASES if name != "every BSON type"]
+        done = prove(tmp_path, cases, "--no-images", "--yes", MONGODB_URI=target)
+    assert done.exit_code == 0
+    assert reasons(done.results).keys() == {
+        "pre- and post-images",
+        "events of more than 16 MB",
+        "shards",
+        "elections",
+        "servers killed",
+        "oplog rolled over",
+    }

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tests.support.servers.cache import cached_directory
@@ -57,7 +57,10 @@ def secantusdb(directory: Path) -> Iterator[str]:
         yield f"mongodb://127.0.0.1:{port}/?replicaSet=secantus"
 
 
-SERVERS: Mapping[str, Callable[[Path], object]] = {"ferretdb": ferretdb, "secantusdb": secantusdb}
+SERVERS: Mapping[str, Callable[[Path], AbstractContextManager[str]]] = {
+    "ferretdb": ferretdb,
+    "secantusdb": secantusdb,
+}
 
 
 @contextmanager

@@ -282,7 +282,7 @@ def test_full_documents_and_images(client: Client) -> None:
 
 
 def test_expanded_events(client: Client) -> None:
-    needs_release(client, 6, 0)
+    needs_release(client, 6, 1)
     with client.shop.watch(show_expanded_events=True) as stream:
         client.shop.create_collection("customers")
         client.shop.customers.create_index("n")

@@ -78,38 +78,44 @@ class StandbyAgents:
     ) -> None:
         """They capture the database `prefix`."""
         self.prefix = prefix
+        self._directory = directory
+        self._replica_set = replica_set
         self._broker = broker
+        self._properties = dict(properties or {})
         self._stack = ExitStack()
-        self.agents: list[AgentProcess] = []
-        for name in ("first", "second"):
-            offsets = directory / name / "offsets"
-            offsets.mkdir(parents=True)
-            values = {
-                "topic.prefix": prefix,
-                "mongodb.connection.string": replica_set.connection_string,
-                "mongodb.server.selection.timeout.ms": 2000,
-                "mongodb.heartbeat.frequency.ms": 500,
-                "connect.backoff.initial.delay.ms": 50,
-                "database.include.list": prefix,
-                "snapshot.mode": "no_data",
-                "sink": "kafka",
-                "kafka.producer.bootstrap.servers": broker.bootstrap,
-                "kafka.producer.reconnect.backoff.max.ms": 1000,
-                "topic.creation.enable": "true",
-                "position.store": "kafka",
-                "position.commit.interval.ms": 20,
-                "standby.enabled": "true",
-                "standby.session.timeout.ms": SESSION_MS,
-                "offset.backing.store.dir": offsets,
-                "shutdown.timeout.ms": 5000,
-                **(properties or {}),
-            }
-            self.agents.append(AgentProcess("mongo-agent", directory / name, values))
+        self.agents = [self.agent("first"), self.agent("second")]
+
+    def agent(self, name: str, **changes: str) -> AgentProcess:
+        """Another agent with the same position, not yet running; `changes` have `_` for a dot."""
+        offsets = self._directory / name / "offsets"
+        offsets.mkdir(parents=True)
+        values = {
+            "topic.prefix": self.prefix,
+            "mongodb.connection.string": self._replica_set.connection_string,
+            "mongodb.server.selection.timeout.ms": 2000,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "connect.backoff.initial.delay.ms": 50,
+            "database.include.list": self.prefix,
+            "snapshot.mode": "no_data",
+            "sink": "kafka",
+            "kafka.producer.bootstrap.servers": self._broker.bootstrap,
+            "kafka.producer.reconnect.backoff.max.ms": 1000,
+            "topic.creation.enable": "true",
+            "position.store": "kafka",
+            "position.commit.interval.ms": 20,
+            "standby.enabled": "true",
+            "standby.session.timeout.ms": SESSION_MS,
+            "offset.backing.store.dir": offsets,
+            "shutdown.timeout.ms": 5000,
+            **self._properties,
+            **{key.replace("_", "."): value for key, value in changes.items()},
+        }
+        agent = AgentProcess("mongo-agent", self._directory / name, values)
+        self._stack.callback(agent.end)
+        return agent
 
     def __enter__(self) -> Self:
         with self._stack as stack:
-            for agent in self.agents:
-                stack.callback(agent.end)
             for agent in self.agents:
                 agent.launch()
             self._stack = stack.pop_all()

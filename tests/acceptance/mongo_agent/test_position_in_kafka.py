@@ -30,6 +30,7 @@ def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> 
                 "kafka.producer.bootstrap.servers": broker.bootstrap,
                 "topic.creation.enable": "true",
                 "position.store": "kafka",
+                "standby.enabled": "true",
             },
         )
         none = mongo_agent("offsets", "show", "--config", path)
@@ -48,6 +49,7 @@ def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> 
                 assert f"the deployment  {second}:3  " in shown.output, shown.errors
                 checked = mongo_agent("check", "--config", path)
                 assert f"cluster times: the deployment {second}:3." in checked.output
+                assert "may join the consumer group cdc-sidecar-" in checked.output
                 # The writer was not fenced by the readers.
                 assert store.load().values["cluster.time"] == f"{second}:3"
         finally:

@@ -13,6 +13,7 @@ import pytest
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
 from tests.support.standby_agents import (
     BROKER_PROPERTIES,
     NumberedWrites,
@@ -124,6 +125,16 @@ def test_frozen_leader(scene: Scene) -> None:
     leader.wait_until(partial(has_role, leader, "standby"), "the former leader on standby", 120)
     assert metric_of(leader, "cdc_stream_open") is None
     scene.finish(standby)
+
+
+def test_agent_outside_the_group(scene: Scene) -> None:
+    """It fences the leader, which leaves the group, leads again and fences it."""
+    outsider = scene.agents.agent("outsider", standby_enabled="false")
+    outsider.launch()
+    wait_until(lambda: outsider.exit_status is not None, "the end of the third agent")
+    assert outsider.exit_status == 3, outsider.log_tail()
+    leader, _ = scene.agents.wait_for_pair()
+    scene.finish(leader)
 
 
 def test_stopped_broker(scene: Scene, broker: KafkaBroker) -> None:

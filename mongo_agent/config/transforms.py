@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from mongo_agent.config.event_router import EVENT_ROUTER, event_router
 from mongo_agent.config.transform_options import OptionReader
 from mongo_agent.encoder import MongoTransform
 from sidecar.config.converters import Names
@@ -38,7 +39,8 @@ class TransformProperties(Properties):
     )
     transform_options: PassThrough = pass_through(
         "transforms.",
-        doc=f"Class and options of each transformation: `{EXTRACT_DOCUMENT}`.",
+        has_placeholders=True,
+        doc=f"Class and options of each transformation: `{EXTRACT_DOCUMENT}` or `{EVENT_ROUTER}`.",
     )
     predicate_names: CommaList = prop(
         "predicates", default=(), doc="Names of predicates that `transforms.NAME.predicate` uses."
@@ -151,12 +153,16 @@ def _transform(reader: OptionReader, layout: str) -> MongoTransform | None:
             reader.reject("type", "must be set")
         case name if name == EXTRACT_DOCUMENT:
             return _extract_document(reader, layout)
+        case name if name == EVENT_ROUTER:
+            return event_router(reader)
         case name:
             reader.ignore_rest()
             hint = "Use `event.transform`, or run it in the consumer"
             if name.rpartition(".")[2] in _ROUTERS:
                 hint = "Use `topic.naming.strategy=DefaultRegexTopicNamingStrategy`"
-            reader.reject("type", f"is `{name}`; the agent has only {EXTRACT_DOCUMENT}. {hint}")
+            reader.reject(
+                "type", f"is `{name}`; the agent has {EXTRACT_DOCUMENT} and {EVENT_ROUTER}. {hint}"
+            )
     return None
 
 

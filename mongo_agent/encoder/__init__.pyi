@@ -128,6 +128,24 @@ class MongoTransform:
         """`ExtractNewDocumentState`: the document instead of the envelope. `delimiter` joins the
         names of nested fields. Raises ValueError for members that the envelope of `layout` lacks
         and for unknown values."""
+    @staticmethod
+    def event_router(
+        *,
+        id: str = "_id",
+        key: str,
+        payload: str = "payload",
+        timestamp: str | None = None,
+        route_by: str = "aggregatetype",
+        expands_payload: bool = False,
+        tombstones: bool = False,
+        rejects_updates: bool = False,
+        additional: Sequence[tuple[str, Literal["header", "envelope", "partition"], str]] = ...,
+        ignores_missing: bool = False,
+        topic_of: Callable[[str], str],
+    ) -> MongoTransform:
+        """`MongoEventRouter`: the events in an outbox collection, by the names of its fields.
+        `additional` are field, placement and alias. `topic_of` returns the topic for a value of
+        `route_by`; it is called once for each value."""
 
 @final
 class MongoBatch:

@@ -13,6 +13,7 @@ use mongo_encoder::fragments::{join_fragments, split_of};
 use mongo_encoder::reply::parse_reply;
 use mongo_encoder::stream_place::{cluster_time, token_of};
 use mongo_encoder::transaction::OpenTransaction;
+use mongo_encoder::transform::{ArrayEncoding, DeleteHandling, ExtractDocument, Transform};
 use serde_json::Value;
 
 const AT_NS: i64 = 1_700_000_000_000_000_000;
@@ -49,6 +50,7 @@ pub fn mongo(input: &[u8]) {
     }
     check_halves(&ruled, &events, &with_rules);
     check_copied(&ruled, &events);
+    check_transformed(&ruled, *json, &events);
     if let Ok(joined) = join_fragments(&events) {
         assert!(
             Document::parse(&joined).is_ok(),
@@ -208,6 +210,27 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &MessageBatch, e
             check_json(batch.value(entry).unwrap_or(b"null"), Layout::Native);
         }
     }
+}
+
+/// Transformed messages are JSON, of documents without the envelope.
+fn check_transformed(format: &EventFormat, options: u8, events: &[&[u8]]) {
+    let is_set = |bit: u8| options & 1 << bit != 0;
+    let documents = ExtractDocument {
+        arrays: if is_set(5) {
+            ArrayEncoding::Document
+        } else {
+            ArrayEncoding::Array
+        },
+        delimiter: is_set(6).then(|| "_".to_owned()),
+        deletes: DeleteHandling::RewriteWithTombstone,
+        ..ExtractDocument::default()
+    };
+    let format = EventFormat {
+        layout: Layout::Debezium3,
+        transforms: vec![Transform::ExtractDocument(documents)],
+        ..format.clone()
+    };
+    check(&encode(&format, events, None), events, Layout::Native);
 }
 
 fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch) {

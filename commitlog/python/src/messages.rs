@@ -36,6 +36,11 @@ pub trait Messages {
         std::iter::empty()
     }
 
+    /// Kafka's time of the message and its partition, if they are not those of publication and key.
+    fn placement(&self, _index: usize) -> (Option<i64>, Option<i32>) {
+        (None, None)
+    }
+
     /// The entries with their indexes.
     fn between(&self, first: usize, stop: usize) -> impl Iterator<Item = (usize, &Self::Entry)> {
         let entries = self.entries();
@@ -152,7 +157,16 @@ pub fn produce_arguments<'py, M: Messages>(
         let Some(count) = topics.partitions(message.topic, partitions)? else {
             break;
         };
-        let partition = message.partition_hash.checked_rem(count);
+        let (timestamp_ms, own) = batch.placement(index);
+        let own = own.and_then(|number| u32::try_from(number).ok());
+        // A partition that the topic lacks would be an error of the client.
+        let partition = own
+            .filter(|number| *number < count)
+            .or(message.partition_hash.checked_rem(count));
+        let time = match timestamp_ms {
+            Some(millis) => millis.into_pyobject(py)?.into_any(),
+            None => now.clone(),
+        };
         let arguments = [
             topics.name(message.topic)?.clone().into_any(),
             bytes_or_none(py, message.value),
@@ -160,7 +174,7 @@ pub fn produce_arguments<'py, M: Messages>(
             partition.unwrap_or_default().into_pyobject(py)?.into_any(),
             on_delivery.clone(),
             none.clone(),
-            now.clone(),
+            time,
             headers.of(batch, (index, entry), &message)?.into_any(),
         ];
         list.append(PyTuple::new(py, arguments)?)?;

@@ -7,7 +7,7 @@ use event_encoding::schema_ids::UnregisteredSchema;
 use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
-use crate::extras::{Extras, Header};
+use crate::extras::Extras;
 use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Timeline};
 
@@ -140,14 +140,13 @@ impl MessageBatch {
         has_value.then(|| self.bytes.get(range).unwrap_or_default())
     }
 
-    /// Headers of transformations.
-    pub fn headers(&self, message: usize) -> &[Header] {
+    /// The extras of a message.
+    pub fn extras(&self, message: usize) -> Option<&Extras> {
         if self.extras.is_empty() {
-            return &[];
+            return None;
         }
         let found = self.extras.binary_search_by_key(&message, |of| of.message);
-        let extras = found.ok().and_then(|place| self.extras.get(place));
-        extras.map_or(&[], |extras| &extras.headers)
+        self.extras.get(found.ok()?)
     }
 
     pub fn topic(&self, entry: &MessageEntry) -> &str {

@@ -47,6 +47,16 @@ pub enum Problem {
     NameTaken { field: String, name: String },
     #[error("the message would have the field {name:?} twice")]
     NameTwice { name: String },
+    #[error("an outbox has no updates, and `collection.op.invalid.behavior` is fatal")]
+    OutboxUpdate,
+    #[error("the document of the outbox has no field {field:?}")]
+    OutboxField { field: String },
+    #[error("the field {field:?} of the outbox is not text")]
+    OutboxText { field: String },
+    #[error("the field {field:?} of the outbox is not a number of its kind")]
+    OutboxNumber { field: String },
+    #[error("the outbox leads to the topic {topic:?}, which Kafka does not allow")]
+    OutboxTopic { topic: String },
     #[error("the document would have {length} bytes, more than BSON allows")]
     Size { length: usize },
     #[error("the reply has no batch of documents")]
@@ -79,6 +89,11 @@ impl Problem {
             | Self::Member { .. }
             | Self::NameTaken { .. }
             | Self::NameTwice { .. }
+            | Self::OutboxUpdate
+            | Self::OutboxField { .. }
+            | Self::OutboxText { .. }
+            | Self::OutboxNumber { .. }
+            | Self::OutboxTopic { .. }
             | Self::Size { .. }
             | Self::Batch
             | Self::Cursor { .. }

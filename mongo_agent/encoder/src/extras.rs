@@ -1,4 +1,4 @@
-//! What only some messages have: headers of transformations.
+//! Headers, time and partition that a transformation gives to some messages.
 
 /// A header beside those of every message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,9 +8,13 @@ pub struct Header {
 }
 
 /// The extras of one message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Extras {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extras {
     /// Index of the message.
     pub message: usize,
     pub headers: Vec<Header>,
+    /// Kafka's time of the message; `None`: that of its publication.
+    pub timestamp_ms: Option<i64>,
+    /// `None`: by the key.
+    pub partition: Option<i32>,
 }

@@ -30,8 +30,8 @@ pub(crate) fn write_key(
     out.extend_from_slice(&wire_format.start);
     match (transform, encoding) {
         (Some(Transform::ExtractDocument(of)), _) => of.write_key(out, change)?,
-        (None, Encoding::Avro) => write(&mut AvroWriter::new(out), change)?,
-        (None, json) => write(&mut JsonWriter::new(out, json), change)?,
+        (_, Encoding::Avro) => write(&mut AvroWriter::new(out), change)?,
+        (_, json) => write(&mut JsonWriter::new(out, json), change)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())
@@ -47,8 +47,8 @@ pub(crate) fn write_value_of(
     out.extend_from_slice(&wire_format.start);
     match (context.transform, context.format.value) {
         (Some(Transform::ExtractDocument(of)), _) => of.write_value(out, change, context)?,
-        (None, Encoding::Avro) => write_value(&mut AvroWriter::new(out), change, context)?,
-        (None, json) => write_value(&mut JsonWriter::new(out, json), change, context)?,
+        (_, Encoding::Avro) => write_value(&mut AvroWriter::new(out), change, context)?,
+        (_, json) => write_value(&mut JsonWriter::new(out, json), change, context)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())

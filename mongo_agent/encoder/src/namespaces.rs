@@ -32,6 +32,12 @@ pub trait Routing {
     ) -> Result<Option<usize>, Self::Error> {
         Ok(Some(0))
     }
+
+    /// The topic for a value of `route.by.field`. Called at most once a batch for each collection
+    /// and value.
+    fn route(&mut self, _transform: usize, value: &str) -> Result<String, Self::Error> {
+        Ok(format!("outbox.event.{value}"))
+    }
 }
 
 impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Routing for F {

@@ -8,7 +8,8 @@ use mongo_encoder::batch::{Kind, MessageBatch};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{EventFormat, Layout};
 use mongo_encoder::transform::{
-    ArrayEncoding, DeleteHandling, ExtractDocument, NamedMember, Transform,
+    AdditionalField, ArrayEncoding, DeleteHandling, EventRouter, ExtractDocument, NamedMember,
+    Placement, Transform,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,10 +18,14 @@ use written::{array, cust, document, double, element, event, int32, int64, neste
 const AT_NS: i64 = 1_700_000_000_123_456_789;
 
 fn encode(options: ExtractDocument, events: &[Vec<u8>]) -> MessageBatch {
+    encode_with(Transform::ExtractDocument(options), events)
+}
+
+fn encode_with(transform: Transform, events: &[Vec<u8>]) -> MessageBatch {
     let format = EventFormat {
         topic_prefix: "L".to_owned(),
         tombstones: true,
-        transforms: vec![Transform::ExtractDocument(options)],
+        transforms: vec![transform],
         ..EventFormat::default()
     };
     Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
@@ -174,7 +179,7 @@ fn members_of_the_envelope() {
     });
     assert_eq!(value(&batch, 0), Some(expected));
     let headers = |message| {
-        let headers = batch.headers(message).iter();
+        let headers = batch.extras(message).unwrap().headers.iter();
         let shown = headers.map(|of| format!("{}={}", of.name, String::from_utf8_lossy(&of.value)));
         shown.collect::<Vec<_>>()
     };
@@ -312,6 +317,144 @@ proptest! {
         for index in 0..batch.len() {
             let key: Result<Value, _> = serde_json::from_slice(batch.key(&batch.entries[index]));
             prop_assert!(key.is_ok());
+            value(&batch, index);
+        }
+    }
+}
+
+fn router() -> EventRouter {
+    EventRouter {
+        id: "_id".to_owned(),
+        key: "aggregateid".to_owned(),
+        payload: "payload".to_owned(),
+        timestamp: None,
+        route_by: "aggregatetype".to_owned(),
+        expands_payload: false,
+        tombstones: false,
+        rejects_updates: false,
+        additional: Vec::new(),
+        ignores_missing: false,
+    }
+}
+
+fn outbox_event(payload: Vec<u8>) -> Vec<u8> {
+    insert(&[
+        int64("_id", 7),
+        string("aggregatetype", "order"),
+        string("aggregateid", "o-1"),
+        payload,
+    ])
+}
+
+fn route(router: EventRouter, events: &[Vec<u8>]) -> MessageBatch {
+    encode_with(Transform::EventRouter(router), events)
+}
+
+#[test]
+fn an_outbox_has_the_events_in_it() {
+    let nested_payload = nested("payload", &[int32("n", 1)]);
+    let update = event("update", &[nested("fullDocument", &cust("x"))]);
+    let events = [
+        outbox_event(nested_payload),
+        update,
+        event("delete", &[]),
+        outbox_event(string("payload", " ")),
+    ];
+    let batch = route(router(), &events);
+    let shown = |index: usize| {
+        let entry = &batch.entries[index];
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (
+            batch.topic(entry),
+            text(batch.key(entry)),
+            batch.value(entry).map(text),
+        )
+    };
+    let json = "\"{\\n  \\\"n\\\": {\\n    \\\"$numberInt\\\": \\\"1\\\"\\n  }\\n}\"".to_owned();
+    let key = "\"o-1\"".to_owned();
+    assert_eq!(shown(0), ("outbox.event.order", key.clone(), Some(json)));
+    assert_eq!(
+        shown(1),
+        ("outbox.event.order", key, Some("\" \"".to_owned()))
+    );
+    assert_eq!(batch.len(), 2);
+    assert_eq!(batch.position_after(1), 3);
+    assert_eq!(batch.skipped.values().sum::<u64>(), 2);
+    assert_eq!(batch.extras(0).unwrap().headers[0].value[..], b"7"[..]);
+    let counts = batch.counts();
+    assert_eq!(counts.len(), 1);
+    assert_eq!(counts[&("shop.cust".to_owned(), Kind::Insert)], 2);
+}
+
+#[test]
+fn options_of_an_outbox() {
+    let options = EventRouter {
+        expands_payload: true,
+        tombstones: true,
+        rejects_updates: true,
+        additional: [
+            ("aggregateid", Placement::Envelope, "of"),
+            ("aggregatetype", Placement::Header, "type"),
+            ("absent", Placement::Header, "absent"),
+        ]
+        .map(|(field, placement, alias)| AdditionalField {
+            field: field.to_owned(),
+            placement,
+            alias: alias.to_owned(),
+        })
+        .to_vec(),
+        ignores_missing: true,
+        ..router()
+    };
+    let update = event("update", &[nested("fullDocument", &cust("x"))]);
+    let events = [
+        outbox_event(nested("payload", &[int32("n", 1)])),
+        outbox_event(string("payload", "")),
+        update.clone(),
+        insert(&[int64("_id", 1)]),
+        insert(&[int64("_id", 1), string("aggregatetype", "a/b")]),
+    ];
+    let batch = route(options.clone(), &events);
+    let expected = json!({"payload": {"n": 1}, "of": "o-1"});
+    assert_eq!(value(&batch, 0), Some(expected));
+    assert_eq!(value(&batch, 1), None);
+    let headers = &batch.extras(0).unwrap().headers;
+    let names: Vec<_> = headers.iter().map(|header| &*header.name).collect();
+    assert_eq!(names, ["id", "type"]);
+    let failures = batch
+        .failures
+        .iter()
+        .map(|failure| failure.error.to_string());
+    let failures: Vec<_> = failures.collect();
+    assert!(failures[0].starts_with("an outbox has no updates"));
+    assert!(failures[1].starts_with("the document of the outbox has no field \"aggregatetype\""));
+    assert!(failures[2].starts_with("the outbox leads to the topic \"outbox.event.a/b\""));
+    let strict = EventRouter {
+        ignores_missing: false,
+        ..options
+    };
+    let batch = route(strict, &events[..1]);
+    assert!(batch.is_empty());
+    assert_eq!(batch.failures.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn changed_outboxes_are_rejected_or_read(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        expands_payload: bool,
+    ) {
+        let mut bytes = outbox_event(nested("payload", &[array("l", &[double("0", 1.5)])]));
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let length = bytes.len();
+        let batch = route(EventRouter { expands_payload, ..router() }, &[bytes]);
+        for failure in &batch.failures {
+            prop_assert!(failure.error.offset <= length);
+        }
+        for index in 0..batch.len() {
             value(&batch, index);
         }
     }

@@ -4,11 +4,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
+from mongo_agent.config.event_router import EVENT_ROUTER as EVENT_ROUTER
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.transforms import EXTRACT_DOCUMENT as EXTRACT_DOCUMENT
 from mongo_agent.config.transforms import Transforms, transforms
 
 Options = Mapping[str, str]
+ADDITIONAL = (
+    "kind:header",
+    "number:header:n",
+    "flag:header",
+    "when:header",
+    "half:header",
+    "kind:envelope:of",
+    "nested:envelope",
+    "number:partition",
+    "sometimes:header",
+    "sometimes:envelope:maybe",
+)
 
 DELETES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
 MEMBERS = (
@@ -48,6 +61,29 @@ def extract_document(random: Random) -> dict[str, str]:
         for name in ("add.fields", "add.headers"):
             chosen[name] = ",".join(set(chosen.get(name, "").split(",")) - {"total_order"})
     return chosen
+
+
+def event_router(random: Random) -> dict[str, str]:
+    """Some options of MongoEventRouter for `typed_documents.outbox`."""
+    placed = random.sample(ADDITIONAL, random.randint(0, len(ADDITIONAL)))
+    choices = {
+        "collection.field.event.id": random.choice(("_id", "number")),
+        "collection.field.event.timestamp": "at",
+        "collection.fields.additional.placement": ",".join(placed),
+        "collection.field.additional.missing": random.choice(("error", "ignore")),
+        "collection.expand.json.payload": random.choice(("true", "false")),
+        "table.op.invalid.behavior": random.choice(("warn", "error", "fatal")),
+        "route.by.field": random.choice(("aggregatetype", "kind")),
+        "route.topic.regex": random.choice(("(?<routedByValue>.*)", "(o)(.*)")),
+        "route.topic.replacement": random.choice(("$0.events", "x-${routedByValue}-y")),
+        "route.tombstone.on.empty.payload": random.choice(("true", "false")),
+    }
+    chosen = {name: value for name, value in choices.items() if value and random.random() < 0.6}
+    if "x-" in chosen.get("route.topic.replacement", ""):
+        chosen.pop("route.topic.regex", None)
+    elif "route.topic.regex" in chosen:
+        chosen["route.topic.replacement"] = "$1.events"
+    return {**chosen, "collection.field.event.key": random.choice(("aggregateid", "number"))}
 
 
 def ours(options: Options, kind: str = EXTRACT_DOCUMENT) -> Transforms:

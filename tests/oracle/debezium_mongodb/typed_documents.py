@@ -1,6 +1,7 @@
 """Random documents whose arrays have one type, which Debezium's transformations take."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ from pymongo import MongoClient
 from tests.oracle.debezium_mongodb.values import text
 
 COLLECTION = ("shop", "typed")
+OUTBOX = ("shop", "outbox")
 _NAMES = ("a", "b", "c_d", "größe", "x-y", "1st")
 _LEAVES: tuple[Callable[[Random], Any], ...] = (
     lambda random: text(random) + "é😀\u2028",
@@ -55,6 +57,35 @@ def documents(random: Random) -> list[dict[str, Any]]:
         {name: kind(random) for name, kind in kinds.items() if random.random() < 0.7}
         for _ in range(random.randint(1, 3))
     ]
+
+
+def outbox(client: MongoClient[Any], random: Random, steps: int) -> None:
+    """Documents of an outbox, a few of which are changed."""
+    collection = client[OUTBOX[0]][OUTBOX[1]]
+    for step in range(steps):
+        payloads = (document(random), document(random, 0), text(random), "", " \n", None, step)
+        found = {
+            "_id": random.choice((ObjectId(), step, str(step))),
+            "aggregatetype": random.choice(("order", "other", "customer")),
+            "kind": random.choice(("order", "ok")),
+            "aggregateid": random.choice((str(step), step, ObjectId())),
+            "payload": random.choice(payloads),
+            "at": Int64(1_700_000_000_000 + step),
+            "number": step % 3,
+            "flag": True,
+            "half": step / 2,
+            "when": datetime.fromtimestamp(random.choice((60, 86400, 1e9 + 0.5)), UTC),
+            "nested": {"a": [1, 2], "b": {"c": "d"}},
+        }
+        if random.random() < 0.8:
+            found["sometimes"] = "x"
+        if random.random() < 0.05:
+            del found[random.choice(list(found.keys() - {"_id"}))]
+        collection.insert_one(found)
+        if random.random() < 0.1:
+            collection.update_one({"_id": found["_id"]}, {"$set": {"kind": "u"}})
+        if random.random() < 0.3:
+            collection.delete_one({"_id": found["_id"]})
 
 
 def write(client: MongoClient[Any], random: Random, steps: int) -> None:

@@ -174,8 +174,14 @@ impl Messages for MongoBatch {
     }
 
     fn more_headers(&self, index: usize) -> impl Iterator<Item = (&str, &[u8])> {
-        let headers = self.batch.headers(index).iter();
+        let headers = self.batch.extras(index).into_iter();
+        let headers = headers.flat_map(|extras| &extras.headers);
         headers.map(|header| (&*header.name, &*header.value))
+    }
+
+    fn placement(&self, index: usize) -> (Option<i64>, Option<i32>) {
+        let extras = self.batch.extras(index);
+        extras.map_or((None, None), |of| (of.timestamp_ms, of.partition))
     }
 
     /// `node id/replica set/seconds.increment/index`.

@@ -99,11 +99,15 @@ impl MongoEncoder {
             key: choose("key", key, &ENCODINGS)?,
             value: choose("value", value, &ENCODINGS)?,
             names: choose("names", names, &NAMES)?,
-            transforms: transforms.iter().map(|of| of.get().0.clone()).collect(),
+            transforms: transforms
+                .iter()
+                .map(|of| of.get().transform.clone())
+                .collect(),
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
+        let routes = transforms.iter().map(|of| of.get().topic_of(of.py()));
         Ok(Self {
-            captures: Routing::new(captures, topics, transform_of),
+            captures: Routing::new(captures, topics, transform_of, routes),
             encoder: Encoder::new(format),
         })
     }

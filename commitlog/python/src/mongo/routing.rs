@@ -11,7 +11,7 @@ const MAX_CACHED: usize = 10_000;
 
 type Answers<A> = HashMap<(Box<[u8]>, Box<[u8]>), A>;
 
-/// A callable `(database, collection) -> A`, called once for each collection.
+/// A callable with one or two arguments, called once for each of them.
 struct AnswerCache<A> {
     ask: Py<PyAny>,
     answers: Mutex<Answers<A>>,
@@ -25,24 +25,18 @@ impl<A: Clone> AnswerCache<A> {
         }
     }
 
-    /// Attaches to the interpreter only for unknown collections. Fails with the exception of the
-    /// callable, or of `read`.
+    /// Attaches to the interpreter only for unknown arguments. Fails with the exception of `ask`.
     fn answer(
         &self,
-        database: &[u8],
-        collection: &[u8],
-        read: fn(&Bound<'_, PyAny>) -> PyResult<A>,
+        (first, second): (&[u8], &[u8]),
+        ask: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<A>,
     ) -> PyResult<A> {
-        let key = (database.into(), collection.into());
+        let key = (first.into(), second.into());
         if let Some(answer) = self.with_answers(|answers| answers.get(&key).cloned()) {
             return Ok(answer);
         }
         // Without the lock: the callable may encode.
-        let answer = Python::attach(|py| {
-            let database = String::from_utf8_lossy(database);
-            let collection = String::from_utf8_lossy(collection);
-            read(&self.ask.bind(py).call1((database, collection))?)
-        })?;
+        let answer = Python::attach(|py| ask(self.ask.bind(py)))?;
         self.with_answers(|answers| {
             if answers.len() >= MAX_CACHED {
                 answers.clear();
@@ -57,12 +51,24 @@ impl<A: Clone> AnswerCache<A> {
     }
 }
 
+fn called<'py>(
+    callable: &Bound<'py, PyAny>,
+    database: &[u8],
+    collection: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    let database = String::from_utf8_lossy(database);
+    let collection = String::from_utf8_lossy(collection);
+    callable.call1((database, collection))
+}
+
 /// Which collections are captured, their topics and their transformations. Without callables all are
 /// captured, their topics are those of the format, and the first transformation applies.
 pub struct Routing {
     admits: Option<AnswerCache<bool>>,
     topics: Option<AnswerCache<String>>,
     transforms: Option<AnswerCache<Option<usize>>>,
+    /// The topics of routers, by their number.
+    routes: Vec<Option<AnswerCache<String>>>,
 }
 
 impl Routing {
@@ -70,23 +76,40 @@ impl Routing {
         admits: Option<Py<PyAny>>,
         topics: Option<Py<PyAny>>,
         transforms: Option<Py<PyAny>>,
+        routes: impl Iterator<Item = Option<Py<PyAny>>>,
     ) -> Self {
         Self {
             admits: admits.map(AnswerCache::new),
             topics: topics.map(AnswerCache::new),
             transforms: transforms.map(AnswerCache::new),
+            routes: routes.map(|of| of.map(AnswerCache::new)).collect(),
         }
     }
 
     fn topic(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<String>> {
         let topics = self.topics.as_ref();
-        let asked = topics.map(|of| of.answer(database, collection, |answer| answer.extract()));
+        let asked = topics.map(|of| {
+            of.answer((database, collection), |of| {
+                called(of, database, collection)?.extract()
+            })
+        });
         asked.transpose()
+    }
+
+    fn route(&self, transform: usize, value: &str) -> PyResult<String> {
+        match self.routes.get(transform) {
+            Some(Some(of)) => {
+                of.answer((b"", value.as_bytes()), |of| of.call1((value,))?.extract())
+            }
+            _ => Ok(value.to_owned()),
+        }
     }
 
     fn transform(&self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
         self.transforms.as_ref().map_or(Ok(Some(0)), |of| {
-            of.answer(database, collection, |answer| answer.extract())
+            of.answer((database, collection), |of| {
+                called(of, database, collection)?.extract()
+            })
         })
     }
 }
@@ -99,7 +122,9 @@ impl namespaces::Routing for StreamRouting<'_> {
 
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
         self.0.admits.as_ref().map_or(Ok(true), |of| {
-            of.answer(database, collection, |answer| answer.is_truthy())
+            of.answer((database, collection), |of| {
+                called(of, database, collection)?.is_truthy()
+            })
         })
     }
 
@@ -109,6 +134,10 @@ impl namespaces::Routing for StreamRouting<'_> {
 
     fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
         self.0.transform(database, collection)
+    }
+
+    fn route(&mut self, transform: usize, value: &str) -> PyResult<String> {
+        self.0.route(transform, value)
     }
 }
 
@@ -128,5 +157,9 @@ impl namespaces::Routing for SnapshotRouting<'_> {
 
     fn transform(&mut self, database: &[u8], collection: &[u8]) -> PyResult<Option<usize>> {
         self.0.transform(database, collection)
+    }
+
+    fn route(&mut self, transform: usize, value: &str) -> PyResult<String> {
+        self.0.route(transform, value)
     }
 }

@@ -2,7 +2,8 @@
 
 use mongo_encoder::format::Layout;
 use mongo_encoder::transform::{
-    ArrayEncoding, DeleteHandling, ExtractDocument, MemberError, NamedMember, Transform,
+    AdditionalField, ArrayEncoding, DeleteHandling, EventRouter, ExtractDocument, MemberError,
+    NamedMember, Placement, Transform,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,9 +15,19 @@ const ARRAYS: [(&str, ArrayEncoding); 2] = [
     ("document", ArrayEncoding::Document),
 ];
 
+const PLACEMENTS: [(&str, Placement); 3] = [
+    ("header", Placement::Header),
+    ("envelope", Placement::Envelope),
+    ("partition", Placement::Partition),
+];
+
 /// A transformation of the events of documents.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
-pub struct MongoTransform(pub Transform);
+pub struct MongoTransform {
+    pub transform: Transform,
+    /// The topic for a value of `route.by.field`.
+    topic_of: Option<Py<PyAny>>,
+}
 
 #[pymethods]
 impl MongoTransform {
@@ -51,15 +62,72 @@ impl MongoTransform {
             .iter()
             .map(|text| NamedMember::parse_header(header_prefix, text, layout).map_err(rejected))
             .collect::<PyResult<_>>()?;
-        Ok(Self(Transform::ExtractDocument(ExtractDocument {
-            arrays: choose("arrays", arrays, &ARRAYS)?,
-            delimiter,
-            deletes,
-            rewrites_with_id,
-            fields,
-            headers,
-            names: choose("names", names, &NAMES)?,
-        })))
+        Ok(Self {
+            transform: Transform::ExtractDocument(ExtractDocument {
+                arrays: choose("arrays", arrays, &ARRAYS)?,
+                delimiter,
+                deletes,
+                rewrites_with_id,
+                fields,
+                headers,
+                names: choose("names", names, &NAMES)?,
+            }),
+            topic_of: None,
+        })
+    }
+
+    /// `MongoEventRouter`.
+    #[staticmethod]
+    #[pyo3(signature = (*, id = "_id", key, payload = "payload", timestamp = None,
+        route_by = "aggregatetype", expands_payload = false, tombstones = false,
+        rejects_updates = false, additional = Vec::new(), ignores_missing = false, topic_of))]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::fn_params_excessive_bools,
+        reason = "Python gives them by name"
+    )]
+    fn event_router(
+        id: &str,
+        key: &str,
+        payload: &str,
+        timestamp: Option<String>,
+        route_by: &str,
+        expands_payload: bool,
+        tombstones: bool,
+        rejects_updates: bool,
+        additional: Vec<(String, String, String)>,
+        ignores_missing: bool,
+        topic_of: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let additional = additional.into_iter().map(|(field, placement, alias)| {
+            let placement = choose("placement", &placement, &PLACEMENTS)?;
+            Ok(AdditionalField {
+                field,
+                placement,
+                alias,
+            })
+        });
+        Ok(Self {
+            transform: Transform::EventRouter(EventRouter {
+                id: id.to_owned(),
+                key: key.to_owned(),
+                payload: payload.to_owned(),
+                timestamp,
+                route_by: route_by.to_owned(),
+                expands_payload,
+                tombstones,
+                rejects_updates,
+                additional: additional.collect::<PyResult<_>>()?,
+                ignores_missing,
+            }),
+            topic_of: Some(topic_of),
+        })
+    }
+}
+
+impl MongoTransform {
+    pub fn topic_of(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.topic_of.as_ref().map(|of| of.clone_ref(py))
     }
 }
 

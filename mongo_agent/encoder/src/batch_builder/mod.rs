@@ -1,7 +1,10 @@
 //! Adds events one by one to a batch.
 
 mod ddl;
+mod outbox;
 mod transactions;
+
+use std::collections::HashMap;
 
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::UnregisteredSchema;
@@ -35,6 +38,8 @@ pub(crate) struct BatchBuilder<'f> {
     identity: Identity,
     namespaces: Namespaces,
     transactions: Transactions,
+    /// Topics by collection and value of `route.by.field`.
+    routes: HashMap<(usize, Box<str>), usize>,
     /// Id of the transaction of the current event.
     transaction_id: String,
 }
@@ -62,6 +67,7 @@ impl<'f> BatchBuilder<'f> {
             identity: Identity::default(),
             namespaces: Namespaces::default(),
             transactions: Transactions::default(),
+            routes: HashMap::new(),
             transaction_id: String::new(),
         }
     }
@@ -106,7 +112,10 @@ impl<'f> BatchBuilder<'f> {
                     .find(database, collection, self.format, routing)?;
                 match self.reason_to_skip(&change, found) {
                     Some(reason) => self.skip(reason, change.transaction.as_ref()),
-                    None => self.add_change(&change, found),
+                    None => match self.route(&change, found, routing)? {
+                        Some(routed) => self.add_routed(&change, found, routed),
+                        None => self.add_change(&change, found),
+                    },
                 }
             }
             Ok(Event::Ddl(event)) => {
@@ -304,7 +313,11 @@ impl<'f> BatchBuilder<'f> {
         }
         for (message, headers) in (number..).zip(<[_; 2]>::from(headers)) {
             if message < self.batch.entries.len() && !headers.is_empty() {
-                self.batch.extras.push(Extras { message, headers });
+                self.batch.extras.push(Extras {
+                    message,
+                    headers,
+                    ..Extras::default()
+                });
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ mod escaped;
 mod number;
 mod text;
 
-pub(crate) use number::{lower_hex, write_decimal128, write_double};
+pub(crate) use number::{is_calendar_date, lower_hex, write_date, write_decimal128, write_double};
 
 use crate::bson::{Document, Element, MAX_DEPTH, Value};
 use crate::error::{Problem, Result};

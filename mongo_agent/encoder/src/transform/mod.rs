@@ -4,11 +4,14 @@
 
 mod document_json;
 mod envelope_member;
+mod event_router;
 mod extract_document;
 mod fields_union;
+mod indented_json;
 
 pub use document_json::ArrayEncoding;
 pub use envelope_member::{MemberError, NamedMember};
+pub use event_router::{AdditionalField, EventRouter, Placement};
 pub(crate) use extract_document::Outcome;
 pub use extract_document::{DeleteHandling, ExtractDocument};
 
@@ -17,4 +20,6 @@ pub use extract_document::{DeleteHandling, ExtractDocument};
 pub enum Transform {
     /// `ExtractNewDocumentState`.
     ExtractDocument(ExtractDocument),
+    /// `MongoEventRouter`.
+    EventRouter(EventRouter),
 }

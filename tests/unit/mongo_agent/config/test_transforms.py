@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from bson import Int64
 
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
@@ -17,6 +18,17 @@ PREDICATE: Settings = {
     "predicates.p.type": MATCHES,
     "predicates.p.pattern": "t[.]shop[.]c.*",
 }
+
+
+ROUTER: Settings = {
+    "transforms": "outbox",
+    "transforms.outbox.type": ("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"),
+    "transforms.outbox.collection.field.event.key": "aggregateid",
+}
+
+
+def routed(name: str, value: str | None) -> Settings:
+    return {**ROUTER, f"transforms.outbox.{name}": value}
 
 
 def option(name: str, value: str) -> Settings:
@@ -48,6 +60,38 @@ def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) 
     alone = {name: value for name, value in both.items() if "others" not in name}
     config = load(tmp_path, {**alone, "transforms": "unwrap"})
     assert config.transform_of("shop", "orders") is None
+
+
+def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        {
+            **routed("route.topic.replacement", "to.${routedByValue}"),
+            "transforms.outbox.collection.fields.additional.placement": "_id:partition,n:header:m",
+            "transforms.outbox.collection.field.event.timestamp": "at",
+            "transforms.outbox.collection.field.event.type": "type",
+        },
+    )
+    assert ["has no effect" in warning for warning in config.warnings] == [True]
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    document = {
+        "_id": 3,
+        "aggregatetype": "order",
+        "aggregateid": "a",
+        "payload": "x",
+        "n": 1.5,
+        "at": Int64(1000),
+    }
+    batch = making.encode([event("insert", 3, fullDocument=document), event("delete", 3)])
+    assert batch.skipped == {"delete": 1}
+    [(topic, value, key, partition, _, _, time, headers)] = batch.produce_arguments(
+        0, 9, lambda _: 8, print
+    )
+    assert (topic, key, value, partition, time) == ("to.order", b'"a"', b'"x"', 3, 1000)
+    assert headers[4:] == [("id", b"3"), ("m", b"1.5")]
+    # A partition that the topic lacks: that of the key.
+    [(_, _, _, partition, *_)] = batch.produce_arguments(0, 9, lambda _: 2, print)
+    assert partition == batch.messages(0, 1)[0][4] % 2
 
 
 @pytest.mark.parametrize(
@@ -103,6 +147,12 @@ def test_deletes_by_old_and_current_options(
             "must be a regular expression: '('",
         ),
         ({"predicates.p.type": MATCHES}, "`predicates` does not list `p`"),
+        (routed("collection.field.event.key", None), "JSON converters need a key"),
+        (routed("collection.fields.additional.placement", "a"), "which is not `field:placement"),
+        (routed("collection.fields.additional.placement", "a:b"), "must be header, envelope or"),
+        (routed("collection.op.invalid.behavior", "stop"), "warn, error or fatal, not `stop`"),
+        (routed("route.topic.regex", "("), "and `route.topic.replacement` cannot be used"),
+        (routed("table.field.event.key", "a"), "is not a known option"),
         ({**UNWRAP, "event.layout": "mongodb"}, "requires `event.layout=debezium-3`"),
         (
             {**UNWRAP, "value.converter": "org.apache.kafka.connect.json.JsonConverter"},

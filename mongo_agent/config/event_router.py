@@ -1,0 +1,71 @@
+"""Options of Debezium's MongoEventRouter."""
+
+from typing import Literal
+
+from mongo_agent.config.transform_options import OptionReader
+from mongo_agent.encoder import MongoTransform
+from mongo_agent.topic_naming.regex import regex_naming
+
+EVENT_ROUTER = "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"
+
+_Placement = Literal["header", "envelope", "partition"]
+_PLACEMENTS: tuple[_Placement, ...] = ("header", "envelope", "partition")
+_PLACEMENT = "collection.fields.additional.placement"
+_MOST_PARTS = 3
+
+
+def event_router(reader: OptionReader) -> MongoTransform | None:
+    """The transformation of the options; None if there are problems."""
+    key = reader.text("collection.field.event.key")
+    if not key:
+        reader.reject("collection.field.event.key", "must be set: JSON converters need a key")
+    for name in ("collection.field.event.type", "collection.field.event.schema.version"):
+        if reader.text(name) is not None:
+            reader.warn(name, "has no effect: messages have no schema")
+    for name in ("tracing.span.context.field", "tracing.operation.name"):
+        if reader.text(name) is not None:
+            reader.warn(name, "has no effect: the agent has no tracing")
+    reader.text("tracing.with.context.field.only")
+    # The manual has the first name, and the class reads the second one.
+    behaviors = [
+        reader.choice(f"{prefix}.op.invalid.behavior", ("warn", "error", "fatal"), "warn")
+        for prefix in ("collection", "table")
+    ]
+    missing = reader.choice("collection.field.additional.missing", ("error", "ignore"), "error")
+    regex = reader.text("route.topic.regex", "(?<routedByValue>.*)")
+    replacement = reader.text("route.topic.replacement", "outbox.event.${routedByValue}")
+    additional = [
+        placed for text in reader.list(_PLACEMENT) if (placed := _placed(reader, text)) is not None
+    ]
+    try:
+        naming = regex_naming(regex, replacement)
+    except ValueError as error:
+        reader.reject("route.topic.regex", f"and `route.topic.replacement` cannot be used: {error}")
+        return None
+    return MongoTransform.event_router(
+        id=reader.text("collection.field.event.id", "_id"),
+        key=key or "",
+        payload=reader.text("collection.field.event.payload", "payload"),
+        timestamp=reader.text("collection.field.event.timestamp") or None,
+        route_by=reader.text("route.by.field", "aggregatetype"),
+        expands_payload=reader.flag("collection.expand.json.payload", False),
+        tombstones=reader.flag("route.tombstone.on.empty.payload", False),
+        rejects_updates="fatal" in behaviors,
+        additional=additional,
+        ignores_missing=missing == "ignore",
+        topic_of=naming.name,
+    )
+
+
+def _placed(reader: OptionReader, text: str) -> tuple[str, _Placement, str] | None:
+    parts = [part.strip() for part in text.split(":")]
+    if not 1 < len(parts) <= _MOST_PARTS or not all(parts):
+        reader.reject(_PLACEMENT, f"has `{text}`, which is not `field:placement[:alias]`")
+        return None
+    placement = next((each for each in _PLACEMENTS if each == parts[1].lower()), None)
+    if placement is None:
+        reader.reject(
+            _PLACEMENT, f"has the placement `{parts[1]}`; it must be header, envelope or partition"
+        )
+        return None
+    return parts[0], placement, parts[-1] if len(parts) == _MOST_PARTS else parts[0]

@@ -46,7 +46,13 @@ from mongo_agent.status.summary import MongoSummaryParts
 from mongo_agent.status.view import HISTORY, MongoStatus
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.errors import AccessDeniedError, ConfigError, LockedError, UnavailableError
+from sidecar.errors import (
+    AccessDeniedError,
+    ConfigError,
+    LockedError,
+    SidecarError,
+    UnavailableError,
+)
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.position_store import PositionStore, SinkPositions
@@ -270,6 +276,11 @@ class MongoService:
             except LockedError as error:
                 logger.warning("another agent delivers", extra=fields(reason=str(error)))
                 election.fenced(term)
+            except SidecarError as error:
+                if stop.requested or not term.stop.requested:
+                    raise
+                # Whatever failed, another agent may deliver.
+                logger.warning("delivery ended with the term", extra=fields(reason=str(error)))
             return term.stop.requested and not stop.requested
 
     def _step_down(self) -> None:

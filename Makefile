@@ -157,7 +157,7 @@ mongo-servers: prerequisites-test setup ## Compare the MongoDB test server with 
 peer: prerequisites-test setup ## Compare events with a live Debezium
 	@$(PY) -m tests.oracle.debezium $(ARGS)
 
-mongo-conformance: setup ## Run pymongo's own tests against the MongoDB test server; writes docs/evidence/mongodb-conformance.md
+mongo-conformance: setup ## Run the tests of MongoDB drivers against the MongoDB test server (needs Go); writes docs/evidence/mongodb-conformance.md
 	@$(PY) -m tests.oracle.mongo_drivers $(ARGS)
 
 fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events again

@@ -1,4 +1,4 @@
-"""`make mongo-conformance`: pymongo's own tests against the test server, as a gate.
+"""`make mongo-conformance`: the tests of MongoDB drivers against the test server, as a gate.
 
 Exit code 1 for an unexpected outcome. A run of every suite on every release writes the page.
 """
@@ -6,68 +6,80 @@ Exit code 1 for an unexpected outcome. A run of every suite on every release wri
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 
-from tests.oracle.mongo_drivers.expectations import problems, read_expectations
+from tests.oracle.mongo_drivers.driver import Driver
+from tests.oracle.mongo_drivers.expectations import problems
+from tests.oracle.mongo_drivers.go_cases import go_driver
 from tests.oracle.mongo_drivers.page import render
+from tests.oracle.mongo_drivers.pymongo_cases import pymongo_driver
 from tests.oracle.mongo_drivers.results import Outcome
 from tests.oracle.mongo_drivers.run import SuiteRun, run_suite
-from tests.oracle.mongo_drivers.sources import pymongo_tests
-from tests.oracle.mongo_drivers.suites import RELEASES, SUITES, Suite
+from tests.oracle.mongo_drivers.suites import GO, PYMONGO, RELEASES, Suite
 from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.errors import HarnessError
 
 _PAGE = REPOSITORY / "docs" / "evidence" / "mongodb-conformance.md"
+_DRIVERS: dict[str, Callable[[], Driver]] = {"pymongo": pymongo_driver, "go": go_driver}
 
 
 def main() -> int:
     arguments = _arguments()
-    suites = [suite for suite in SUITES if arguments.suite in (None, suite.name)]
+    names = arguments.driver or list(_DRIVERS)
     releases = arguments.release or list(RELEASES)
-    expectations = read_expectations()
     try:
-        tests = pymongo_tests()
+        drivers = [_DRIVERS[name]() for name in names]
     except HarnessError as error:
         print(error, file=sys.stderr)
         return 1
     logs = Path(tempfile.mkdtemp(prefix="mongo-conformance-"))
-    print(f"pymongo {version('pymongo')}; logs are in {logs}.", flush=True)
-    runs: list[SuiteRun] = []
-    found: list[str] = []
-
-    def run_one(suite: Suite, release: str) -> SuiteRun:
-        log = logs / f"{suite.name.replace(' ', '-')}-{release}.log"
-        return run_suite(tests, suite, release, expectations, log)
-
-    pairs = [(suite, release) for suite in suites for release in releases]
-    with ThreadPoolExecutor(arguments.jobs) as executor:
-        for run in executor.map(run_one, *zip(*pairs, strict=True)):
-            runs.append(run)
-            unexpected = [*run.problems, *problems(run.results, expectations, run.series)]
-            found += unexpected
-            _print_run(run, unexpected)
-    if suites == list(SUITES) and releases == list(RELEASES):
-        _PAGE.write_text(render(runs, expectations, version("pymongo")), encoding="utf-8")
+    print(f"Logs are in {logs}.", flush=True)
+    parts: list[tuple[Driver, list[SuiteRun]]] = []
+    unexpected = 0
+    for driver in drivers:
+        print(f"Tests of {driver.name} {driver.version}:", flush=True)
+        suites = [suite for suite in driver.suites if arguments.suite in (None, suite.name)]
+        pairs = [(suite, release) for suite in suites for release in releases]
+        runs: list[SuiteRun] = []
+        with ThreadPoolExecutor(arguments.jobs) as executor:
+            run_pair = partial(_run, driver, logs)
+            for run in executor.map(run_pair, *zip(*pairs, strict=True)):
+                runs.append(run)
+                unexpected += _print_run(driver, run)
+        parts.append((driver, runs))
+    if names == list(_DRIVERS) and arguments.suite is None and releases == list(RELEASES):
+        _PAGE.write_text(render(parts), encoding="utf-8")
         print(f"Wrote {_PAGE.relative_to(REPOSITORY)}.")
-    print(f"{len(found)} unexpected outcomes.")
-    return min(len(found), 1)
+    print(f"{unexpected} unexpected outcomes.")
+    return min(unexpected, 1)
 
 
-def _print_run(run: SuiteRun, unexpected: list[str]) -> None:
+def _run(driver: Driver, logs: Path, suite: Suite, release: str) -> SuiteRun:
+    name = f"{driver.name}-{suite.name}-{release}".replace(" ", "-")
+    return run_suite(driver, suite, release, logs / f"{name}.log")
+
+
+def _print_run(driver: Driver, run: SuiteRun) -> int:
+    """Print a line for the run and one for each unexpected outcome, and return their number."""
     outcomes = [result.outcome for result in run.results.values()]
     counts = ", ".join(f"{outcomes.count(outcome)} {outcome}" for outcome in Outcome)
     print(f"{run.suite.name}, {run.series}: {counts}", flush=True)
+    unexpected = [*run.problems, *problems(run.results, driver.expectations, run.series)]
     for line in unexpected:
         print(f"  {line[:300]}", flush=True)
+    return len(unexpected)
 
 
 def _arguments() -> argparse.Namespace:
+    suites = dict.fromkeys(suite.name for suite in (*PYMONGO, *GO))
     parser = argparse.ArgumentParser(prog="make mongo-conformance ARGS=…", description=__doc__)
     parser.add_argument(
-        "--suite", choices=[suite.name for suite in SUITES], help="run this suite alone"
+        "--driver", action="append", choices=_DRIVERS, help="run this driver; repeatable"
     )
+    parser.add_argument("--suite", choices=suites, help="run this suite alone")
     parser.add_argument(
         "--release", action="append", choices=RELEASES, help="run this release; repeatable"
     )

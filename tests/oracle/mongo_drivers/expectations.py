@@ -8,8 +8,6 @@ from pathlib import Path
 
 from tests.oracle.mongo_drivers.results import CaseResult, Outcome
 
-_FILE = Path(__file__).with_name("pymongo.toml")
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -38,11 +36,17 @@ class Expectations:
     def failure(self, case: str, series: str) -> Rule | None:
         return next((rule for rule in self.failures if rule.covers(case, series)), None)
 
-    def exclusion(self, case: str, series: str) -> Rule | None:
-        return next((rule for rule in self.excluded if rule.covers(case, series)), None)
+    def excluded_cases(self, series: str) -> tuple[str, ...]:
+        rules = [rule for rule in self.excluded if not rule.releases or series in rule.releases]
+        return tuple(case for rule in rules for case in rule.cases)
 
 
-def read_expectations(file: Path = _FILE) -> Expectations:
+def read_expectations(driver: str) -> Expectations:
+    """The rules of the file for a driver in this folder."""
+    return read_rules(Path(__file__).with_name(f"{driver}.toml"))
+
+
+def read_rules(file: Path) -> Expectations:
     """The rules of a TOML file. Raises KeyError for a rule without `cases` or `reason`."""
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     return Expectations(_rules(document.get("failure", ())), _rules(document.get("excluded", ())))
@@ -57,7 +61,7 @@ def problems(
         if result.outcome is Outcome.FAILED and not is_expected:
             yield f"{case} failed: {result.reason or 'no message'}"
         elif result.outcome is Outcome.PASSED and is_expected:
-            yield f"{case} passed, but pymongo.toml expects a failure. Remove it there."
+            yield f"{case} passed, but the expectations name it as failing. Remove it there."
 
 
 def _rules(entries: Sequence[Mapping[str, object]]) -> tuple[Rule, ...]:

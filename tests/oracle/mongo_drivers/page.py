@@ -4,6 +4,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from tests.oracle.mongo_drivers.driver import Driver
 from tests.oracle.mongo_drivers.expectations import Expectations
 from tests.oracle.mongo_drivers.results import Outcome
 from tests.oracle.mongo_drivers.run import SuiteRun
@@ -12,25 +13,30 @@ _WIDTH = 118
 _HEAD = """\
 # MongoDB conformance
 
-`make mongo-conformance` runs pymongo's own test suite against the test server of the project
-(`tests/support/mongo_server`) and writes this page. It fetches the source archive of the release
-in `requirements/mongo.lock` by pip. The tests in it include the unified tests of MongoDB's driver
-specifications. The authors of pymongo and of the specifications wrote these cases.
+`make mongo-conformance` runs the tests of MongoDB drivers against the test server of the project
+(`tests/support/mongo_server`) and writes this page. The authors of the drivers and of MongoDB's
+driver specifications wrote these cases; none is in this repository.
+
+* pip fetches the source archive of pymongo that `requirements/mongo.lock` pins.
+* Go fetches the module of the Go driver that `tests/oracle/mongo_drivers/go/go.mod` pins. It holds
+  the integration tests and the specifications' test data.
+* The npm package of the Node driver has no tests.
 
 The server is a replica set of one or three members on loopback and behaves as each release in
-turn. An unexpected failure fails the command. So does a case that passes although
-`tests/oracle/mongo_drivers/pymongo.toml` expects it to fail.
-
+turn. An unexpected failure fails the command. So does a case that passes although `pymongo.toml`
+or `go.toml` in `tests/oracle/mongo_drivers` expects it to fail.
 """
 
 
-def render(runs: Sequence[SuiteRun], expectations: Expectations, driver: str) -> str:
-    """The whole page."""
-    parts = [_HEAD, f"## Results with pymongo {driver}\n\n", *_table(runs)]
-    parts += ["\n## Expected failures\n\n", *_failures(runs, expectations)]
-    parts += ["\n## Not run\n\n", *_excluded(expectations)]
-    parts += ["\n## Not supported\n\n", *_skipped(runs)]
-    return "".join(parts).rstrip() + "\n"
+def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]]) -> str:
+    """The whole page, from the runs of each driver."""
+    pieces = [_HEAD]
+    for driver, runs in parts:
+        pieces += [f"\n## Results of {driver.name} {driver.version}\n\n", *_table(runs)]
+        pieces += ["\n### Expected failures\n\n", *_failures(runs, driver.expectations)]
+        pieces += ["\n### Not run\n\n", *_excluded(driver.expectations)]
+        pieces += ["\n### Not supported\n\n", *_skipped(runs)]
+    return "".join(pieces).rstrip() + "\n"
 
 
 def _table(runs: Sequence[SuiteRun]) -> Iterator[str]:
@@ -69,31 +75,33 @@ def _excluded(expectations: Expectations) -> Iterator[str]:
     yield from _lists(found, {""})
 
 
-def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
-    yield "pymongo's suite skips these cases itself. Its reason stands before the cases.\n\n"
-    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        for case, result in run.results.items():
-            if result.outcome is Outcome.SKIPPED:
-                found[_code(result.reason)][case].append(run.series)
-    yield from _lists(found, {run.series for run in runs})
-
-
 def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:
-    """For each reason a table of its cases."""
+    """For each reason the cases."""
     for reason in sorted(found):
-        yield f"{_wrapped(reason)}\n\n| case | class | releases |\n| --- | --- | --- |\n"
+        yield f"{_wrapped(reason)}\n\n"
         for case in sorted(found[reason]):
             series = set(found[reason][case])
-            owner, _, name = case.rpartition("::")
-            where = "all" if series == all_series else ", ".join(sorted(series))
-            yield f"| `{name}` | `{owner}` | {where} |\n"
+            where = "" if series == all_series else f" ({', '.join(sorted(series))})"
+            yield f"* `{case}`{where}\n"
         yield "\n"
 
 
-def _code(text: str) -> str:
-    """A foreign text as one line of code."""
-    return f"`{text.replace('`', chr(39))}`"
+def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
+    yield "The driver's tests skip these cases themselves, for these reasons.\n\n"
+    found: Counter[tuple[str, str]] = Counter()
+    for run in runs:
+        for result in run.results.values():
+            if result.outcome is Outcome.SKIPPED:
+                found[result.reason, run.series] += 1
+    all_series = list(dict.fromkeys(run.series for run in runs))
+    yield f"| reason | {' | '.join(all_series)} |\n| --- |{' ---: |' * len(all_series)}\n"
+    for reason in sorted({reason for reason, _ in found}):
+        yield _row_of_skips(reason, [found[reason, series] for series in all_series])
+
+
+def _row_of_skips(reason: str, counts: Sequence[int]) -> str:
+    text = reason.replace("`", "'").replace("|", "\\|")
+    return f"| `{text}` | {' | '.join(f'{count:,}' for count in counts)} |\n"
 
 
 def _wrapped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The files of pymongo's tests that run here, by subject, and the releases of the server."""
+"""The parts of the drivers' tests that run here, by subject, and the releases of the server."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,18 @@ RELEASES = ("5.0.31", "6.0.20", "8.0.4")
 
 @dataclass(frozen=True)
 class Suite:
-    """`files` are modules of pymongo's package `test`, `members` those of the replica set."""
+    """Cases about one subject. `members` is the size of the replica set.
+
+    `parts` are modules of pymongo's package `test`. For the Go driver they are patterns of tests
+    after the name of their package: `integration/TestCursor$`.
+    """
 
     name: str
-    files: tuple[str, ...]
+    parts: tuple[str, ...]
     members: int = 1
 
 
-SUITES = (
+PYMONGO = (
     Suite("change streams", ("test_change_stream",)),
     Suite("sessions", ("test_session", "test_sessions_unified", "test_causal_consistency"), 3),
     Suite("transactions", ("test_transactions", "test_transactions_unified"), 3),
@@ -43,4 +47,70 @@ SUITES = (
         3,
     ),
     Suite("connection pools", ("test_pooling", "test_connection_monitoring")),
+)
+
+GO = (
+    Suite(
+        "change streams",
+        ("integration/TestChangeStream_ReplicaSet", "unified/TestUnifiedSpec/change-streams"),
+    ),
+    Suite(
+        "sessions",
+        (
+            "integration/TestSession(s|Pool|sProse)$",
+            "integration/TestCausalConsistency_Supported",
+            "unified/TestUnifiedSpec/sessions",
+        ),
+        3,
+    ),
+    Suite(
+        "transactions",
+        (
+            "integration/TestUnifiedSpecs/(transactions|convenient)",
+            "unified/TestUnifiedSpec/transactions",
+        ),
+        3,
+    ),
+    Suite(
+        "retryable reads",
+        ("integration/TestRetryableReadsProse", "integration/TestUnifiedSpecs/retryable-reads"),
+    ),
+    Suite(
+        "retryable writes",
+        (
+            "integration/TestRetryableWrites(Prose|Spec)",
+            "unified/TestUnifiedSpec/retryable-writes",
+        ),
+    ),
+    Suite("unified test format", ("unified/TestUnifiedSpec/unified-test-format",)),
+    Suite(
+        "commands and cursors",
+        (
+            "integration/TestClient$",
+            "integration/TestCollection",
+            "integration/TestCursor",
+            "integration/TestDatabase",
+            "integration/TestErrors",
+            "integration/TestWriteConcernError",
+            "integration/TestWriteErrors",
+            "integration/TestUnifiedSpecs/read-write-concern",
+            "unified/TestUnifiedSpec/(command-monitoring|run-command)",
+        ),
+    ),
+    Suite(
+        "load balancers",
+        ("integration/TestLoadBalancer", "unified/TestUnifiedSpec/load-balancers"),
+    ),
+    Suite(
+        "server discovery",
+        (
+            "integration/TestSDAM",
+            "integration/TestServer",
+            "integration/TestConnectionsSurvivePrimaryStepDown",
+            "integration/TestUnifiedSpecs/server-discovery",
+            "unified/TestUnifiedSpec/server-(discovery|selection)",
+        ),
+        3,
+    ),
+    Suite("connection pools", ("unified/TestUnifiedSpec/connection-monitoring",)),
 )

@@ -1,17 +1,27 @@
 """The gate: what counts as an unexpected outcome, and how the page shows a run."""
 
+import json
 from pathlib import Path
 
+import pytest
+
+from tests.oracle.mongo_drivers.driver import Driver
 from tests.oracle.mongo_drivers.expectations import (
     Expectations,
     Rule,
     problems,
     read_expectations,
+    read_rules,
 )
 from tests.oracle.mongo_drivers.page import render
-from tests.oracle.mongo_drivers.results import CaseResult, Outcome, read_results
+from tests.oracle.mongo_drivers.pymongo_sources import locked_requirement
+from tests.oracle.mongo_drivers.results import (
+    CaseResult,
+    Outcome,
+    read_junit,
+    read_test2json,
+)
 from tests.oracle.mongo_drivers.run import SuiteRun
-from tests.oracle.mongo_drivers.sources import locked_requirement
 from tests.oracle.mongo_drivers.suites import Suite
 
 _JUNIT = """<testsuites><testsuite>
@@ -29,7 +39,7 @@ _CLASS = "test_session.py::TestSession"
 
 
 def test_outcomes_of_a_junit_file() -> None:
-    results = read_results(_JUNIT)
+    results = read_junit(_JUNIT)
     assert {case.rpartition("::")[2]: each.outcome for case, each in results.items()} == {
         "test_a": Outcome.FAILED,
         "test_b": Outcome.FAILED,
@@ -59,32 +69,66 @@ def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
     assert [problem.partition(" ")[0] for problem in found] == ["b", "c"]
 
 
+def test_outcomes_of_go_tests() -> None:
+    events = [
+        {"Action": "run", "Test": "TestA"},
+        {"Action": "output", "Test": "TestA/x", "Output": "=== RUN   TestA/x\n"},
+        {"Action": "output", "Test": "TestA/x", "Output": "    a_test.go:12: no\n"},
+        {"Action": "output", "Test": "TestA/x", "Output": "      error\n"},
+        {"Action": "fail", "Test": "TestA/x"},
+        {"Action": "pass", "Test": "TestA/y"},
+        {"Action": "fail", "Test": "TestA"},
+        {"Action": "output", "Test": "TestB", "Output": "    b_test.go:3: needs a router\n"},
+        {"Action": "skip", "Test": "TestB"},
+        # A test that panics, after a subtest that passed.
+        {"Action": "pass", "Test": "TestC/x"},
+        {"Action": "fail", "Test": "TestC"},
+        {"Action": "fail"},
+    ]
+    results = read_test2json("\n".join(["panic: no event", *map(json.dumps, events)]))
+    assert list(results.values()) == [
+        CaseResult("TestA/x", Outcome.FAILED, "no error"),
+        CaseResult("TestA/y", Outcome.PASSED),
+        CaseResult("TestB", Outcome.SKIPPED, "needs a router"),
+        CaseResult("TestC/x", Outcome.PASSED),
+        CaseResult("TestC", Outcome.FAILED),
+    ]
+
+
 def test_rules_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text(
         '[[failure]]\ncases = ["a::*"]\nreason = "r"\nreleases = ["8.0"]\n'
-        '[[excluded]]\ncases = ["b"]\nreason = "slow"\n',
+        '[[excluded]]\ncases = ["b"]\nreason = "slow"\nreleases = ["5.0"]\n',
         encoding="utf-8",
     )
-    rules = read_expectations(file)
+    rules = read_rules(file)
     assert rules.failure("a::x", "8.0") == Rule(("a::*",), "r", ("8.0",))
     assert rules.failure("a::x", "5.0") is None
-    assert rules.exclusion("b", "5.0") is not None
-    # The project's own file is readable.
-    assert all(rule.reason for rule in read_expectations().failures)
+    assert rules.excluded_cases("5.0") == ("b",)
+    assert rules.excluded_cases("8.0") == ()
 
 
-def test_the_page_names_each_case_and_its_reason() -> None:
-    runs = [SuiteRun(Suite("sessions", ("test_session",)), "8.0", read_results(_JUNIT))]
+@pytest.mark.parametrize("driver", ["pymongo", "go"])
+def test_each_rule_of_the_project_has_a_reason(driver: str) -> None:
+    rules = read_expectations(driver)
+    assert rules.failures
+    assert all(rule.reason for rule in (*rules.failures, *rules.excluded))
+
+
+def test_the_page_names_each_failure_and_each_reason() -> None:
+    runs = [SuiteRun(Suite("sessions", ("test_session",)), "8.0", read_junit(_JUNIT))]
     expectations = Expectations(
         failures=(Rule((f"{_CLASS}::test_b",), "no JavaScript"),),
         excluded=(Rule((f"{_CLASS}::test_x",), "measures time"),),
     )
-    page = render(runs, expectations, "4.20.0")
+    driver = Driver("pymongo", "4.20.0", (), expectations, lambda *_: {})
+    page = render([(driver, runs)])
+    assert "## Results of pymongo 4.20.0" in page
     assert "| sessions | 8.0 | 1 | 2 | 1 |" in page
-    for text in ("no JavaScript", "test_b", "measures time", "test_x", "connected to a mongos"):
+    assert "| `Must be connected to a mongos` | 1 |" in page
+    for text in ("no JavaScript", "test_b", "measures time", "test_x"):
         assert text in page
-    assert max(map(len, page.splitlines())) <= 120
 
 
 def test_the_pinned_requirement_has_its_hashes() -> None:

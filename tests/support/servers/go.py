@@ -31,7 +31,7 @@ def go_program(module: str, version: str) -> Path:
 
 
 def go_command() -> Path:
-    """The toolchain."""
+    """The program `go`. Raises MissingToolError when there is none and pip cannot bring one."""
     found = shutil.which("go") or (str(_INSTALLED) if _INSTALLED.exists() else None)
     if found is not None:
         return Path(found)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from bson import Binary
 
@@ -36,7 +35,7 @@ class Scope:
         if self.collection is None:
             return change.database == self.database and self._is_public(change)
         watched = (self.database, self.collection)
-        return change.namespace == watched or change.to == watched
+        return not change.is_view and watched in (change.namespace, change.to)
 
     def is_ended_by(self, change: Change) -> bool:
         """Whether an `invalidate` follows (3.3 of the manual's "invalidate event")."""
@@ -91,7 +90,7 @@ def events(
                 is_invalidate=is_invalidate,
             )
 
-        if change.operation in _ORDINARY or options.is_expanded:
+        if options.is_expanded or (change.operation in _ORDINARY and not change.is_view):
             yield _event(entry, change, token(False), options, lookup)
         if scope.is_ended_by(change):
             yield {
@@ -110,7 +109,7 @@ def _event(
         "operationType": change.operation,
         "clusterTime": entry.time,
     }
-    if options.is_expanded and change.uuid is not None:
+    if options.is_expanded and change.uuid is not None and not change.is_view:
         event["collectionUUID"] = Binary(change.uuid.bytes, 4)
     event |= _wall_time(entry, options)
     if entry.transaction is not None:
@@ -127,10 +126,12 @@ def _event(
         event["updateDescription"] = dict(change.update)
         if not options.release.has_truncated_arrays:
             del event["updateDescription"]["truncatedArrays"]
-        if options.is_expanded and options.release.has_disambiguated_paths:
-            event["updateDescription"]["disambiguatedPaths"] = _ambiguous_paths(change)
+        if not (options.is_expanded and options.release.has_disambiguated_paths):
+            del event["updateDescription"]["disambiguatedPaths"]
     if options.is_expanded and not change.is_of_document and change.description is not None:
         event["operationDescription"] = dict(change.description)
+    if options.is_expanded and change.state_before is not None:
+        event["stateBeforeChange"] = dict(change.state_before)
     return event
 
 
@@ -160,25 +161,3 @@ def _image(change: Change, image: Document | None, choice: str, name: str) -> Do
         message = f"Change stream was configured to require a {name} for all {what}"
         raise CommandError(47, f"{message}, but the {name} was not found for event")
     return None
-
-
-def _ambiguous_paths(change: Change) -> Document:
-    """Paths with a number in them, by parts: what indexes an array is an integer."""
-    found: Document = {}
-    update: dict[str, Any] = dict(change.update or {})
-    for path in [*update["updatedFields"], *update["removedFields"]]:
-        parts: list[Any] = []
-        value: Any = change.after
-        is_ambiguous = False
-        for name in path.split("."):
-            if isinstance(value, list) and name.isdigit():
-                is_ambiguous = True
-                parts.append(int(name))
-                value = value[int(name)] if int(name) < len(value) else None
-            else:
-                is_ambiguous |= name.isdigit()
-                parts.append(name)
-                value = value.get(name) if isinstance(value, dict) else None
-        if is_ambiguous:
-            found[path] = parts
-    return found

@@ -36,9 +36,20 @@ _KNOWN = {*_STARTS, *_OPTIONS, "allChangesForCluster"}
 _FRAGMENT_OVERHEAD_BYTES = 16 * 1024
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What an entry gives. `event` is None for an `invalidate` that the pipeline filters away: the
+    stream ends there all the same."""
+
+    event: Document | None
+    token: Document
+    size: int = 0
+    is_end: bool = False
+
+
 @dataclass
 class ChangeStream:
-    """An open stream. `is_ended` after an `invalidate` was handed out."""
+    """An open stream. `is_ended` after an `invalidate`, whether or not the client saw it."""
 
     oplog: History
     store: Store
@@ -58,8 +69,7 @@ class ChangeStream:
     ignores_invalidate: bool
     may_look_up: bool = True
     is_ended: bool = False
-    # With what each weighs.
-    _pending: list[tuple[Document, int]] = field(default_factory=list)
+    _pending: list[_Result] = field(default_factory=list)
 
     def batch(self, size: int) -> list[Document]:
         """Up to `size` events that are there now, of at most 16 MB where there are several. Raises
@@ -77,16 +87,20 @@ class ChangeStream:
                 self._pending = list(self._events_of(self.next_number))
                 self.next_number += 1
                 continue
-            event, event_bytes = self._pending[0]
-            bytes_used += event_bytes
+            result = self._pending[0]
+            bytes_used += result.size
             if found and bytes_used > MAX_DOCUMENT_BYTES:
                 break
             del self._pending[0]
-            found.append(event)
-            self.token = event["_id"]
+            if result.event is not None:
+                found.append(result.event)
+            self.token = result.token
             self.after = self.token["_data"]
             self.high_water = max(self.high_water, self.after)
-            self.is_ended = event.get("operationType") == "invalidate"
+            self.is_ended = result.is_end
+        if self.is_ended:
+            # The client starts after the `invalidate`.
+            return found
         if not self._pending and self.next_number >= self.oplog.majority_end:
             self._raise_high_water()
         return found
@@ -102,7 +116,7 @@ class ChangeStream:
         mark = high_water_mark(self.oplog.majority_time, self.token_version)
         self.high_water = max(self.high_water, mark)
 
-    def _events_of(self, number: int) -> Iterator[tuple[Document, int]]:
+    def _events_of(self, number: int) -> Iterator[_Result]:
         entry = self.oplog.entry(number)
         version = self.token_version
         found = events(entry, self.scope, self.options, self._look_up, version)
@@ -113,8 +127,10 @@ class ChangeStream:
             if is_invalidate and self.ignores_invalidate and token <= self.after:
                 self._found(token)
                 continue
-            shown = event if is_invalidate else transformed(event, self.stages)
+            shown = transformed(event, self.stages)
             if shown is None:
+                if is_invalidate and token > self.after:
+                    yield _Result(None, event["_id"], is_end=True)
                 continue
             if shown.get("_id") != event["_id"]:
                 message = (
@@ -123,10 +139,12 @@ class ChangeStream:
                     "impossible to resume the stream from that point."
                 )
                 raise CommandError(280, message)
-            for part, part_bytes in self._fragments(shown):
+            parts = self._fragments(shown)
+            self._check_fragment(token, [part["_id"]["_data"] for part, _ in parts])
+            for part, size in parts:
                 self._found(part["_id"]["_data"])
                 if part["_id"]["_data"] > self.after:
-                    yield part, part_bytes
+                    yield _Result(part, part["_id"], size, is_invalidate)
 
     def _found(self, token: str) -> None:
         """The event to resume after must appear before a later one."""
@@ -138,6 +156,18 @@ class ChangeStream:
                 )
                 raise CommandError(280, message)
             self.expected = None
+
+    def _check_fragment(self, token: str, parts: Sequence[str]) -> None:
+        """The event to resume in must split as it did before."""
+        expected = self.expected
+        if expected is None or len(expected) == len(token):
+            return
+        if expected.startswith(token[:-2]) and expected not in parts:
+            raise CommandError(
+                280,
+                "Attempted to resume from a split event fragment, but the event "
+                "was not split at the same place.",
+            )
 
     def _look_up(self, change: Change) -> Document | None:
         if not self.may_look_up:
@@ -210,6 +240,15 @@ def open_stream(
             message = f"{stage_name(stage)} is not permitted in a $changeStream pipeline"
             raise CommandError(20, message)
     start, position = _start(oplog, argument)
+    if position is not None and scope.collection is not None and not position.is_of_collection:
+        message = (
+            "Attempted to resume a single-collection stream, but the resume token does not include "
+            "a UUID."
+        )
+        raise CommandError(260, message)
+    if position is not None and position.is_fragment and not is_split:
+        message = f"To resume from a split event, the stream must include a {_SPLIT} stage"
+        raise CommandError(280, message)
     if start < oplog.oldest_time:
         message = (
             "PlanExecutor error during aggregation :: caused by :: Resume of change stream was "
@@ -246,6 +285,9 @@ def open_stream(
 
 def _start(oplog: History, argument: Mapping[str, Any]) -> tuple[Timestamp, Position | None]:
     given = [name for name in _STARTS if name in argument]
+    if "resumeAfter" in given and "startAfter" in given:
+        message = "Do not specify both 'resumeAfter' and 'startAfter' in a $changeStream stage"
+        raise CommandError(50865, message)
     if len(given) > 1:
         message = "Only one type of resume option is allowed, but multiple were found."
         raise CommandError(40674, message)

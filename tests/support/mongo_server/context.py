@@ -14,7 +14,7 @@ from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.member_history import MemberHistory
 from tests.support.mongo_server.members import Connection, Member
 from tests.support.mongo_server.oplog import Change, Namespace
-from tests.support.mongo_server.store import NEWEST, Collection, View, new_collection
+from tests.support.mongo_server.store import NEWEST, Collection, View, is_view, new_collection
 from tests.support.mongo_server.wire import Document, copied
 
 
@@ -144,9 +144,14 @@ class Context:
         commit."""
         found = self.collection(namespace)
         if found is None:
-            id_index = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
-            description = {**(options or {}), "idIndex": id_index}
-            self.commit(Change("create", *namespace, uuid=uuid4(), description=description))
+            description = {**(options or {})}
+            of_view = is_view(description)
+            if not of_view:
+                description["idIndex"] = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
+            uuid = uuid4()
+            self.commit(
+                Change("create", *namespace, uuid=uuid, description=description, is_view=of_view)
+            )
             found = self.collection(namespace)
             assert found is not None
         return found
@@ -221,10 +226,12 @@ class Context:
         """Wait until the write is where its write concern wants it; else `writeConcernError`."""
         concern: Mapping[str, Any] = self.body.get("writeConcern", {})
         # From 5.0 on a write waits for the majority unless it says otherwise.
-        if concern.get("w", "majority") in (0, 1) or self.wrote_at is None:
+        if concern.get("w", "majority") in (0, 1):
             return {}
         if (impossible := self._impossible_concern(concern.get("w", "majority"))) is not None:
             return {"writeConcernError": impossible}
+        if self.wrote_at is None:
+            return {}
         wrote_at = self.wrote_at
         timeout_s = concern.get("wtimeout", 0) / 1000 or 24 * 3600
         if self.wait(lambda: self.deployment.oplog.is_on_majority(wrote_at), timeout_s):

@@ -12,12 +12,16 @@ from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.wire import Document, encode
 
 ABSENT = object()
+KEEP, PRUNE, DESCEND = "$$KEEP", "$$PRUNE", "$$DESCEND"
+"""The decisions of `$redact`."""
 
 
 def evaluated(expression: Any, document: Document) -> Any:
     """The value of an expression over a document; `ABSENT` for a path that leads nowhere."""
     if isinstance(expression, str) and expression.startswith("$$"):
         name, _, path = expression[2:].partition(".")
+        if expression in (KEEP, PRUNE, DESCEND):
+            return expression
         if name not in ("ROOT", "CURRENT"):
             raise CommandError(17276, f"Use of undefined variable: {name}")
         return _at(document, path) if path else document
@@ -57,6 +61,9 @@ def _at(document: Document, path: str) -> Any:
 def _operated(operator: str, argument: Any, document: Document) -> Any:
     if operator == "$literal":
         return argument
+    if operator == "$cond":
+        choice = argument["then" if is_true(evaluated(argument["if"], document)) else "else"]
+        return evaluated(choice, document)
     if operator not in _OPERATORS:
         raise CommandError(168, f"Unrecognized expression '{operator}'")
     arguments = argument if isinstance(argument, list) else [argument]

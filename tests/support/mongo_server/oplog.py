@@ -23,6 +23,7 @@ class Change:
     """One change of a document or of the catalogue.
 
     `operation` is the `operationType` of change streams. `before` and `after` are whole documents.
+    `state_before` are the options before a `modify`; a change of a view has `is_view`.
     `shard_key` are the fields by which a sharded collection spreads the document, `shard` is the
     number of the shard that has it. `update` is `updateDescription`. `has_images` says that the
     collection keeps images.
@@ -40,6 +41,8 @@ class Change:
     update: Mapping[str, Any] | None = None
     to: Namespace | None = None
     description: Mapping[str, Any] | None = None
+    state_before: Mapping[str, Any] | None = None
+    is_view: bool = False
     has_images: bool = False
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.support.mongo_server.errors import CommandError
-from tests.support.mongo_server.expressions import ABSENT, evaluated
+from tests.support.mongo_server.expressions import ABSENT, DESCEND, KEEP, PRUNE, evaluated
 from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.matching import is_match, values_at
 from tests.support.mongo_server.updates import put, with_fields
@@ -17,6 +17,7 @@ Stage = Mapping[str, Any]
 STREAM_STAGES = {
     "$match",
     "$project",
+    "$redact",
     "$addFields",
     "$set",
     "$unset",
@@ -24,7 +25,21 @@ STREAM_STAGES = {
     "$replaceWith",
 }
 # What the server knows and does not allow there.
-OTHER_STAGES = {"$sort", "$limit", "$skip", "$count", "$group", "$lookup", "$out", "$merge"}
+OTHER_STAGES = {
+    "$bucketAuto",
+    "$count",
+    "$facet",
+    "$graphLookup",
+    "$group",
+    "$limit",
+    "$lookup",
+    "$merge",
+    "$out",
+    "$sample",
+    "$skip",
+    "$sort",
+    "$unwind",
+}
 
 
 def stage_name(stage: Stage) -> str:
@@ -45,6 +60,11 @@ def transformed(document: Document, stages: Iterable[Stage]) -> Document | None:
                     return None
             case "$project":
                 document = projected(document, argument)
+            case "$redact":
+                found = _redacted(document, argument)
+                if found is None:
+                    return None
+                document = found
             case "$addFields" | "$set":
                 document = with_fields(document, argument)
             case "$unset":
@@ -56,6 +76,36 @@ def transformed(document: Document, stages: Iterable[Stage]) -> Document | None:
             case _:
                 raise CommandError(40324, f"Unrecognized pipeline stage name: '{name}'")
     return document
+
+
+def _redacted(document: Document, expression: Any) -> Document | None:
+    """The document without what the expression prunes, None where that is all of it."""
+    decision = evaluated(expression, document)
+    if decision == PRUNE:
+        return None
+    if decision == KEEP:
+        return document
+    if decision != DESCEND:
+        raise CommandError(
+            17053, "$redact's expression must evaluate to $$KEEP, $$PRUNE, $$DESCEND"
+        )
+    return dict(_redacted_fields(document, expression))
+
+
+def _redacted_fields(document: Document, expression: Any) -> Iterator[tuple[str, Any]]:
+    for name, value in document.items():
+        if isinstance(value, list):
+            parts = [_redacted_value(each, expression) for each in value]
+            yield name, [each for each in parts if each is not ABSENT]
+        elif (part := _redacted_value(value, expression)) is not ABSENT:
+            yield name, part
+
+
+def _redacted_value(value: Any, expression: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    found = _redacted(value, expression)
+    return ABSENT if found is None else found
 
 
 def _new_root(expression: Any, document: Document) -> Document:
@@ -139,7 +189,9 @@ def projected(document: Document, projection: Mapping[str, Any]) -> Document:
     """Inclusion or exclusion by dotted paths, and fields that are computed."""
     chosen = {path: value for path, value in projection.items() if path != "_id"}
     computed = {
-        path: value for path, value in chosen.items() if not isinstance(value, bool | int | float)
+        path: value
+        for path, value in projection.items()
+        if not isinstance(value, bool | int | float)
     }
     includes = (
         bool(computed) or any(chosen.values()) or (not chosen and bool(projection.get("_id")))
@@ -153,6 +205,8 @@ def projected(document: Document, projection: Mapping[str, Any]) -> Document:
         value = evaluated(expression, document)
         if value is not ABSENT:
             put(kept, path, value)
+    if "_id" in computed:
+        return kept
     if not projection.get("_id", True):
         kept.pop("_id", None)
     elif includes and "_id" in document:

@@ -96,9 +96,18 @@ class Collection:
         self.indexes |= {index["name"]: index for index in indexes}
 
     @property
+    def is_view(self) -> bool:
+        return is_view(self.options)
+
+    @property
     def has_images(self) -> bool:
         images = self.options.get("changeStreamPreAndPostImages")
         return bool(images and images.get("enabled"))
+
+
+def is_view(options: Mapping[str, Any]) -> bool:
+    """Time series are views of their buckets."""
+    return "viewOn" in options or "timeseries" in options
 
 
 def new_collection(change: Change) -> Collection:

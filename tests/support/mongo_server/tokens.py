@@ -37,6 +37,9 @@ class Position:
     time: Timestamp
     is_event: bool
     is_invalidate: bool
+    # A high-water mark, or the token of an event of one collection.
+    is_of_collection: bool
+    is_fragment: bool
 
 
 def high_water_mark(time: Timestamp, version: int) -> str:
@@ -97,8 +100,21 @@ def parse_token(token: Any) -> Position:
         if raw[at] not in (0x6E, 0x6F) or raw[-1] != 0x04:
             raise ValueError("no end")
         is_invalidate = raw[at] == 0x6F
+        has_collection = raw[at + 1] == 0x5A
+        # Behind the UUID a key or an identifier, which ends with 0, and the number of a fragment.
+        end = at + 1 + (3 + 16 if has_collection else 1)
+        is_fragment = end < len(raw) - 1 and raw[-2] != 0
     except (KeyError, TypeError, ValueError, IndexError, StopIteration, struct.error) as error:
         raise CommandError(260, f"Invalid resume token: {token!r}") from error
     time = Timestamp(seconds, increment)
     version = 0 if is_opaque else version
-    return Position({**token, "_data": data.upper()}, version, time, kind == _EVENT, is_invalidate)
+    is_event = kind == _EVENT
+    return Position(
+        {**token, "_data": data.upper()},
+        version,
+        time,
+        is_event,
+        is_invalidate,
+        is_of_collection=has_collection or not is_event,
+        is_fragment=is_event and is_fragment,
+    )

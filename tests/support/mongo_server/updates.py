@@ -17,6 +17,8 @@ from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.matching import is_match
 from tests.support.mongo_server.wire import Document, encode
 
+Parts = tuple[str | int, ...]
+
 
 @dataclass
 class Description:
@@ -25,17 +27,48 @@ class Description:
     updated: Document = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     truncated: list[Document] = field(default_factory=list)
+    # Paths that their text alone does not tell, by parts: an index of an array is an integer.
+    disambiguated: dict[str, list[str | int]] = field(default_factory=dict)
 
     def document(self) -> Document:
         return {
             "updatedFields": self.updated,
             "removedFields": self.removed,
             "truncatedArrays": self.truncated,
+            "disambiguatedPaths": self.disambiguated,
         }
+
+    def name(self, parts: Parts) -> str:
+        """The path of `parts`. A field whose name has a dot or looks like an index makes it
+        ambiguous; indexes alone do not."""
+        path = ".".join(map(str, parts))
+        if any(isinstance(part, str) and ("." in part or part.isdigit()) for part in parts):
+            self.disambiguated[path] = list(parts)
+        return path
 
 
 def is_replacement(update: Any) -> bool:
     return isinstance(update, Mapping) and not any(name.startswith("$") for name in update)
+
+
+_STAGES = ("$set", "$addFields", "$unset", "$replaceWith")
+
+
+def check_stages(update: Any) -> None:
+    """Raise for an unknown stage of a pipeline, whether or not a document matches."""
+    for stage in update if isinstance(update, list) else ():
+        name = next(iter(stage))
+        if name not in _STAGES:
+            raise CommandError(40324, f"Unrecognized pipeline stage name: '{name}'")
+
+
+def check_operators(update: Any) -> None:
+    """Raise for an unknown operator, whether or not a document matches."""
+    if isinstance(update, list) or is_replacement(update):
+        return
+    for operator in update:
+        if operator not in _OPERATORS and operator != "$setOnInsert":
+            raise CommandError(9, f"Unknown modifier: {operator}")
 
 
 def updated(
@@ -47,14 +80,12 @@ def updated(
     if isinstance(update, list):
         for stage in update:
             after = _stage(after, stage)
-        _difference(before, after, "", description)
+        _difference(before, after, (), description)
     else:
         for operator, arguments in update.items():
             if operator == "$setOnInsert" and not is_insert:
                 continue
             name = "$set" if operator == "$setOnInsert" else operator
-            if name not in _OPERATORS:
-                raise CommandError(9, f"Unknown modifier: {operator}")
             for path, argument in arguments.items():
                 _OPERATORS[name](after, path, argument, description)
     if not is_insert and order(before.get("_id")) != order(after.get("_id")):
@@ -109,12 +140,24 @@ def _is_same(left: Any, right: Any) -> bool:
     return encode({"": left}) == encode({"": right})
 
 
+def _parts(document: Any, path: str) -> Parts:
+    parts: list[str | int] = []
+    for name in path.split("."):
+        if isinstance(document, list):
+            parts.append(int(name))
+            document = document[int(name)]
+        else:
+            parts.append(name)
+            document = document[name]
+    return tuple(parts)
+
+
 def _set(document: Document, path: str, value: Any, description: Description) -> None:
     found = value_at(document, path)
     if found is not ABSENT and _is_same(found, value):
         return
     put(document, path, copy.deepcopy(value))
-    description.updated[path] = value
+    description.updated[description.name(_parts(document, path))] = value
 
 
 def _unset(document: Document, path: str, _: Any, description: Description) -> None:
@@ -125,8 +168,8 @@ def _unset(document: Document, path: str, _: Any, description: Description) -> N
     if isinstance(parent, list):
         _set(document, path, None, description)
     else:
+        description.removed.append(description.name(_parts(document, path)))
         del parent[name]
-        description.removed.append(path)
 
 
 def _arithmetic(name: str, result: Callable[[Any, Any], Any], absent: int) -> Callable[..., None]:
@@ -239,24 +282,24 @@ def _stage(document: Document, stage: Mapping[str, Any]) -> Document:
     return document
 
 
-def _difference(before: Any, after: Any, path: str, description: Description) -> None:
+def _difference(before: Any, after: Any, path: Parts, description: Description) -> None:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        prefix = f"{path}." if path else ""
         for name in before:
             if name not in after:
-                description.removed.append(prefix + name)
+                description.removed.append(description.name((*path, name)))
         for name, value in after.items():
             if name in before:
-                _difference(before[name], value, prefix + name, description)
+                _difference(before[name], value, (*path, name), description)
             else:
-                description.updated[prefix + name] = value
+                description.updated[description.name((*path, name))] = value
     elif isinstance(before, list) and isinstance(after, list):
         if len(after) < len(before):
-            description.truncated.append({"field": path, "newSize": len(after)})
+            name = description.name(path)
+            description.truncated.append({"field": name, "newSize": len(after)})
         for index, value in enumerate(after):
             if index < len(before):
-                _difference(before[index], value, f"{path}.{index}", description)
+                _difference(before[index], value, (*path, index), description)
             else:
-                description.updated[f"{path}.{index}"] = value
+                description.updated[description.name((*path, index))] = value
     elif not _is_same(before, after):
-        description.updated[path] = after
+        description.updated[description.name(path)] = after

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from bson import Binary, Int64
+from bson.binary import UUID_SUBTYPE
 
+from tests.support.mongo_server.commands.batches import cursor_reply
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.errors import CommandError
@@ -26,11 +29,13 @@ _OF_EVERY_COMMAND = {
 
 
 def _options(context: Context) -> Document:
-    return {
+    found = {
         name: value
         for name, value in context.body.items()
         if name != context.name and not name.startswith("$") and name not in _OF_EVERY_COMMAND
     }
+    # Those of a capped collection are as small numbers as they can be.
+    return found | {name: int(found[name]) for name in ("size", "max") if name in found}
 
 
 def _existing(context: Context, namespace: Namespace) -> Collection:
@@ -46,6 +51,7 @@ def _create(context: Context) -> Document:
         raise CommandError(48, f"Collection {'.'.join(namespace)} already exists.")
     options = _options(context)
     _check_images(context, options)
+    _check_view(options)
     context.created(namespace, options)
     return {}
 
@@ -56,12 +62,23 @@ def _check_images(context: Context, options: Document) -> None:
         raise CommandError(40415, f"BSON field '{context.name}.{images}' is an unknown field.")
 
 
+def _check_view(options: Document) -> None:
+    if any("$changeStream" in stage for stage in options.get("pipeline", ())):
+        raise CommandError(167, "$changeStream cannot be used in a view definition")
+
+
 def _modify(context: Context) -> Document:
-    uuid = _existing(context, context.namespace).uuid
+    collection = _existing(context, context.namespace)
     options = _options(context)
     _check_images(context, options)
-    change = Change("modify", *context.namespace, uuid=uuid, description=options)
-    context.commit(change)
+    _check_view(options)
+    change = Change("modify", *context.namespace, uuid=collection.uuid, description=options)
+    if collection.is_view:
+        context.commit(replace(change, is_view=True))
+        return {}
+    uuid = Binary(collection.uuid.bytes, UUID_SUBTYPE)
+    state = {"collectionOptions": {"uuid": uuid, **collection.options}}
+    context.commit(replace(change, state_before=state))
     return {}
 
 
@@ -69,18 +86,23 @@ def _drop(context: Context) -> Document:
     namespace = context.namespace
     collection = context.collection(namespace)
     if collection is not None:
-        context.commit(Change("drop", *namespace, uuid=collection.uuid))
+        _drop_one(context, namespace)
         return {"nIndexesWas": len(collection.indexes), "ns": ".".join(namespace)}
     if context.deployment.topology.release.drops_what_is_not_there:
         return {}
     raise CommandError(26, "ns not found")
 
 
+def _drop_one(context: Context, namespace: Namespace) -> None:
+    collection = _existing(context, namespace)
+    context.commit(Change("drop", *namespace, uuid=collection.uuid, is_view=collection.is_view))
+
+
 def _drop_database(context: Context) -> Document:
     database = context.database
     for namespace in context.deployment.store.namespaces():
         if namespace[0] == database:
-            context.commit(Change("drop", *namespace, uuid=_existing(context, namespace).uuid))
+            _drop_one(context, namespace)
     context.commit(Change("dropDatabase", database))
     return {"dropped": database}
 
@@ -88,15 +110,38 @@ def _drop_database(context: Context) -> Document:
 def _rename(context: Context) -> Document:
     source = _namespace(context.body["renameCollection"])
     target = _namespace(context.body["to"])
-    uuid = _existing(context, source).uuid
-    existing = context.collection(target)
+    _existing(context, source)
+    if context.collection(target) is not None and not context.body.get("dropTarget"):
+        raise CommandError(48, "target namespace exists")
+    if source[0] == target[0]:
+        _rename_one(context, source, target)
+        return {}
+    copy = _copy(context, source, target[0])
+    _rename_one(context, copy, target)
+    _drop_one(context, source)
+    return {}
+
+
+def _rename_one(context: Context, source: Namespace, target: Namespace) -> None:
+    uuid, existing = _existing(context, source).uuid, context.collection(target)
     description: dict[str, Any] = {"to": {"db": target[0], "coll": target[1]}}
     if existing is not None:
-        if not context.body.get("dropTarget"):
-            raise CommandError(48, "target namespace exists")
-        description["dropTarget"] = Binary(existing.uuid.bytes, 4)
+        description["dropTarget"] = Binary(existing.uuid.bytes, UUID_SUBTYPE)
     context.commit(Change("rename", *source, uuid=uuid, to=target, description=description))
-    return {}
+
+
+def _copy(context: Context, source: Namespace, database: str) -> Namespace:
+    """A copy of a collection under another name in another database."""
+    name = (database, f"tmp{uuid4().hex[:5]}.renameCollection")
+    original = _existing(context, source)
+    uuid = context.created(name, original.options).uuid
+    for index in original.indexes.values():
+        if index["name"] != "_id_":
+            description = {"indexes": [index]}
+            context.commit(Change("createIndexes", *name, uuid=uuid, description=description))
+    for document in list(context.view().documents(source)):
+        context.write(name, "insert", None, document)
+    return name
 
 
 def _namespace(name: str) -> Namespace:
@@ -119,9 +164,11 @@ def _create_indexes(context: Context) -> Document:
             name = ".".join(namespace)
             message = f"Cannot create new indexes on existing collection {name}"
             raise CommandError(263, f"{message} in a multi-document transaction.")
-        description = {"indexes": new}
-        change = Change("createIndexes", *namespace, uuid=collection.uuid, description=description)
-        context.commit(change)
+        # A build over documents is one event for all of its indexes.
+        is_empty = next(context.write_view().documents(namespace), None) is None
+        change = Change("createIndexes", *namespace, uuid=collection.uuid)
+        for indexes in [[each] for each in new] if is_empty else [new]:
+            context.commit(replace(change, description={"indexes": indexes}))
         collection.add_indexes(new)
     return {"numIndexesBefore": before, "numIndexesAfter": len(collection.indexes)}
 
@@ -143,8 +190,8 @@ def _drop_indexes(context: Context) -> Document:
 
 
 def _first_batch(context: Context, name: str, documents: list[Document]) -> Document:
-    namespace = f"{context.database}.{name}"
-    return {"cursor": {"id": Int64(0), "ns": namespace, "firstBatch": documents}}
+    size = context.body.get("cursor", {}).get("batchSize", len(documents))
+    return cursor_reply(context, (context.database, name), documents, size, is_single=False)
 
 
 def _list_indexes(context: Context) -> Document:
@@ -157,7 +204,7 @@ def _list_collections(context: Context) -> Document:
     for database, name in context.deployment.store.namespaces():
         if database == context.database:
             collection = _existing(context, (database, name))
-            uuid = Binary(collection.uuid.bytes, 4)
+            uuid = Binary(collection.uuid.bytes, UUID_SUBTYPE)
             kind = "view" if "viewOn" in collection.options else "collection"
             kind = "timeseries" if "timeseries" in collection.options else kind
             entry: Document = {

@@ -1,12 +1,15 @@
 """`find`, `aggregate`, `count`, `distinct`, and the cursors behind them."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
-from bson import Int64
+from bson import Binary, Int64
+from bson.binary import UUID_SUBTYPE
 
 from tests.support.mongo_server.change_events import INTERNAL_DATABASES, Scope
 from tests.support.mongo_server.change_streams import open_stream
+from tests.support.mongo_server.commands.batches import FIRST_BATCH, cursor_reply, taken
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.commands.shards import config_documents
 from tests.support.mongo_server.context import Context
@@ -17,14 +20,12 @@ from tests.support.mongo_server.matching import check_query, is_match, values_at
 from tests.support.mongo_server.members import Cursor
 from tests.support.mongo_server.oplog import Entry, Namespace
 from tests.support.mongo_server.pipelines import Stage, aggregated
-from tests.support.mongo_server.wire import Document, encode
+from tests.support.mongo_server.wire import Document
 
-_FIRST_BATCH = 101
 _OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
 _MANY = 2**31
 # The server's, when a `getMore` names no time.
 _AWAIT_S = 1.0
-_BATCH_BYTES = 16 * 1024 * 1024
 
 
 def _find(context: Context) -> Document:
@@ -47,8 +48,8 @@ def _find(context: Context) -> Document:
     _refuse_capped(context, namespace)
     documents = _bounded(context, _documents(context, namespace))
     found = list(aggregated(documents, stages))
-    size = body.get("batchSize", _FIRST_BATCH)
-    return _cursor_reply(context, namespace, found, size, bool(body.get("singleBatch")))
+    size = body.get("batchSize", FIRST_BATCH)
+    return cursor_reply(context, namespace, found, size, bool(body.get("singleBatch")))
 
 
 def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
@@ -98,10 +99,21 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
             51173, "When using min()/max() a hint of which index to use must be provided"
         )
     if hint not in ("_id_", {"_id": 1}):
+        _check_hint(context, hint)
         return documents
     if any(list(bound) != ["_id"] for bound in bounds.values()):
         raise CommandError(51174, "The index chosen is not compatible with min/max")
     return context.view().documents_by_id(context.namespace, body.get("min"), body.get("max"))
+
+
+def _check_hint(context: Context, hint: Any) -> None:
+    collection = context.collection(context.namespace)
+    if collection is None or hint in ({"$natural": 1}, {"$natural": -1}):
+        return
+    known = [each for name, index in collection.indexes.items() for each in (name, index["key"])]
+    if hint not in known:
+        message = "hint provided does not correspond to an existing index"
+        raise CommandError(2, f"error processing query: planner returned error: {message}")
 
 
 def _aggregate(context: Context) -> Document:
@@ -110,32 +122,51 @@ def _aggregate(context: Context) -> Document:
     if "cursor" not in body:
         message = "The 'cursor' option is required, except for aggregate with the explain argument"
         raise CommandError(9, message)
-    size = body.get("cursor", {}).get("batchSize", _FIRST_BATCH)
+    size = body["cursor"].get("batchSize", FIRST_BATCH)
     if pipeline and "$changeStream" in pipeline[0]:
         return _open_stream(context, pipeline, size)
     if pipeline and "$listChangeStreams" in pipeline[0]:
         names = sorted(context.deployment.stream_namespaces)
         listed = [{"database": database, "collection": name} for database, name in names]
-        return _cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
+        return cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
+    if any("$changeStreamSplitLargeEvent" in stage for stage in pipeline):
+        message = "$changeStreamSplitLargeEvent can only be used in a $changeStream pipeline"
+        raise CommandError(20, message)
     if pipeline and "$listLocalSessions" in pipeline[0]:
-        return _cursor_reply(context, (context.database, "$cmd.aggregate"), [], size, False)
+        sessions = aggregated(_local_sessions(context), pipeline[1:])
+        namespace = (context.database, "$cmd.aggregate")
+        return cursor_reply(context, namespace, list(sessions), size, False)
     namespace = context.namespace
     found = list(aggregated(_documents(context, namespace), pipeline))
-    return _cursor_reply(context, namespace, found, size, False)
+    return cursor_reply(context, namespace, found, size, False)
+
+
+def _local_sessions(context: Context) -> Iterator[Document]:
+    if "lsid" in context.body:
+        context.deployment.session(context.body["lsid"])
+    user = Binary(sha256().digest())
+    for name in context.deployment.sessions:
+        yield {"_id": {"id": Binary(name, UUID_SUBTYPE), "uid": user}}
 
 
 def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document:
     deployment = context.deployment
     if deployment.topology.is_standalone:
         raise CommandError(40573, "The $changeStream stage is only supported on replica sets")
-    target = context.body["aggregate"]
-    is_whole = bool(pipeline[0]["$changeStream"].get("allChangesForCluster"))
-    if is_whole and context.database != "admin":
-        raise CommandError(72, "A $changeStream with allChangesForCluster may only run on admin")
+    target, argument = context.body["aggregate"], pipeline[0]["$changeStream"]
+    if not isinstance(argument, dict):
+        raise CommandError(50808, "$changeStream stage expects a document as argument")
+    is_whole = bool(argument.get("allChangesForCluster"))
+    if is_whole and (context.database != "admin" or isinstance(target, str)):
+        message = "A $changeStream with 'allChangesForCluster:true' may only be opened on"
+        raise CommandError(72, f"{message} the 'admin' database, and with no collection name")
     names = (context.database, target if isinstance(target, str) else "")
     if not is_whole and (names[0] in INTERNAL_DATABASES or names[1].startswith("system.")):
         message = f"$changeStream may not be opened on the internal {'.'.join(names)}"
         raise CommandError(73, message)
+    collection = context.collection(names)
+    if collection is not None and collection.is_view:
+        raise CommandError(166, f"Namespace {'.'.join(names)} is a view, not a collection")
     database = None if is_whole else context.database
     stream = open_stream(
         context.history,
@@ -164,7 +195,7 @@ def _get_more(context: Context) -> Document:
     context.is_on_stream = cursor.stream is not None
     size = body.get("batchSize") or _MANY
     if cursor.stream is None:
-        batch = _taken(cursor.documents, size)
+        batch = taken(cursor.documents, size)
         if not cursor.documents:
             del context.member.cursors[number]
             number = 0
@@ -196,9 +227,9 @@ def _awaited(context: Context, cursor: Cursor, number: int, size: int) -> list[D
             raise CommandError(237, f"operation was interrupted: cursor {number} was killed")
         if stream.has_update:
             batch.extend(stream.batch(size))
-        return bool(batch)
+        return bool(batch) or stream.is_ended
 
-    if not batch:
+    if not batch and not stream.is_ended:
         context.wait(has_events, timeout_s)
     return batch
 
@@ -240,31 +271,6 @@ def _explain(context: Context) -> Document:
     namespace = f"{context.database}.{explained[next(iter(explained))]}"
     plan: Document = {"stage": "COLLSCAN", "direction": "forward"}
     return {"queryPlanner": {"namespace": namespace, "winningPlan": plan, "rejectedPlans": []}}
-
-
-def _cursor_reply(
-    context: Context, namespace: Namespace, found: list[Document], size: int, is_single: bool
-) -> Document:
-    name = ".".join(namespace)
-    cursor = Cursor(name, documents=found, at_cluster_time=context.read_at)
-    batch = _taken(found, size)
-    number = context.member.keep(cursor) if found and not is_single else Int64(0)
-    extra = {} if context.read_at is None else {"atClusterTime": context.read_at}
-    return {"cursor": {"id": number, "ns": name, "firstBatch": batch, **extra}}
-
-
-def _taken(documents: list[Document], size: int) -> list[Document]:
-    """The next batch, taken out of what is left; at least one document, then up to 16 MB."""
-    count = 0
-    bytes_used = 0
-    while count < min(size, len(documents)):
-        bytes_used += len(encode(documents[count]))
-        if count and bytes_used > _BATCH_BYTES:
-            break
-        count += 1
-    batch = documents[:count]
-    del documents[:count]
-    return batch
 
 
 COMMANDS = {

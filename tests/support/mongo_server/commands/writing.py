@@ -13,7 +13,13 @@ from tests.support.mongo_server.key_string import order
 from tests.support.mongo_server.matching import equalities, is_match
 from tests.support.mongo_server.oplog import Namespace
 from tests.support.mongo_server.pipelines import aggregated, projected
-from tests.support.mongo_server.updates import is_replacement, put, updated
+from tests.support.mongo_server.updates import (
+    check_operators,
+    check_stages,
+    is_replacement,
+    put,
+    updated,
+)
 from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document, encode
 
 
@@ -21,6 +27,8 @@ def _each(
     context: Context, statements: list[Document], run: Callable[[int, Document], int]
 ) -> tuple[int, list[Document]]:
     """Run statements; errors of single ones become `writeErrors`, but not in a transaction."""
+    if not statements:
+        raise CommandError(16, "Write batch sizes must be between 1 and 100000. Got 0 operations.")
     count = 0
     errors: list[Document] = []
     for index, statement in enumerate(statements):
@@ -65,10 +73,13 @@ def _update(context: Context) -> Document:
     namespace = context.namespace
     modified = 0
     upserted: list[Document] = []
+    for statement in context.body["updates"]:
+        check_stages(statement["u"])
 
     def run(index: int, statement: Document) -> int:
         nonlocal modified
         update = statement["u"]
+        check_operators(update)
         is_multi = bool(statement.get("multi"))
         if is_multi and is_replacement(update):
             raise CommandError(9, "multi update is not supported for replacement-style update")
@@ -110,6 +121,9 @@ def _find_and_modify(context: Context) -> Document:
     before = next(aggregated(matching, stages), None)
     last: Document = {"n": int(before is not None)}
     shown = before
+    if "update" in body:
+        check_stages(body["update"])
+        check_operators(body["update"])
     if before is not None:
         context.claim(namespace, before["_id"])
         if body.get("remove"):

@@ -297,7 +297,7 @@ def test_expanded_events(client: Client) -> None:
     assert events[0]["operationDescription"]["idIndex"]["name"] == "_id_"
     assert events[1]["operationDescription"]["indexes"][0]["name"] == "n_1"
     paths = events[5]["updateDescription"]["disambiguatedPaths"]
-    assert paths == {"list.0": ["list", 0], "sub.0": ["sub", "0"]}
+    assert paths == {"sub.0": ["sub", "0"]}
 
 
 def test_large_events_are_split() -> None:

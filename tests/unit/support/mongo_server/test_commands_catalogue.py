@@ -1,4 +1,4 @@
-"""Collections and indexes that a transaction creates."""
+"""Lists of collections; collections and indexes that a transaction creates."""
 
 import pytest
 from pymongo.errors import OperationFailure
@@ -65,3 +65,17 @@ def test_a_collection_is_validated(client: Client) -> None:
     found = client.shop.validate_collection("customers")
     assert found["valid"]
     assert found["nrecords"] == 1
+
+
+@pytest.mark.parametrize("command", ["listCollections", "listIndexes"])
+def test_a_list_comes_in_batches(client: Client, command: str) -> None:
+    for number in range(5):
+        client.shop.create_collection(f"c{number}")
+        client.shop.c0.create_index(f"f{number}")
+    argument = 1 if command == "listCollections" else "c0"
+    reply = client.shop.command(command, argument, cursor={"batchSize": 2})["cursor"]
+    name = str(reply["ns"]).partition(".")[2]
+    assert len(reply["firstBatch"]) == 2
+    rest = client.shop.command("getMore", reply["id"], collection=name)["cursor"]
+    assert len(rest["nextBatch"]) == (3 if command == "listCollections" else 4)
+    assert rest["id"] == 0

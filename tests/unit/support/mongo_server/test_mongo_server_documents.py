@@ -284,6 +284,17 @@ def test_a_malformed_query_is_an_error_without_documents(
     assert raised.value.code == 2
 
 
+def test_a_hint_names_an_index(client: Client) -> None:
+    customers = client.shop.customers
+    customers.insert_one({"_id": 1, "a": 2})
+    customers.create_index("a")
+    for hint in ("_id_", "a_1", [("a", 1)], [("$natural", 1)]):
+        assert list(customers.find({}, hint=hint)) == [{"_id": 1, "a": 2}]
+    with pytest.raises(OperationFailure) as raised:
+        list(customers.find({}, hint="b_1"))
+    assert raised.value.code == 2
+
+
 def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
     client.shop.create_collection("c", capped=True, size=4096)
     client.shop.c.insert_one({"_id": 1})

@@ -1,0 +1,37 @@
+"""The first batch of a command that finds documents, and the cursor for the others."""
+
+from bson import Int64
+
+from tests.support.mongo_server.context import Context
+from tests.support.mongo_server.members import Cursor
+from tests.support.mongo_server.oplog import Namespace
+from tests.support.mongo_server.wire import Document, encode
+
+FIRST_BATCH = 101
+_BATCH_BYTES = 16 * 1024 * 1024
+
+
+def cursor_reply(
+    context: Context, namespace: Namespace, found: list[Document], size: int, is_single: bool
+) -> Document:
+    """The first batch, and a cursor for what is left unless `is_single` says that nobody asks."""
+    name = ".".join(namespace)
+    cursor = Cursor(name, documents=found, at_cluster_time=context.read_at)
+    batch = taken(found, size)
+    number = context.member.keep(cursor) if found and not is_single else Int64(0)
+    extra = {} if context.read_at is None else {"atClusterTime": context.read_at}
+    return {"cursor": {"id": number, "ns": name, "firstBatch": batch, **extra}}
+
+
+def taken(documents: list[Document], size: int) -> list[Document]:
+    """The next batch, taken out of what is left; at least one document, then up to 16 MB."""
+    count = 0
+    bytes_used = 0
+    while count < min(size, len(documents)):
+        bytes_used += len(encode(documents[count]))
+        if count and bytes_used > _BATCH_BYTES:
+            break
+        count += 1
+    batch = documents[:count]
+    del documents[:count]
+    return batch

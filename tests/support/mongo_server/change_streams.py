@@ -249,7 +249,8 @@ def open_stream(
     if position is not None and position.is_fragment and not is_split:
         message = f"To resume from a split event, the stream must include a {_SPLIT} stage"
         raise CommandError(280, message)
-    if start < oplog.oldest_time:
+    # An oplog that still has its first entry lost nothing, however old the start is.
+    if oplog.oldest_number > 0 and start < oplog.oldest_time:
         message = (
             "PlanExecutor error during aggregation :: caused by :: Resume of change stream was "
             "not possible, as the resume point may no longer be in the oplog."

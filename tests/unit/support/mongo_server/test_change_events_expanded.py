@@ -10,7 +10,7 @@ import pytest
 from bson import Binary
 
 from tests.support.mongo_server.client import Client
-from tests.unit.support.mongo_server.jstests.streams import (
+from tests.unit.support.mongo_server.streams import (
     WATCHED,
     Document,
     events,

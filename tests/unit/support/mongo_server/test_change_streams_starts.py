@@ -11,7 +11,7 @@ import pytest
 from bson import Timestamp
 
 from tests.support.mongo_server.client import Client
-from tests.unit.support.mongo_server.jstests.streams import (
+from tests.unit.support.mongo_server.streams import (
     WATCHED,
     Document,
     events,

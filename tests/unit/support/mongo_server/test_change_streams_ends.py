@@ -8,7 +8,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from tests.support.mongo_server.client import Client
-from tests.unit.support.mongo_server.jstests.streams import (
+from tests.unit.support.mongo_server.streams import (
     WATCHED,
     events,
     fetched,

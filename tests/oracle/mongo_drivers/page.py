@@ -1,5 +1,6 @@
 """The page docs/evidence/mongodb-conformance.md, made from a run of all suites."""
 
+import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,13 +77,13 @@ def _excluded(expectations: Expectations) -> Iterator[str]:
 
 
 def _lists(found: Mapping[str, Mapping[str, Sequence[str]]], all_series: set[str]) -> Iterator[str]:
-    """For each reason the cases."""
+    """For each reason a table of its cases."""
     for reason in sorted(found):
-        yield f"{_wrapped(reason)}\n\n"
+        yield f"{_wrapped(reason)}\n\n| case | releases |\n| --- | --- |\n"
         for case in sorted(found[reason]):
             series = set(found[reason][case])
-            where = "" if series == all_series else f" ({', '.join(sorted(series))})"
-            yield f"* `{case}`{where}\n"
+            where = "all" if series == all_series else ", ".join(sorted(series))
+            yield f"| `{case}` | {where} |\n"
         yield "\n"
 
 
@@ -92,11 +93,19 @@ def _skipped(runs: Sequence[SuiteRun]) -> Iterator[str]:
     for run in runs:
         for result in run.results.values():
             if result.outcome is Outcome.SKIPPED:
-                found[result.reason, run.series] += 1
+                found[_shortened(result.reason), run.series] += 1
     all_series = list(dict.fromkeys(run.series for run in runs))
     yield f"| reason | {' | '.join(all_series)} |\n| --- |{' ---: |' * len(all_series)}\n"
     for reason in sorted({reason for reason, _ in found}):
         yield _row_of_skips(reason, [found[reason, series] for series in all_series])
+
+
+def _shortened(reason: str) -> str:
+    """A reason without what differs between cases that have it in common."""
+    reason = reason.removeprefix("skipping due to environmental constraints: ")
+    reason = re.sub(r"^no matching RunOnBlock; comparison errors: \[(.*)\]$", r"\1", reason)
+    reason = re.sub(r"^\w+ (runOnRequirements not satisfied)$", r"\1", reason)
+    return re.sub(r'server version "[\d.]+"', "server version", reason)
 
 
 def _row_of_skips(reason: str, counts: Sequence[int]) -> str:

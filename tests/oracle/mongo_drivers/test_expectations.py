@@ -29,7 +29,7 @@ _JUNIT = """<testsuites><testsuite>
 <testcase classname="test.test_session.TestSession" name="test_b">
   <failure message="AssertionError:&#10;  1 != 2" /></testcase>
 <testcase classname="test.test_session.TestSession" name="test_c">
-  <skipped message="Must be connected to a mongos" /></testcase>
+  <skipped message="TestX runOnRequirements not satisfied" /></testcase>
 <testcase classname="test.test_session.TestSession" name="test_d">
   <skipped type="pytest.xfail" message="" /></testcase>
 <testcase classname="test.test_session.TestSession" name="test_a">
@@ -47,7 +47,7 @@ def test_outcomes_of_a_junit_file() -> None:
         "test_d": Outcome.PASSED,
     }
     assert results[f"{_CLASS}::test_b"].reason == "AssertionError: 1 != 2"
-    assert results[f"{_CLASS}::test_c"].reason == "Must be connected to a mongos"
+    assert results[f"{_CLASS}::test_c"].reason == "TestX runOnRequirements not satisfied"
 
 
 def test_unexpected_failures_and_unexpected_passes_are_problems() -> None:
@@ -126,7 +126,7 @@ def test_the_page_names_each_failure_and_each_reason() -> None:
     page = render([(driver, runs)])
     assert "## Results of pymongo 4.20.0" in page
     assert "| sessions | 8.0 | 1 | 2 | 1 |" in page
-    assert "| `Must be connected to a mongos` | 1 |" in page
+    assert "| `runOnRequirements not satisfied` | 1 |" in page
     for text in ("no JavaScript", "test_b", "measures time", "test_x"):
         assert text in page
 

@@ -40,7 +40,8 @@ Unlike one:
     it is expired by hand.
     Messages of errors are in the server's words only where clients look at them.
 
-`make mongo-conformance` runs the tests of MongoDB's driver for Python against it.
+`make mongo-conformance` runs the tests of MongoDB's drivers for Python and Go against it. The cases
+in `tests/unit/support/mongo_server/test_change_*` name the test of the server that states a rule.
 """
 
 from tests.support.mongo_server.replica_set import MongoReplicaSet

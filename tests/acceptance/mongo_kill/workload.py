@@ -191,7 +191,7 @@ class Workload:
     def _transact(self) -> None:
         """Several documents at once, none of them twice."""
         count = self._random.randint(2, 5)
-        places = self._random.sample(sorted(self.histories), min(count, len(self.histories)))
+        places = self._random.sample([*self.histories], min(count, len(self.histories)))
         wanted = [(place, self._next_state(place)) for place in places]
         for attempt in range(_TRIES):
             try:

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
+from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
 from rich.console import Console
 
@@ -48,7 +49,7 @@ def main() -> int:
         except RefusedError as error:
             console.print(f"Rejected: {error}", style="red", markup=False, soft_wrap=True)
             return 2
-        except HarnessError as error:
+        except (HarnessError, PyMongoError) as error:
             console.print(f"Failed: {error}", style="red", markup=False, soft_wrap=True)
             return 1
         except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
-SESSION_MS = 2000
+SESSION_MS = 3000
 BROKER_PROPERTIES = {"group.min.session.timeout.ms": "1000"}
 _PAUSE_S = 0.005
 

@@ -13,7 +13,7 @@ use crate::batch::{EncodingFailure, Kind, MessageBatch, MessageEntry, NOT_CAPTUR
 use crate::bson::Timestamp;
 use crate::change::{Change, Event, Operation, Transaction};
 use crate::error::{Problem, Result};
-use crate::extras::Extras;
+use crate::extras::{Extras, Header};
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::layout::ValueContext;
@@ -311,15 +311,21 @@ impl<'f> BatchBuilder<'f> {
             let number = number.saturating_add(1);
             self.identity.set_tombstone(change, number, entries);
         }
-        for (message, headers) in (number..).zip(<[_; 2]>::from(headers)) {
-            if message < self.batch.entries.len() && !headers.is_empty() {
-                self.batch.extras.push(Extras {
-                    message,
-                    headers,
-                    ..Extras::default()
-                });
-            }
+        if !headers.0.is_empty() {
+            self.add_headers(number, headers);
         }
         Ok(())
+    }
+
+    /// Adds headers of a message and of its tombstone, if there is one.
+    fn add_headers(&mut self, number: usize, headers: (Vec<Header>, Vec<Header>)) {
+        let messages = (number..self.batch.entries.len()).zip(<[_; 2]>::from(headers));
+        for (message, headers) in messages.filter(|(_, headers)| !headers.is_empty()) {
+            self.batch.extras.push(Extras {
+                message,
+                headers,
+                ..Extras::default()
+            });
+        }
     }
 }

@@ -26,6 +26,8 @@ pub enum FragmentError {
         expected: usize,
         count: usize,
     },
+    #[error("another event follows fragment {number} of {of}")]
+    Unfinished { number: usize, of: u32 },
     #[error("fragment {number} belongs to another event than fragment 1: their tokens differ")]
     Event { number: usize },
     #[error("two fragments of a split event have {member:?}")]
@@ -137,9 +139,11 @@ impl FragmentJoiner {
         let mut skipped = 0_usize;
         for (index, event) in events.enumerate() {
             let Some(split) = split_of(event) else {
+                self.require_complete()?;
                 whole.push(WholeEvent::Given(index));
                 continue;
             };
+            self.require_next(split)?;
             self.fragments.push(event.to_vec());
             if split.fragment < split.of {
                 continue;
@@ -153,6 +157,30 @@ impl FragmentJoiner {
             }
         }
         Ok((whole, skipped))
+    }
+
+    fn require_complete(&self) -> Result<(), FragmentError> {
+        match self.fragments.last().and_then(|last| split_of(last)) {
+            None => Ok(()),
+            Some(Split { of, .. }) => Err(FragmentError::Unfinished {
+                number: self.fragments.len(),
+                of,
+            }),
+        }
+    }
+
+    /// Checked at once, because fragments that never complete would grow without a limit.
+    fn require_next(&self, split: Split) -> Result<(), FragmentError> {
+        let expected = self.fragments.len().saturating_add(1);
+        if usize::try_from(split.fragment) == Ok(expected) {
+            return Ok(());
+        }
+        Err(FragmentError::Order {
+            fragment: split.fragment,
+            of: split.of,
+            expected,
+            count: usize::try_from(split.of).unwrap_or(usize::MAX),
+        })
     }
 }
 

@@ -129,7 +129,16 @@ fn a_joiner_keeps_fragments_over_replies() {
     let events = [first, second, third, whole.as_slice()];
     let skipped = skipping.join(events.into_iter()).unwrap();
     assert_eq!(skipped, (vec![WholeEvent::Given(3)], 1));
-    assert!(joiner.join([second, third].into_iter()).is_err());
+    let order = |fragment, expected| FragmentError::Order {
+        fragment,
+        of: 3,
+        expected,
+        count: 3,
+    };
+    assert_eq!(joiner.join([second].into_iter()), Err(order(2, 1)));
+    assert_eq!(joiner.join([first, first].into_iter()), Err(order(1, 2)));
+    let unfinished = FragmentError::Unfinished { number: 1, of: 3 };
+    assert_eq!(joiner.join([whole.as_slice()].into_iter()), Err(unfinished));
 }
 
 #[test]

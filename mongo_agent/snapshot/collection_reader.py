@@ -16,6 +16,7 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
+from pymongo.errors import PyMongoError
 
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.documents.document_id import id_document
@@ -80,10 +81,12 @@ class CollectionReader:
             command = {**_find(snapshot, lower), "projection": _FIELD, "limit": 1}
             command["skip"] = self._settings.chunk_size
             with self._session() as session, self._run(snapshot, command, session) as cursor:
-                lower = next(_documents(cursor), None)
-            if lower is None:
+                upper = next(_documents(cursor), None)
+            if upper is None:
                 return ChunkBounds(tuple(found), is_whole=True)
-            found.append(lower)
+            _require_progress(snapshot, lower, upper)
+            found.append(upper)
+            lower = upper
         return ChunkBounds(tuple(found), is_whole=False)
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
@@ -116,6 +119,8 @@ class CollectionReader:
                 cursor.batch_size(self._settings.fetch_size)
             documents, rest_from = self._taken(_documents(cursor), limit)
             read_to = self._cluster_time(session)
+        if rest_from is not None:
+            _require_progress(snapshot, chunk.lower, rest_from)
         is_gone = not documents and not exists(self._client, snapshot.database, snapshot.collection)
         return ChunkDocuments(documents, rest_from, read_at_ms, read_to, is_gone)
 
@@ -160,6 +165,14 @@ class CollectionReader:
         else:
             reached = session.operation_time
         return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)
+
+
+def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes) -> None:
+    """Raise `PyMongoError` for a server that ignores bounds; a snapshot would never end."""
+    if upper == lower:
+        raise PyMongoError(
+            f"the server ignores `min` with the hint {snapshot.hint} in {snapshot.namespace}"
+        )
 
 
 def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ pub mod every_bit;
 pub mod framing;
 mod merge;
 mod mongo;
+mod mongo_reply;
 mod payload;
 mod segment;
 
@@ -20,18 +21,20 @@ use commitlog_core::schema::{parse_cql, parse_system_rows};
 pub use chain::chain;
 pub use merge::merge;
 pub use mongo::mongo;
+pub use mongo_reply::mongo_reply;
 pub use payload::payload;
 
 /// Takes any bytes.
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("header", header),
     ("chain", chain),
     ("payload", payload),
     ("merge", merge),
     ("mongo", mongo),
+    ("mongo_reply", mongo_reply),
     ("schema_text", schema_text),
     ("system_rows", system_rows),
 ];

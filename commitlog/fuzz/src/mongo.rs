@@ -16,6 +16,8 @@ use mongo_encoder::transaction::OpenTransaction;
 use mongo_encoder::transform::{ArrayEncoding, DeleteHandling, ExtractDocument, Transform};
 use serde_json::Value;
 
+use crate::mongo_reply::check_places;
+
 const AT_NS: i64 = 1_700_000_000_000_000_000;
 const EXCLUDED: [&str; 3] = ["*.*.n", "*.*.a.b", "shop.*.x.y.z"];
 const RENAMED: [&str; 3] = ["*.*.a:z", "*.*.x.y:w", "*.c*.name:n"];
@@ -30,9 +32,9 @@ pub fn mongo(input: &[u8]) {
         return;
     };
     let events = events_of(rest);
-    let plain = format(*layout, *json, FieldRules::default());
+    let plain = event_format(*layout, *json, FieldRules::default());
     let rules = FieldRules::parse(EXCLUDED, RENAMED).unwrap_or_default();
-    let ruled = format(*layout, *json, rules);
+    let ruled = event_format(*layout, *json, rules);
     let whole = encode(&plain, &events, None);
     check(&whole, &events, plain.layout);
     for encoding in [Encoding::JsonWithSchema, Encoding::Avro] {
@@ -65,29 +67,13 @@ pub fn mongo(input: &[u8]) {
             token.is_none_or(|token| Document::parse(token.bytes()).is_ok()),
             "a token is no document"
         );
-        check_reply(event);
+        if let Ok(reply) = parse_reply(event) {
+            check_places(event, &reply);
+        }
     }
 }
 
-fn check_reply(bytes: &[u8]) {
-    let Ok(reply) = parse_reply(bytes) else {
-        return;
-    };
-    let mut behind = 0;
-    for place in &reply.events {
-        assert!(behind < place.start, "events that overlap");
-        behind = place.end;
-        let event = bytes.get(place.clone()).unwrap_or_default();
-        assert!(Document::parse(event).is_ok(), "an event is no document");
-    }
-    let token = reply.token.and_then(|token| bytes.get(token));
-    assert!(
-        token.is_none_or(|token| Document::parse(token).is_ok()),
-        "a token is no document"
-    );
-}
-
-fn format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
+pub fn event_format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
     let of = |number: u8, count: usize| usize::from(number) % count;
     let layout = Layout::ALL.get(of(layout, Layout::ALL.len())).copied();
     let document_json = DocumentJson::ALL.get(of(json, DocumentJson::ALL.len()));
@@ -116,7 +102,7 @@ fn events_of(mut rest: &[u8]) -> Vec<&[u8]> {
     events
 }
 
-fn encode(
+pub fn encode(
     format: &EventFormat,
     events: &[&[u8]],
     transaction: Option<OpenTransaction>,
@@ -128,7 +114,7 @@ fn encode(
     batch
 }
 
-fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
+pub fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
     assert!(batch.events == events.len(), "events that are not counted");
     let mut position = 0;
     for (number, entry) in batch.entries.iter().enumerate() {
@@ -233,7 +219,7 @@ fn check_transformed(format: &EventFormat, options: u8, events: &[&[u8]]) {
     check(&encode(&format, events, None), events, Layout::Native);
 }
 
-fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch) {
+pub fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch) {
     let (first, second) = events.split_at(events.len() / 2);
     let first_batch = encode(format, first, None);
     let state = first_batch.transaction_after(first.len());
@@ -258,7 +244,7 @@ fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch) {
     assert!(halves == of(whole), "two halves are not the whole");
 }
 
-fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
+pub fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
     let time = Timestamp {
         seconds: 5,
         increment: 6,

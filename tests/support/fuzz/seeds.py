@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ import pyarrow as pa
 from bson import (
     Binary,
     Code,
+    CodecOptions,
     DatetimeMS,
     Decimal128,
     Int64,
@@ -23,6 +25,7 @@ from bson import (
     Regex,
     Timestamp,
 )
+from bson.raw_bson import RawBSONDocument
 
 from commitlog import Schema
 from commitlog.merge import Merger
@@ -33,6 +36,7 @@ from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
 from tests.support.bson_documents import encoded, event
 
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _PER_TABLE = 6
 _MAX_BYTES = 4000
 _FRAMINGS = 8
@@ -176,8 +180,8 @@ def _rows() -> Iterator[bytes]:
         yield json.dumps(document).encode()
 
 
-def _mongo() -> Iterator[bytes]:
-    """Layout, form of JSON, events: of each operation, in a transaction, a part, of every type."""
+def _mongo_events() -> tuple[bytes, ...]:
+    """Of each operation, in a transaction, a part, of every type."""
     types = {
         "n": None,
         "a": [{"b": 1, "c": True}, 1.5, {"b": {"x": Int64(1)}}],
@@ -194,7 +198,7 @@ def _mongo() -> Iterator[bytes]:
     }
     session = {"lsid": {"id": Binary(bytes(16), 4)}, "txnNumber": Int64(3)}
     hidden = {"ns": {"db": "shop", "coll": "hidden"}}
-    events = (
+    return (
         event("insert", fullDocument=types),
         event("update", updateDescription=update, fullDocument=types),
         event("replace", fullDocument={"a": {"b": 1, "name": 2}}, **session),
@@ -204,6 +208,11 @@ def _mongo() -> Iterator[bytes]:
         event("invalidate"),
         event("insert", splitEvent={"fragment": 1, "of": 2}, fullDocument={}),
     )
+
+
+def _mongo() -> Iterator[bytes]:
+    """Layout, form of JSON, events."""
+    events = _mongo_events()
     reply = {"cursor": {"nextBatch": [{"_id": 1}, {}], "id": Int64(5), "ns": "a.b"}, "ok": 1.0}
     yield bytes(2) + encoded(reply)
     part = encoded({**bson.decode(event("insert")), "splitEvent": {"fragment": 1, "of": 1}})
@@ -214,6 +223,27 @@ def _mongo() -> Iterator[bytes]:
             yield head + events[2] + events[3] + events[0] + events[2]
             yield head + events[4] + events[5] + events[3] + events[6]
             yield head + part
+
+
+def _mongo_replies() -> Iterator[bytes]:
+    """Layout, form of JSON, a place and a length that lies there, a reply: of a stream, of a
+    collection."""
+    events = [bson.decode(each, _RAW) for each in _mongo_events()]
+    plain = [{"_id": number, "n": "x" * number} for number in range(3)]
+    token = {"postBatchResumeToken": {"_data": "82" + "00" * 8}}
+    for name, batch, more in (
+        ("nextBatch", events[2:4], token),
+        ("nextBatch", events[5:], token),
+        ("firstBatch", events[:2], token),
+        ("firstBatch", plain, {}),
+        ("nextBatch", [], token),
+    ):
+        cursor = {name: batch, "id": Int64(5), "ns": "shop.cust", **more}
+        reply = encoded({"cursor": cursor, "ok": 1.0, "operationTime": Timestamp(9, 1)})
+        for layout, place in enumerate((0, 4, 16, 33)):
+            for lie in (-1, 5, 2**31 - 1):
+                head = bytes([layout, layout]) + struct.pack(">H", place) + struct.pack("<i", lie)
+                yield head + reply
 
 
 def _merges() -> Iterator[bytes]:
@@ -264,6 +294,7 @@ _MAKERS = {
     "payload": _payloads,
     "merge": _merges,
     "mongo": _mongo,
+    "mongo_reply": _mongo_replies,
     "schema_text": _texts,
     "system_rows": _rows,
 }

@@ -98,7 +98,7 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
         raise CommandError(
             51173, "When using min()/max() a hint of which index to use must be provided"
         )
-    if hint not in ("_id_", {"_id": 1}):
+    if hint not in ("_id_", {"_id": 1}, _clustered_index(context)):
         _check_hint(context, hint)
         return documents
     if any(list(bound) != ["_id"] for bound in bounds.values()):
@@ -114,6 +114,13 @@ def _check_hint(context: Context, hint: Any) -> None:
     if hint not in known:
         message = "hint provided does not correspond to an existing index"
         raise CommandError(2, f"error processing query: planner returned error: {message}")
+
+
+def _clustered_index(context: Context) -> str:
+    """The name of the index by which a clustered collection is stored; empty for others."""
+    collection = context.collection(context.namespace)
+    clustered = {} if collection is None else collection.options.get("clusteredIndex", {})
+    return str(clustered.get("name", ""))
 
 
 def _aggregate(context: Context) -> Document:

@@ -1,0 +1,82 @@
+//! Takes any bytes as a reply of a cursor, whole and damaged, through the encoder.
+
+use mongo_encoder::bson::Document;
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::fields::FieldRules;
+use mongo_encoder::fragments::{FragmentJoiner, WholeEvent};
+use mongo_encoder::reply::{Reply, parse_reply};
+
+use crate::mongo::{check, check_copied, check_halves, encode, event_format};
+
+/// The input is a byte for the layout, a byte for the flavour of JSON, a place, a length that lies
+/// there, and a reply.
+///
+/// Events and token of a reply lie inside it. A batch of events, and the same batch as documents of
+/// a snapshot, gives JSON in its order, or errors at places inside of the events. A reply that is
+/// cut off anywhere is none; one with a length that lies is none, or keeps these promises.
+pub fn mongo_reply(input: &[u8]) {
+    let Some(([layout, json, place, place_low, lie @ ..], bytes)) = input.split_first_chunk::<8>()
+    else {
+        return;
+    };
+    let place = usize::from(u16::from_be_bytes([*place, *place_low]));
+    check_batch(bytes, *layout, *json);
+    if let Ok(length) = Document::parse(bytes).map(|reply| reply.bytes().len()) {
+        let cut = bytes.get(..place.min(length.saturating_sub(1)));
+        assert!(
+            parse_reply(cut.unwrap_or_default()).is_err(),
+            "a reply that is cut off is read"
+        );
+    }
+    let mut damaged = bytes.to_vec();
+    if let Some(length) = damaged.get_mut(place..).and_then(<[u8]>::first_chunk_mut) {
+        *length = *lie;
+        check_batch(&damaged, *layout, *json);
+    }
+}
+
+fn check_batch(bytes: &[u8], layout: u8, json: u8) {
+    let Ok(reply) = parse_reply(bytes) else {
+        return;
+    };
+    check_places(bytes, &reply);
+    let events: Vec<_> = reply
+        .events
+        .iter()
+        .filter_map(|place| bytes.get(place.clone()))
+        .collect();
+    let format = event_format(layout, json, FieldRules::default());
+    let batch = encode(&format, &events, None);
+    check(&batch, &events, format.layout);
+    check_halves(&format, &events, &batch);
+    check_copied(&format, &events);
+    if let Ok((whole, _)) = FragmentJoiner::new(false).join(events.iter().copied()) {
+        for event in whole {
+            if let WholeEvent::Joined(event) = event {
+                assert!(Document::parse(&event).is_ok(), "what is joined is no BSON");
+            }
+        }
+    }
+    // The reader of a stream ends a transaction with the token of the reply.
+    let open = batch.transaction_after(events.len());
+    if let (Some(transaction), Some(time)) = (open, reply.operation_time) {
+        let end = Encoder::new(format).end_transaction(transaction, time);
+        assert!(end.len() <= 1, "a transaction that ends twice");
+    }
+}
+
+/// That the events of a reply and its token lie inside of it, one after the other.
+pub fn check_places(bytes: &[u8], reply: &Reply) {
+    let mut behind = 0;
+    for place in &reply.events {
+        assert!(behind < place.start, "events that overlap");
+        behind = place.end;
+        let event = bytes.get(place.clone()).unwrap_or_default();
+        assert!(Document::parse(event).is_ok(), "an event is no document");
+    }
+    let token = reply.token.clone().and_then(|token| bytes.get(token));
+    assert!(
+        token.is_none_or(|token| Document::parse(token).is_ok()),
+        "a token is no document"
+    );
+}

@@ -1,0 +1,216 @@
+"""Deployments that change under the agent: no change is lost, the order is kept, and the health is
+green afterwards."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from mongo_agent.change_stream.position import StreamPosition, opening, stored_position
+from mongo_agent.change_stream.tokens import read_token
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.settings import SnapshotSettings
+from tests.support.memory_sink import MemorySink
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+SMALL_CHUNKS: dict[str, Any] = {
+    "snapshot_mode": "initial",
+    "incremental_snapshot_chunk_size": 2,
+    "snapshot_max_threads": 1,
+    "connect_max_attempts": 100_000,
+}
+COUNT = 60
+
+
+@pytest.fixture
+def three_members() -> Iterator[MongoReplicaSet]:
+    """Their cluster time moves all the time, as copies without a cluster time need it."""
+    with MongoReplicaSet(members=3, noop_interval_s=0.05) as started:
+        yield started
+
+
+def conditions(agent: RunningAgent) -> list[str]:
+    return [each.code for each in agent.service.status.status().conditions]
+
+
+def test_a_shard_is_added_while_the_agent_streams(tmp_path: Path) -> None:
+    with (
+        MongoShardedCluster() as cluster,
+        Client(cluster.connection_string) as router,
+        RunningAgent(tmp_path / "offsets", cluster.connection_string) as agent,
+    ):
+        router.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        agent.wait_until_streaming()
+        for number in range(10):
+            router.shop.orders.insert_one({"_id": number, "region": number})
+        agent.wait_for(10)
+        cluster.add_shard()
+        for number in range(10, 40):
+            router.shop.orders.insert_one({"_id": number, "region": number})
+        assert [each.id for each in agent.wait_for(40)] == list(range(40))
+        assert conditions(agent) == []
+
+
+def test_kinds_of_collections_side_by_side(writer: Client, run_agent: RunAgent) -> None:
+    """Views and time series have no change events."""
+    shop = writer.shop
+    shop.create_collection("capped", capped=True, size=1 << 20)
+    by_id = {"key": {"_id": 1}, "unique": True, "name": "in order"}
+    shop.create_collection("clustered", clusteredIndex=by_id)
+    shop.create_collection("prices", timeseries={"timeField": "t"})
+    shop.create_collection("seen", viewOn="plain", pipeline=[])
+    streamed = ("capped", "clustered", "plain")
+    for name in streamed:
+        shop[name].insert_many([{"_id": number} for number in range(5)])
+    with run_agent(**SMALL_CHUNKS) as agent:
+        agent.wait_for(15)
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
+        for name in streamed:
+            shop[name].insert_one({"_id": 5})
+        published = agent.wait_for(18)
+        for name in streamed:
+            found = [each for each in published if each.topic == f"p.shop.{name}"]
+            assert [each.id for each in found] == list(range(6))
+            assert [each.kind for each in found] == ["read"] * 5 + ["insert"]
+        assert len(published) == 18
+        assert conditions(agent) == []
+
+
+def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
+    """The tests' server does with another index. A snapshot would never end."""
+    writer.shop.a.create_index("n", name="other")
+    writer.shop.a.insert_many([{"_id": number} for number in range(9)])
+    reader = CollectionReader(writer, SnapshotSettings(chunk_size=2))
+    snapshot = CollectionSnapshot(1, "shop", "a", SnapshotReason.INITIAL, hint="other")
+    with pytest.raises(PyMongoError, match="ignores `min` with the hint other in shop"):
+        reader.bounds(snapshot, 5)
+    bound = bson.encode({"_id": 4})
+    with pytest.raises(PyMongoError, match="ignores `min`"):
+        reader.since(snapshot, Chunk(bound, None), ClusterTime(1, 1))
+
+
+def test_elections_during_a_copy(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(COUNT)])
+    with run_agent(**SMALL_CHUNKS) as agent:
+        for elections in range(1, 4):
+            agent.wait_for(elections * 6)
+            three_members.step_down()
+            # A client that knows no member, so that it does not ask the old primary.
+            with Client(three_members.connection_string) as fresh:
+                fresh.shop.b.insert_one({"_id": elections})
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
+        published = agent.wait_for(COUNT + 3)
+        copied = [each.id for each in published if each.topic == "p.shop.a"]
+        assert sorted(set(copied)) == list(range(COUNT))
+        assert list(dict.fromkeys(copied)) == list(range(COUNT))
+        streamed = [each.id for each in published if each.topic == "p.shop.b"]
+        assert list(dict.fromkeys(streamed)) == [1, 2, 3]
+        agent.wait_until(lambda: conditions(agent) == [], "a green health")
+
+
+@pytest.mark.parametrize("is_renamed", [True, False], ids=["renamed", "dropped"])
+def test_a_collection_leaves_during_its_copy(
+    is_renamed: bool, writer: Client, run_agent: RunAgent
+) -> None:
+    """Its copy ends; other collections are copied, and what is written later arrives."""
+    for name in ("a", "b"):
+        writer.shop[name].insert_many([{"_id": number} for number in range(COUNT)])
+    sink = MemorySink(automatic=False, capacity=6)
+    with run_agent(sink, **SMALL_CHUNKS) as agent:
+        agent.wait_for(6)
+        if is_renamed:
+            writer.shop.a.rename("c")
+        else:
+            writer.shop.a.drop()
+        sink.capacity, sink.automatic = None, True
+        sink.acknowledge()
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
+        left = "c" if is_renamed else "a"
+        writer.shop[left].insert_one({"_id": COUNT})
+        agent.wait_until(
+            lambda: (f"p.shop.{left}", COUNT) in [(e.topic, e.id) for e in agent.of_documents()],
+            "the document that came later",
+        )
+        copied = [each.id for each in agent.published if each.topic == "p.shop.b"]
+        assert copied == list(range(COUNT))
+        agent.wait_until(lambda: conditions(agent) == [], "a green health")
+
+
+def test_a_clock_that_is_set_back(
+    writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the agent's machine. Cluster times only count up."""
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        for number in range(3):
+            writer.shop.a.insert_one({"_id": number})
+        agent.wait_for(3)
+        actual = time.time
+        monkeypatch.setattr(time, "time", lambda: actual() - 86_400)
+        monkeypatch.setattr(time, "time_ns", lambda: int((actual() - 86_400) * 1e9))
+        for number in range(3, 6):
+            writer.shop.a.insert_one({"_id": number})
+        assert [each.id for each in agent.wait_for(6)] == list(range(6))
+        assert conditions(agent) == []
+        assert b"cdc_lag_seconds -" not in agent.service.status.metrics()
+
+
+@pytest.fixture
+def servers_set_back(monkeypatch: pytest.MonkeyPatch) -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet() as started:
+        started.pass_time(86_400)
+        started.write_noop()
+        started.pass_time(-86_400)
+        yield started
+
+
+def test_a_server_whose_clock_is_set_back(
+    tmp_path: Path, servers_set_back: MongoReplicaSet
+) -> None:
+    """Its cluster time stays and counts up, a day ahead of the agent."""
+    uri = servers_set_back.connection_string
+    with Client(uri) as client, RunningAgent(tmp_path / "offsets", uri) as agent:
+        agent.wait_until_streaming()
+        client.shop.a.insert_many([{"_id": number} for number in range(3)])
+        assert [each.id for each in agent.wait_for(3)] == [0, 1, 2]
+        assert conditions(agent) == []
+    with Client(uri) as client, RunningAgent(tmp_path / "offsets", uri) as agent:
+        client.shop.a.insert_one({"_id": 3})
+        assert [each.id for each in agent.wait_for(1)] == [3]
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        {"_data": "8263D2A4F6000000022B0229296E04"},
+        {"_data": "8263D2A4F6000000022B042C0100296E5A1004"},
+        {"_data": "8263D2A4F600000002465A1004", "_typeBits": b"\x82\x01"},
+        {"_data": bytes.fromhex("8263D2A4F600000002465A1004"), "_typeBits": b"@"},
+        {"_data": Binary(b"\x01\x02", 128)},
+        {"_data": "0163d2a4f6opaque", "more": {"a": [1, None]}},
+    ],
+    ids=["v1 mark", "v2 event", "v0 with type bits", "binary", "opaque binary", "opaque"],
+)
+def test_a_token_of_any_form_is_sent_back_unchanged(token: dict[str, Any]) -> None:
+    position = StreamPosition(token, ClusterTime(5, 1), "f", "rs0")
+    stored = stored_position(position.values(), "rs0")
+    assert stored is not None
+    assert stored.token == token
+    assert opening(stored, "f").start_after == token
+    try:
+        read_token(token)
+    except ValueError:
+        # Opaque tokens are tried, because events cannot be skipped by them.
+        assert opening(stored, "other").start_after == token

@@ -34,7 +34,7 @@ def snapshot_under_load(proof: Proof) -> str:
     count = proof.require_histories(workload)
     reads = sum(arrival.kind == "read" for arrival in arrived)
     require(0 < reads < count, f"{reads} of {count} events are of the snapshot")
-    return f"{count:,} records, {reads:,} of them copied, {repeats(arrived)} repeats"
+    return f"{count:,} records, {reads:,} of them copied, {len(repeats(arrived))} repeats"
 
 
 def check_and_plan(proof: Proof) -> str:

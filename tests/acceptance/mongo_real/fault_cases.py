@@ -27,7 +27,7 @@ def agent_kills(proof: Proof) -> str:
     proof.drain()
     proof.require_histories(workload)
     arrived = proof.arrived(*workload.collections)
-    return f"{proof.sizes.rounds} kills, {len(arrived):,} records, {repeats(arrived)} repeats"
+    return f"{proof.sizes.rounds} kills, {len(arrived):,} records, {len(repeats(arrived))} repeats"
 
 
 def elections(proof: Proof) -> str:

@@ -28,11 +28,11 @@ _SECRET_NAME = re.compile(
 )
 _ABOUT_A_SECRET = re.compile(
     r"\.(file|location|path|dir|url|uri|source|provider|type|class|alias|enabled?|ms|seconds|sec"
-    r"|client[._]?id)$",
+    r"|client[._]?id|start\.token)$",
     re.IGNORECASE,
 )
 """Settings about a secret, not the secret itself: `…private.key.file`, `…token.endpoint.url`,
-`…client.credentials.client.id`."""
+`…client.credentials.client.id`. The token of `capture.start.token` is a position."""
 _SECRET_VALUE = re.compile(
     r"PRIVATE KEY-----|(passw\w*|passphrase|secret\w*|\btoken|\bsig)\s*=", re.IGNORECASE
 )

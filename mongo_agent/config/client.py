@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import SecretStr
 from pymongo import MongoClient
@@ -24,12 +24,10 @@ from mongo_agent.config.addresses import (
 from mongo_agent.config.connection import ConnectionProperties
 from mongo_agent.server.affinity import select_server
 from mongo_agent.server.deployment import LOAD_BALANCED
+from sidecar.errors import ConfigError
 from sidecar.properties.text import MASK
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import UnreadableStoreError
-
-if TYPE_CHECKING:
-    from sidecar.tls.store import TlsStore
+from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
 
 _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
@@ -192,52 +190,24 @@ def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
             yield f"`{name}` and `{pem_name}` exclude each other. Remove one of them."
     try:
         _stores(properties)
-    except _StoreError as error:
-        yield str(error)
-
-
-class _StoreError(Exception):
-    """An unusable Java store."""
+    except ConfigError as error:
+        yield from error.problems
 
 
 def _stores(properties: ConnectionProperties) -> dict[str, bytes]:
-    """The content of Java stores as the PEM files of the driver's options."""
+    """The content of Java stores as the PEM files of the driver's options. Raises ConfigError."""
     found: dict[str, bytes] = {}
     if properties.ssl_truststore is not None:
-        name, password = "mongodb.ssl.truststore", properties.ssl_truststore_password
-        store = _store(name, properties.ssl_truststore, password)
-        if not store.trusted:
-            raise _StoreError(
-                f"`{name}`: {properties.ssl_truststore} contains no trusted certificate. "
-                "Add the CA certificates."
-            )
-        found["tlsCAFile"] = store.trusted
+        store = _store(properties.ssl_truststore, properties.ssl_truststore_password)
+        found["tlsCAFile"] = read_trusted("mongodb.ssl.truststore", store)
     if properties.ssl_keystore is not None:
-        name, password = "mongodb.ssl.keystore", properties.ssl_keystore_password
-        store = _store(name, properties.ssl_keystore, password)
-        if not store.key:
-            raise _StoreError(
-                f"`{name}`: {properties.ssl_keystore} contains no private key. Add "
-                "the client certificate with its key."
-            )
-        found["tlsCertificateKeyFile"] = store.identity
+        store = _store(properties.ssl_keystore, properties.ssl_keystore_password)
+        found["tlsCertificateKeyFile"] = read_identity("mongodb.ssl.keystore", store).identity
     return found
 
 
-def _store(name: str, path: Path, password: SecretStr | None) -> "TlsStore":
-    # Imported here, because it loads slowly and is rarely needed.
-    from sidecar.tls.store import read_store
-
-    try:
-        return read_store(path, "" if password is None else password.get_secret_value())
-    except OSError as error:
-        raise _StoreError(
-            f"`{name}`: {path} cannot be read: {error.strerror}. Check path and permissions."
-        ) from error
-    except UnreadableStoreError as error:
-        raise _StoreError(
-            f"`{name}`: {path} cannot be read: {error}. Check `{name}.password`."
-        ) from error
+def _store(path: Path, password: SecretStr | None) -> StoreFile:
+    return StoreFile(path, "" if password is None else password.get_secret_value())
 
 
 def _pem_problems(name: str, path: Path) -> Iterator[str]:

@@ -35,7 +35,9 @@ def read_trusted(name: str, store: StoreFile) -> bytes:
     """
     found = _read(name, store)
     if not found.trusted:
-        raise ConfigError(f"`{name}`: {store.path} contains no trusted certificate.")
+        raise ConfigError(
+            f"`{name}`: {store.path} contains no trusted certificate. Add the CA certificates."
+        )
     return found.trusted
 
 
@@ -43,7 +45,10 @@ def read_identity(name: str, store: StoreFile) -> "TlsStore":
     """The key and chain of a store. Raises ConfigError as `read_trusted`."""
     found = _read(name, store)
     if not found.key:
-        raise ConfigError(f"`{name}`: {store.path} has no private key.")
+        raise ConfigError(
+            f"`{name}`: {store.path} contains no private key. Add the client certificate with its "
+            "key."
+        )
     return found
 
 
@@ -54,9 +59,11 @@ def _read(name: str, store: StoreFile) -> "TlsStore":
     try:
         return read_store(store.path, store.password, store.key_password)
     except OSError as error:
-        raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error
-    except UnreadableStoreError as error:
-        password = name.replace(".location", ".password")
         raise ConfigError(
-            f"`{name}`: {store.path} cannot be read (`{password}`): {error}."
+            f"`{name}`: {store.path} cannot be read: {error.strerror}. Check path and permissions."
+        ) from error
+    except UnreadableStoreError as error:
+        password = f"{name.removesuffix('.location')}.password"
+        raise ConfigError(
+            f"`{name}`: {store.path} cannot be read: {error}. Check `{password}`."
         ) from error

@@ -1,8 +1,8 @@
-"""docs/reference/configuration.md, made from the model so that it cannot go stale."""
+"""The configuration reference, generated from the model."""
 
 from agent.config.debezium import INERT
 from agent.config.model import GROUPS
-from sidecar.properties.documentation import documentation_table, inert_table
+from sidecar.properties.documentation import configuration_page
 
 _INTRODUCTION = """\
 # Configuration
@@ -13,30 +13,12 @@ The agent reads a Java properties file: `agent --config cdc.properties`. Propert
 Debezium's connector for Cassandra, old and current, and some of the agent's own. Debezium's files
 work unchanged. `--set http.port=8080` on the command line overrides one property.
 
-* The agent reports all errors at once, with file and line. An unknown name is an error; the message
-  suggests the nearest known name.
-* `${env:NAME}` stands for an environment variable, `${file:/path}` for the content of a file, and
-  `${file:/path:name}` for one property of a properties file. They also work inside a value. Any
-  other `${…}` is an error; write a literal `${` as `$${`. The agent never prints secrets.
-* Sizes are bytes or have a unit: `64k`, `16Mi`, `64MiB`, `1g`, all powers of 1024.
-* Durations are milliseconds or have a unit: `250ms`, `10s`, `5m`, `1h`, `1d`. `10m` is ten
-  minutes as a duration and 10 MiB as a size. `agent config show` prints bytes and milliseconds.
-* A comment needs its own line: `#` after a value belongs to the value.
+"""
+_LAST_POINT = """\
 * `agent config check` validates the file. `agent config show` prints each value and its origin.
   `agent check` also checks the node, the broker and the directories.
 """
 
-_INERT = """\
-## Accepted without effect
-
-The agent accepts these properties of Debezium's connector and of Kafka Connect and ignores them. It
-logs a warning at the start for each one that is set.
-
-"""
-
 
 def configuration_document() -> str:
-    parts = [_INTRODUCTION]
-    parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in GROUPS]
-    parts.append(_INERT + inert_table(INERT))
-    return "\n".join(parts)
+    return configuration_page("agent", _INTRODUCTION, _LAST_POINT, GROUPS, INERT)

@@ -1,7 +1,7 @@
-"""The properties of a model as a Markdown table, for the reference documentation."""
+"""The properties of a model in Markdown, for the reference documentation."""
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -14,6 +14,39 @@ from sidecar.properties.types import Unit
 
 _NOTHING = " "
 _WORDS = {int: "number", float: "number", bool: "true or false", str: "text", Path: "path"}
+
+_POINTS = """\
+* The agent reports all errors at once, with file and line. An unknown name is an error; the message
+  suggests the nearest known name.
+* `${env:NAME}` stands for an environment variable, `${file:/path}` for the content of a file, and
+  `${file:/path:name}` for one property of a properties file. They also work inside a value. Any
+  other `${…}` is an error; write a literal `${` as `$${`. The agent never prints secrets.
+* Sizes are bytes or have a unit: `64k`, `16Mi`, `64MiB`, `1g`, all powers of 1024.
+* Durations are milliseconds or have a unit: `250ms`, `10s`, `5m`, `1h`, `1d`. `10m` is ten
+  minutes as a duration and 10 MiB as a size. `COMMAND config show` prints bytes and
+  milliseconds.
+* A comment needs its own line: `#` after a value belongs to the value.
+"""
+_INERT = """\
+## Accepted without effect
+
+The agent accepts these properties of Debezium's connector and of Kafka Connect and ignores them. It
+logs a warning at the start for each one that is set.
+
+"""
+
+
+def configuration_page(
+    command: str,
+    introduction: str,
+    last_point: str,
+    groups: Sequence[tuple[str, type[Properties]]],
+    inert: Mapping[str, str],
+) -> str:
+    """The configuration reference of an agent. `groups` are headings with their properties."""
+    parts = [introduction + _POINTS.replace("COMMAND", command) + last_point]
+    parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in groups]
+    return "\n".join((*parts, _INERT + inert_table(inert)))
 
 
 def documentation_table(model: type[Properties]) -> str:

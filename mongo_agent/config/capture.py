@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from mongo_agent.capture.namespaces import split_patterns
+from mongo_agent.capture.namespaces import Namespaces, split_patterns
 from mongo_agent.capture.user_stages import read_stages
 from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
 from mongo_agent.documents.cluster_time import ClusterTime
@@ -241,3 +241,13 @@ class CaptureProperties(Properties):
         le=(1 << 31) - 1,
         doc="Largest number of events in one reply of the server. Not set: 5000, or 16 MB.",
     )
+
+    def namespaces(self) -> Namespaces:
+        """The captured databases and collections. Raises ValueError for invalid lists."""
+        return Namespaces(
+            self.database_include_list,
+            self.database_exclude_list,
+            self.collection_include_list,
+            self.collection_exclude_list,
+            self.filters_match_mode,
+        )

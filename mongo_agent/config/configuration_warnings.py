@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from mongo_agent.capture.namespaces import BUILT_IN
 from mongo_agent.config.addresses import STRING, string_options, string_warnings
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.config.pattern_lists import captured_namespaces, pattern_lists
 from mongo_agent.config.topic_naming import naming_warnings
+from sidecar.properties.model import declarations
 
 _PLAIN_COLLECTION = re.compile(r"[\w-]+(?:\.|\\\.|\[\.\])[\w-]+")
 _EXPRESSION = re.compile(r"[\\*+?()\[\]|^$]")
@@ -54,19 +54,13 @@ def _connection(properties: MongoProperties) -> Iterator[str]:
                 "docs/how-to/mongodb-snapshots.md describes how to snapshot them through a mongos"
             )
         yield f"{message}."
-    uri = properties.connection_string
-    options = {} if uri is None else string_options(uri.get_secret_value())
-    if uri is not None:
-        yield from string_warnings(uri.get_secret_value())
-    yield from _tls(properties, options)
-    if properties.auth_source is not None and properties.user is None and uri is None:
-        yield (
-            "`mongodb.authsource` has no effect without `mongodb.user`: the agent does not log in."
-        )
+    if properties.connection_string is not None:
+        yield from string_warnings(properties.connection_string.get_secret_value())
+    yield from _tls(properties)
 
 
-def _tls(properties: MongoProperties, options: dict[str, object]) -> Iterator[str]:
-    has_tls = options.get("tls")
+def _tls(properties: MongoProperties) -> Iterator[str]:
+    has_tls = _string_options(properties).get("tls")
     is_set = "ssl_enabled" in properties.model_fields_set
     if is_set and has_tls is not None and has_tls != properties.ssl_enabled:
         if properties.ssl_enabled:
@@ -76,34 +70,16 @@ def _tls(properties: MongoProperties, options: dict[str, object]) -> Iterator[st
                 f"`mongodb.ssl.enabled=false` has no effect: {STRING} has `tls=true`, so the "
                 "connection uses TLS. Remove one of them."
             )
-    certificate_in_string = "tlsCertificateKeyFile" in options
-    for password, name, path, store in (
-        (
-            properties.ssl_truststore_password,
-            "mongodb.ssl.truststore.password",
-            properties.ssl_truststore,
-            "mongodb.ssl.truststore",
-        ),
-        (
-            properties.ssl_keystore_password,
-            "mongodb.ssl.keystore.password",
-            properties.ssl_keystore,
-            "mongodb.ssl.keystore",
-        ),
-        (
-            properties.ssl_key_password,
-            "mongodb.ssl.key.password",
-            properties.ssl_certificate_path or certificate_in_string or None,
-            "mongodb.ssl.certificate.path",
-        ),
-    ):
-        if password is not None and path is None:
-            yield f"`{name}` has no effect without `{store}`."
+
+
+def _string_options(properties: MongoProperties) -> dict[str, object]:
+    uri = properties.connection_string
+    return {} if uri is None else string_options(uri.get_secret_value())
 
 
 def _pattern_lists(properties: MongoProperties) -> Iterator[str]:
     is_literal = properties.filters_match_mode == "literal"
-    for name, patterns in pattern_lists(properties):
+    for name, patterns in properties.pattern_lists():
         of_databases = name.startswith("database.")
         for pattern in dict.fromkeys(patterns):
             reason = _suspicion(pattern, of_databases, is_literal)
@@ -148,8 +124,6 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
             "`capture.mode.full.update.type` has no effect: events of "
             f"`capture.mode={properties.capture_mode}` have no `after` of updates."
         )
-    if properties.cursor_pipeline is None and properties.cursor_pipeline_order != "internal_first":
-        yield "`cursor.pipeline.order` has no effect without `cursor.pipeline`."
     start = properties.capture_start_op_time
     if start is not None and start.second > time.time() + _DAY_S:
         yield (
@@ -159,10 +133,10 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
 
 
 def _snapshot_filters(properties: MongoProperties) -> Iterator[str]:
-    captured = captured_namespaces(properties)
+    captured = properties.namespaces()
     for name in properties.snapshot_filter_list:
         database, _, collection = name.partition(".")
-        if captured is not None and not captured.captures(database, collection):
+        if not captured.captures(database, collection):
             yield (
                 f"`snapshot.collection.filter.overrides` names {name}, which the agent does not "
                 "capture."
@@ -170,9 +144,7 @@ def _snapshot_filters(properties: MongoProperties) -> Iterator[str]:
 
 
 def _fields(properties: MongoProperties) -> Iterator[str]:
-    captured = captured_namespaces(properties)
-    if captured is None:
-        return
+    captured = properties.namespaces()
     excluded = set(properties.field_exclude_list)
     renamed = [entry.rpartition(":")[0] for entry in properties.field_renames]
     for name, path in (
@@ -187,8 +159,6 @@ def _fields(properties: MongoProperties) -> Iterator[str]:
 
 
 def _signals(properties: MongoProperties) -> Iterator[str]:
-    if properties.signal_file is not None and "file" not in properties.signal_channels:
-        yield "`signal.file` has no effect without `file` in `signal.enabled.channels`."
     collection = properties.signal_collection
     if collection is None or "source" not in properties.signal_channels:
         return
@@ -206,25 +176,43 @@ def _signals(properties: MongoProperties) -> Iterator[str]:
 
 
 def _unused(properties: MongoProperties) -> Iterator[str]:
-    for field, name, is_used, condition in (
-        ("position_commit_interval_ms", "position.commit.interval.ms",
-         properties.position_store == "kafka", "`position.store=kafka`"),
-        ("standby_session_timeout_ms", "standby.session.timeout.ms",
-         properties.standby_enabled, "`standby.enabled=true`"),
-        ("signal_collection", "signal.data.collection",
-         "source" in properties.signal_channels, "`source` in `signal.enabled.channels`"),
-        ("signal_topic", "signal.kafka.topic",
-         "kafka" in properties.signal_channels, "`kafka` in `signal.enabled.channels`"),
-        ("signal_servers", "signal.kafka.bootstrap.servers",
-         "kafka" in properties.signal_channels, "`kafka` in `signal.enabled.channels`"),
-        ("guardrail_action", "guardrail.collections.limit.action",
-         properties.guardrail_max > 0, "`guardrail.collections.max`"),
-        ("topic_transaction", "topic.transaction",
-         properties.provide_transaction_metadata, "`provide.transaction.metadata=true`"),
-        ("heartbeat_name", "topic.heartbeat.name",
-         properties.heartbeat_interval_ms > 0, "`heartbeat.interval.ms`"),
-    ):  # fmt: skip
+    """Properties without effect, because a condition is not met."""
+    channels, has_uri = properties.signal_channels, properties.connection_string is not None
+    has_certificate = "tlsCertificateKeyFile" in _string_options(properties)
+    strategy = "`topic.naming.strategy=DefaultRegexTopicNamingStrategy`"
+    conditions = {
+        "mongodb.authsource":
+            (properties.user or has_uri, "`mongodb.user`: the agent does not log in"),
+        "mongodb.ssl.truststore.password":
+            (properties.ssl_truststore, "`mongodb.ssl.truststore`"),
+        "mongodb.ssl.keystore.password":
+            (properties.ssl_keystore, "`mongodb.ssl.keystore`"),
+        "mongodb.ssl.key.password":
+            (properties.ssl_certificate_path or has_certificate, "`mongodb.ssl.certificate.path`"),
+        "cursor.pipeline.order":
+            (properties.cursor_pipeline is not None, "`cursor.pipeline`"),
+        "guardrail.collections.limit.action":
+            (properties.guardrail_max, "`guardrail.collections.max`"),
+        "topic.regex": (properties.is_topic_replaced, strategy),
+        "topic.replacement": (properties.is_topic_replaced, strategy),
+        "topic.transaction":
+            (properties.provide_transaction_metadata, "`provide.transaction.metadata=true`"),
+        "topic.heartbeat.name":
+            (properties.heartbeat_interval_ms, "`heartbeat.interval.ms`"),
+        "signal.data.collection":
+            ("source" in channels, "`source` in `signal.enabled.channels`"),
+        "signal.kafka.topic":
+            ("kafka" in channels, "`kafka` in `signal.enabled.channels`"),
+        "signal.kafka.bootstrap.servers":
+            ("kafka" in channels, "`kafka` in `signal.enabled.channels`"),
+        "signal.file": ("file" in channels, "`file` in `signal.enabled.channels`"),
+        "position.commit.interval.ms":
+            (properties.position_store == "kafka", "`position.store=kafka`"),
+        "standby.session.timeout.ms":
+            (properties.standby_enabled, "`standby.enabled=true`"),
+    }  # fmt: skip
+    for field, info, declaration in declarations(type(properties)):
+        is_met, condition = conditions.get(declaration.name, (True, ""))
         is_set = field in properties.model_fields_set
-        default = type(properties).model_fields[field].default
-        if is_set and not is_used and getattr(properties, field) not in (default, ()):
-            yield f"`{name}` has no effect without {condition}."
+        if is_set and not is_met and getattr(properties, field) not in (info.default, ()):
+            yield f"`{declaration.name}` has no effect without {condition}."

@@ -10,7 +10,6 @@ from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 from mongo_agent.capture.user_stages import read_stages, removed_field
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.config.pattern_lists import captured_namespaces, pattern_lists
 from mongo_agent.config.snapshot import filter_problems
 from mongo_agent.config.topic_naming import naming_problems
 from sidecar.errors import ConfigError
@@ -57,7 +56,7 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
 
 
 def _lists(properties: MongoProperties) -> Iterator[str]:
-    for name, patterns in pattern_lists(properties):
+    for name, patterns in properties.pattern_lists():
         for pattern in patterns:
             try:
                 Namespaces(include_databases=(pattern,), mode=properties.filters_match_mode)
@@ -90,7 +89,11 @@ def _scope(properties: MongoProperties) -> Iterator[str]:
         yield (
             f"`capture.target` must be set for `capture.scope={scope}`. List the {scope}s to watch."
         )
-    captured = captured_namespaces(properties)
+    try:
+        captured = properties.namespaces()
+    except ValueError:
+        # `_lists` reports it.
+        captured = Namespaces()
     for target in dict.fromkeys(targets):
         database, _, collection = target.partition(".")
         if scope == "database" and collection:
@@ -107,7 +110,7 @@ def _scope(properties: MongoProperties) -> Iterator[str]:
                 f"`capture.target` names {target}, a system database of the server. Remove it; the "
                 "agent never captures system databases."
             )
-        elif captured is not None and not (
+        elif not (
             captured.captures(database, collection)
             if collection
             else captured.captures_database(database)

@@ -5,16 +5,17 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from mongo_agent.config.fields import FieldList, RenamingList
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.topic_names import LONGEST_TOPIC, TopicPrefix
-from sidecar.properties.types import LowerCase, Milliseconds
+from sidecar.properties.types import CommaList, LowerCase, Milliseconds
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]*")
 _NAME_REFERENCE = "${database.server.name}"
 _PACKAGE = "io.debezium.schema."
 _REPLACING = "DefaultRegexTopicNamingStrategy"
 _STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy", _REPLACING)
+_FEWEST_PARTS = 3
+"""Of a path: database, collection and field."""
 
 
 def _topic_part(value: str) -> str:
@@ -42,7 +43,41 @@ def _strategy(value: str) -> str:
     raise ValueError(f"loads a class; it must be one of {', '.join(_STRATEGIES)}")
 
 
+def _path_problem(path: str) -> str | None:
+    parts = path.split(".")
+    if len(parts) < _FEWEST_PARTS or not all(parts):
+        return "is not of the form `database.collection.field`"
+    if any("*" in part for part in parts[2:]):
+        return "has a `*` in a field name; only database and collection names may contain one"
+    return None
+
+
+def _exclusions(values: tuple[str, ...]) -> tuple[str, ...]:
+    for entry in values:
+        problem = _path_problem(entry)
+        if problem is not None:
+            raise ValueError(f"must be a list of fields; `{entry}` {problem}")
+    return values
+
+
+def _renamings(values: tuple[str, ...]) -> tuple[str, ...]:
+    for entry in values:
+        path, colon, name = entry.rpartition(":")
+        problem = _path_problem(path) if colon else "has no `:` followed by a new name"
+        if problem is None and (not name or "." in name):
+            problem = "needs one name without dots after the `:`"
+        if problem is None and name == path.rpartition(".")[2]:
+            problem = "renames the field to its own name"
+        if problem is not None:
+            raise ValueError(
+                f"must be a list of renames `database.collection.field:name`; `{entry}` {problem}"
+            )
+    return values
+
+
 TopicPart = Annotated[str, AfterValidator(_topic_part)]
+FieldList = Annotated[CommaList, AfterValidator(_exclusions)]
+RenamingList = Annotated[CommaList, AfterValidator(_renamings)]
 
 
 class EventProperties(Properties):

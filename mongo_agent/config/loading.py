@@ -25,7 +25,6 @@ from mongo_agent.config.cross_validation import cross_validation_errors
 from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.offsets import HistoryLostPolicy
-from mongo_agent.config.pattern_lists import namespaces
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
 from mongo_agent.config.transforms import Transforms, transforms
@@ -177,7 +176,7 @@ def load_config(
     problem = client_problem(client)
     if problem is not None:
         raise ConfigError(problem)
-    captured = namespaces(properties)
+    captured = properties.namespaces()
     transformations = _transforms(loaded)
     return MongoConfig(
         loaded=loaded,

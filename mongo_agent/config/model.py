@@ -59,6 +59,16 @@ class MongoProperties(
         """The topic of the signal channel `kafka`."""
         return self.signal_topic or f"{self.topic_prefix}-signal"
 
+    def pattern_lists(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The lists of patterns by the names of their properties."""
+        return (
+            ("database.include.list", self.database_include_list),
+            ("database.exclude.list", self.database_exclude_list),
+            ("collection.include.list", self.collection_include_list),
+            ("collection.exclude.list", self.collection_exclude_list),
+            ("snapshot.include.collection.list", self.snapshot_include_list),
+        )
+
     def own_topics(self) -> Iterator[tuple[str, str]]:
         """Topics of the agent's own messages: the property that names each, and the name."""
         if self.provide_transaction_metadata:

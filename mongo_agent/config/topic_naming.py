@@ -59,13 +59,3 @@ def naming_warnings(properties: EventProperties) -> Iterator[str]:
             "`topic.naming.strategy`: in a topic of several collections, documents with the same "
             "`_id` have the same key, and compaction retains only one of them."
         )
-        return
-    for name, value in (
-        ("topic.regex", properties.topic_regex),
-        ("topic.replacement", properties.topic_replacement),
-    ):
-        if value is not None:
-            yield (
-                f"`{name}` has no effect without "
-                "`topic.naming.strategy=DefaultRegexTopicNamingStrategy`."
-            )

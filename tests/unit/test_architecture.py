@@ -77,21 +77,8 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
 }
 SURFACE = {
     "agent.cli": {"main"},
-    "agent.config": {
-        "OFFSET_FILE",
-        "AgentConfig",
-        "directory_problems",
-        "directory_warnings",
-        "load_config",
-    },
     "mongo_agent.cli": {"main"},
-    "mongo_agent.config": {
-        "ClientSettings",
-        "MongoConfig",
-        "MongoProperties",
-        "directory_problems",
-        "load_config",
-    },
+    "mongo_agent.service": {"MongoService", "create_service"},
     "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder"},
     # For notebooks; the pages of the Spark jobs import them.
     "spark_jobs.dedupe": {"DedupeOptions", "dedupe"},

@@ -1,0 +1,141 @@
+"""The connection to MongoDB: the shard of this task, the client, and the identified deployment."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pymongo
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.start_after import supported_options
+from mongo_agent.check.connection_diagnostics import diagnose
+from mongo_agent.check.guardrail import enforce_limit
+from mongo_agent.check.server_features import check_features
+from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.shard_assignment import assignment, at_shard
+from mongo_agent.server.deployment import Deployment, deployment_error, discover
+from mongo_agent.server.elections import ElectionCounter
+from sidecar.check.finding import Level
+from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.logs import RateLimitedLog, fields
+from sidecar.process.lifecycle import Stop
+from sidecar.process.wait_policy import Answered
+
+logger = logging.getLogger(__name__)
+
+_CLOSE_S = 2.0
+_LOOK_S = 10.0
+
+Client = MongoClient[Any]
+OnError = Callable[[str], None]
+"""Gets why the agent waits for MongoDB; empty when the cause has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An identified server, which supports the configuration."""
+
+    client: Client
+    deployment: Deployment
+    options: StreamOptions
+    """The options of streams that it supports."""
+    elections: ElectionCounter
+
+
+def assigned(config: MongoConfig, stop: Stop, on_error: OnError) -> MongoConfig | None:
+    """The configuration for the shard of this task, where it has one. Waits for a shard; None when
+    the stop came first."""
+    known = None
+    ask = partial(assignment, config, round(_LOOK_S * 1000))
+    while (found := _answer(config, ask, stop, _LOOK_S, on_error)) is not None:
+        if found.config is not None:
+            shard = found.config.shard
+            is_new = shard is not None and known is not None and shard not in known
+            return at_shard(config, shard, is_new=True) if is_new and shard else found.config
+        if known is None:
+            logger.info("waiting for a shard", extra=fields(task=config.properties.task_id))
+            known = found.shards
+        stop.wait(config.properties.poll_interval_ms / 1000)
+    return None
+
+
+@contextmanager
+def opened_client(config: MongoConfig, elections: ElectionCounter) -> Iterator[Client]:
+    client = MongoClient[Any](**config.client.options, event_listeners=[elections])
+    try:
+        yield client
+    finally:
+        # The client ends its sessions, and waits for an unavailable server.
+        closing = threading.Thread(target=client.close, name="closing", daemon=True)
+        closing.start()
+        closing.join(_CLOSE_S)
+
+
+def identified(
+    config: MongoConfig,
+    client: Client,
+    elections: ElectionCounter,
+    stop: Stop,
+    on_error: OnError,
+) -> Server | None:
+    """The server, once it answers; None when the stop came first. Raises ConfigError when it lacks
+    what the configuration needs."""
+
+    def ask() -> Server:
+        deployment = discover(client)
+        options = _supported(config, client, deployment)
+        enforce_limit(client, config)
+        return Server(client, deployment, options, elections)
+
+    look_s = min(_LOOK_S, client.options.server_selection_timeout)
+    return _answer(config, ask, stop, look_s, on_error)
+
+
+def _supported(config: MongoConfig, client: Client, deployment: Deployment) -> StreamOptions:
+    problem = deployment_error(deployment, config.accepted_deployment, config.client.address)
+    if problem is not None:
+        raise ConfigError(problem)
+    options = supported_options(client, config.scopes[0], config.stream)
+    findings = check_features(config, deployment.version, has_start_after=options.has_start_after)
+    lacking = [f"{each.message} {each.remedy}" for each in findings if each.level is Level.FAULT]
+    if lacking:
+        raise ConfigError(*lacking)
+    return options
+
+
+def _answer(
+    config: MongoConfig,
+    ask: Callable[[], Answered],
+    stop: Stop,
+    look_s: float,
+    on_error: OnError,
+) -> Answered | None:
+    """The answer of MongoDB; None when the stop came first. Waits for an unavailable server for the
+    attempts of the backoff. A stop is noticed between two attempts of `look_s`."""
+    backoff = config.backoff
+    pauses_ms = backoff.delays_ms()
+    repeated = RateLimitedLog(logger)
+    while not stop.requested:
+        try:
+            with pymongo.timeout(look_s):
+                answer = ask()
+        except (AccessDeniedError, UnavailableError) as error:
+            cause = diagnose(error, config.client)
+            pause_ms = next(pauses_ms, None)
+            if isinstance(cause, AccessDeniedError) and config.properties.waits_when_denied:
+                pause_ms = backoff.max_delay_ms if pause_ms is None else pause_ms
+            elif pause_ms is None or not isinstance(cause, UnavailableError):
+                raise cause from error
+            on_error(str(cause))
+            repeated.log("connect", str(cause))
+            stop.wait(backoff.jittered_s(pause_ms))
+            continue
+        on_error("")
+        repeated.resolved("connect", "MongoDB answers.")
+        return answer
+    return None

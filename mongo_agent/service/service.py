@@ -1,0 +1,141 @@
+"""The service: HTTP and status from its start to its end, and the election of the leader."""
+
+import logging
+from functools import partial
+
+from commitlog import __version__
+from mongo_agent.check.checks import CHECKS
+from mongo_agent.check.probe import MongoProbe, probe_of_run
+from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.model import SERVICE_NAME
+from mongo_agent.dead_letters.quarantine import DIRECTORY
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets.kafka_store import election_settings
+from mongo_agent.server.deployment import Deployment
+from mongo_agent.server.elections import ElectionCounter
+from mongo_agent.service.connection import Client, Server, assigned, identified, opened_client
+from mongo_agent.service.delivery import MongoDelivery
+from mongo_agent.signals.http import signal_pages
+from mongo_agent.status.debezium import CONNECTOR, attributes_of
+from mongo_agent.status.summary import MongoSummaryParts
+from mongo_agent.status.view import HISTORY, MongoStatus
+from sidecar.check.periodic import PeriodicChecks
+from sidecar.errors import LockedError, SidecarError
+from sidecar.logs import fields
+from sidecar.metrics import DeliveryMetrics
+from sidecar.process.lifecycle import Stop
+from sidecar.properties.secrets import hiding
+from sidecar.runtime.service import ServiceShell
+from sidecar.sinks.base import Sink
+from sidecar.sinks.kafka.leader_election.election import LeaderElection
+from sidecar.sinks.registry import create_sink
+
+logger = logging.getLogger(__name__)
+
+
+def create_service(config: MongoConfig) -> "MongoService":
+    """The agent of one deployment, not yet running. Raises ConfigError."""
+    is_in_file = config.properties.position_store == "file"
+    return MongoService(config, create_sink(config.properties) if is_in_file else None)
+
+
+class MongoService:
+    """Locks its directory, serves HTTP, identifies the server, and delivers until it is stopped."""
+
+    def __init__(self, config: MongoConfig, sink: Sink | None) -> None:
+        """Without a sink `MongoDelivery` makes it."""
+        self._config = config
+        properties = config.properties
+        quarantine = str(properties.offset_directory / DIRECTORY)
+        metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
+        metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
+        self.status = MongoStatus(__version__, metrics, properties.quarantine_max_bytes, quarantine)
+        self._delivery = MongoDelivery(config, metrics, self.status, sink)
+        self._shell = ServiceShell(
+            properties,
+            self.status,
+            MongoSummaryParts(quarantine, config.loaded.files),
+            connector=CONNECTOR,
+            topic_prefix=properties.topic_prefix,
+            attributes=lambda: attributes_of(self.status.view, metrics),
+            events=metrics.events,
+            quarantined=metrics.quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
+            pages=[signal_pages(self._delivery.send, self._delivery.snapshots)],
+            hide=hiding(config.loaded),
+            history_columns=HISTORY,
+        )
+
+    @property
+    def http_port(self) -> int:
+        """While it runs."""
+        return self._shell.http_port
+
+    def run(self, stop: Stop) -> None:
+        """Runs until `stop` is requested. Raises errors that waiting cannot resolve."""
+        with self._shell.running(self._config.properties.offset_directory):
+            try:
+                config = assigned(self._config, stop, self.status.wait_for)
+                if config is not None:
+                    self._run_assigned(config, stop)
+            finally:
+                self._delivery.close()
+
+    def _run_assigned(self, config: MongoConfig, stop: Stop) -> None:
+        elections = ElectionCounter()
+        with (
+            opened_client(config, elections) as client,
+            self._checks(config, client) as checks,
+        ):
+            self.status.findings = lambda: checks.findings
+            server = identified(config, client, elections, stop, self.status.wait_for)
+            if server is not None:
+                self._note_place(server.deployment)
+                self._serve(config, server, stop)
+
+    def _checks(self, config: MongoConfig, client: Client) -> PeriodicChecks[MongoProbe]:
+        status = self.status
+        probe = partial(probe_of_run, config, client, status.server_error, status.sink_state)
+        return PeriodicChecks(CHECKS, probe)
+
+    def _note_place(self, deployment: Deployment) -> None:
+        self._shell.note_place(
+            deployment.cluster if deployment.is_sharded else deployment.name,
+            deployment.member,
+            deployment.datacenter,
+            deployment.rack,
+        )
+
+    def _serve(self, config: MongoConfig, server: Server, stop: Stop) -> None:
+        """Delivers; with `standby.enabled` only while this agent is the leader."""
+        settings = election_settings(config, server.deployment)
+        if settings is None:
+            self._delivery.run(config, server, self._shell, stop)
+            return
+        try:
+            with LeaderElection(settings) as election:
+                self.status.election = election
+                while self._lead(election, config, server, stop):
+                    self._delivery.end_term()
+        finally:
+            # An agent that left the group at its end is no fault.
+            self.status.election = None
+
+    def _lead(
+        self, election: LeaderElection, config: MongoConfig, server: Server, stop: Stop
+    ) -> bool:
+        """One term as the leader; False when nothing is left to do."""
+        with election.term(stop) as term:
+            if term is None:
+                return False
+            try:
+                self._delivery.run(config, server, self._shell, term.stop)
+            except LockedError as error:
+                logger.warning("another agent delivers", extra=fields(reason=str(error)))
+                election.fenced(term)
+            except SidecarError as error:
+                if stop.requested or not term.stop.requested:
+                    raise
+                # Whatever failed, another agent may deliver.
+                logger.warning("delivery ended with the term", extra=fields(reason=str(error)))
+            return term.stop.requested and not stop.requested

@@ -7,6 +7,7 @@ timeout. The agent therefore sends `hello` to each configured address.
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,13 @@ from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri, split_hosts
 
 from mongo_agent.config.client import ClientSettings
-from mongo_agent.server.deployment import no_change_streams, not_initiated
+from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.deployment import Deployment, discover, no_change_streams, not_initiated
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 _MONGOS = "isdbgrid"
+ANSWER_MS = 10_000
 _LONGEST_MS = 3000
 _DEFAULT_PORT = 27017
 
@@ -45,6 +48,20 @@ class ExpectedServer:
     name: str | None = None
     is_direct: bool = False
     has_tls: bool = False
+
+
+@contextmanager
+def connected(config: MongoConfig) -> Iterator[tuple[MongoClient[Any], Deployment]]:
+    """The client of a command, which waits some seconds for a server, and the deployment.
+
+    Raises the cause of a failed connection.
+    """
+    with MongoClient[Any](**config.client.prompt(ANSWER_MS)) as client:
+        try:
+            deployment = discover(client)
+        except (AccessDeniedError, UnavailableError) as error:
+            raise diagnose(error, config.client) from error
+        yield client, deployment
 
 
 def diagnose(error: SidecarError, settings: ClientSettings) -> SidecarError:

@@ -14,7 +14,7 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.stored_offsets import load_offsets
+from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.failures import Failure
 from sidecar.check.finding import Finding, fault, ok, warning

@@ -1,22 +1,18 @@
 """`mongo-agent compare`: compare topics with collections."""
 
 import sys
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import astuple, dataclass
 
 import click
-from pymongo import MongoClient
 
-from mongo_agent.check.connection_diagnostics import diagnose
+from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.compare.comparison import CollectionComparison
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import ConfigError
 
-_ANSWER_MS = 10_000
 _WAIT_S = 120
 _HEADINGS = (
     "collection",
@@ -84,20 +80,18 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     # Imported here, because the broker's client loads slowly.
     from mongo_agent.compare.topic_comparison import compare as compare_all
 
-    with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-        try:
-            deployment = discover(client)
-        except (AccessDeniedError, UnavailableError) as error:
-            raise diagnose(error, config.client) from error
+    with connected(config) as (client, deployment):
         found = compare_all(client, config, deployment, names, wait_s)
     is_equal = all(each.is_equal for each in found)
+    compared = tuple(map(compared_collection, found))
     if invocation.is_json:
-        print_json(Comparison(is_equal, tuple(map(compared_collection, found))))
-        sys.exit(0 if is_equal else 1)
-    print_rows(_HEADINGS, list(map(_row, found)), right=_HEADINGS[1:])
-    for each in found:
-        for message in each.messages():
-            print(message, file=sys.stderr)
+        print_json(Comparison(is_equal, compared))
+    else:
+        rows = [tuple(map(str, astuple(each)[:-1])) for each in compared]
+        print_rows(_HEADINGS, rows, right=_HEADINGS[1:])
+        for each in compared:
+            for message in each.messages:
+                print(message, file=sys.stderr)
     sys.exit(0 if is_equal else 1)
 
 
@@ -114,16 +108,3 @@ def compared_collection(found: CollectionComparison) -> ComparedCollection:
         len(found.surplus),
         tuple(found.messages()),
     )
-
-
-def _row(found: CollectionComparison) -> tuple[str, ...]:
-    counts = (
-        found.documents,
-        found.equal,
-        found.unknown,
-        found.changing,
-        len(found.different),
-        len(found.missing),
-        len(found.surplus),
-    )
-    return (found.collection, *map(str, counts))

@@ -8,23 +8,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
-from pymongo import MongoClient
 
 from mongo_agent.change_stream.tokens import token_to_json
+from mongo_agent.check.connection_diagnostics import ANSWER_MS, connected
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.cli.start_problems import state_stores
 from mongo_agent.config.loading import MongoConfig, directory_problems
 from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
-from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.offsets import accept_prefix_command
 from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 
-_ANSWER_MS = 10_000
+_UNNAMED = "the deployment"
 _HEADINGS = ("stream", "cluster time", "UTC", "cluster", "snapshots")
 
 
@@ -75,13 +74,16 @@ def show(invocation: Invocation[MongoConfig]) -> None:
     A running agent may be ahead of its stored offsets; see /offsets of its HTTP server.
     """
     config = invocation.config()
-    position = _stored_position(config)
+    streams = _stored_position(config).streams
     if invocation.is_json:
-        print_json(_document(position))
-    elif not position.streams:
+        print_json({name or _UNNAMED: _shown(each) for name, each in streams.items()})
+    elif not streams:
         click.echo("No offsets are stored; the agent starts anew.")
     else:
-        rows = [_row(name, offset) for name, offset in position.streams.items()]
+        rows = [
+            _row(name or _UNNAMED, _shown(each), each.stream.time.second)
+            for name, each in streams.items()
+        ]
         print_rows(_HEADINGS, rows)
 
 
@@ -99,29 +101,19 @@ def _stored_position(config: MongoConfig) -> AgentOffsets:
 def _in_topic(config: MongoConfig) -> StoredOffsets:
     """Load the offsets of the topic; their name depends on whether this is a shard."""
     # Imported here, because the broker's client loads slowly.
-    from mongo_agent.offsets.stored_offsets import load_offsets
+    from mongo_agent.offsets.kafka_store import load_offsets
 
-    config = assignment(config, _ANSWER_MS).config or config
-    with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-        return load_offsets(config, discover(client))
-
-
-def _row(name: str, offset: StreamOffset) -> tuple[str, ...]:
-    stream = offset.stream
-    moment = datetime.fromtimestamp(stream.time.second, UTC).isoformat()
-    return (name or "the deployment", str(stream.time), moment, stream.cluster, _copies(offset))
+    config = assignment(config, ANSWER_MS).config or config
+    with connected(config) as (_, deployment):
+        return load_offsets(config, deployment)
 
 
-def _copies(offset: StreamOffset) -> str:
-    copies = offset.snapshot
-    waiting = len(copies.requests) + len(copies.collections)
-    if waiting:
-        return f"{waiting} pending, {copies.finished_count} finished"
-    return f"{copies.finished_count} finished"
-
-
-def _document(position: AgentOffsets) -> Mapping[str, ShownStream]:
-    return {name or "the deployment": _shown(each) for name, each in position.streams.items()}
+def _row(name: str, shown: ShownStream, second: int) -> tuple[str, ...]:
+    moment = datetime.fromtimestamp(second, UTC).isoformat()
+    snapshots = f"{shown.snapshots_finished} finished"
+    if shown.snapshots_pending:
+        snapshots = f"{shown.snapshots_pending} pending, {snapshots}"
+    return (name, shown.cluster_time, moment, shown.cluster, snapshots)
 
 
 def _shown(offset: StreamOffset) -> ShownStream:

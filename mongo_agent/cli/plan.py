@@ -10,17 +10,16 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
-from mongo_agent.check.connection_diagnostics import diagnose
+from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
 from mongo_agent.config.loading import MongoConfig
-from mongo_agent.server.deployment import Deployment, discover
+from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
 from sidecar.cli.tables import print_rows
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import ConfigError
 
-_ANSWER_MS = 10_000
 _HEADINGS = ("collection", "kind", "captured", "snapshot", "reason")
 
 
@@ -58,15 +57,12 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     match the same patterns.
     """
     config = invocation.config()
-    try:
-        with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-            deployment = discover(client)
+    with connected(config) as (client, deployment):
+        try:
             _require_start_token(client, config, deployment)
             listed = list(list_collections(client, config.scopes))
-    except (AccessDeniedError, UnavailableError) as error:
-        raise diagnose(error, config.client) from error
-    except PyMongoError as error:
-        raise server_error(error) from error
+        except PyMongoError as error:
+            raise server_error(error) from error
     planned = [
         planned_collection(plan_of(each, config))
         for each in listed

@@ -26,7 +26,7 @@ from mongo_agent.config.loading import MongoConfig
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.stored_offsets import load_offsets
+from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error

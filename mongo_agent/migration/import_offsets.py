@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from pymongo import MongoClient
-
+from mongo_agent.check.connection_diagnostics import ANSWER_MS, connected
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assignment
 from mongo_agent.migration.connect_offsets import ConnectOffset
@@ -11,7 +10,7 @@ from mongo_agent.migration.debezium_offsets import imported_position
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.server.deployment import Deployment, discover
+from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import InitialSnapshot
 from sidecar.errors import ConfigError, UnavailableError
@@ -21,7 +20,6 @@ from sidecar.offsets.position_store import PositionRecords
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.registry import create_sink_and_store
 
-_ANSWER_MS = 10_000
 _COMMIT_S = 60.0
 
 
@@ -33,12 +31,11 @@ def import_offsets(
     Queries MongoDB for its deployment. Raises ConfigError for unusable offsets and for existing
     offsets without `replace`, LockedError while the agent runs.
     """
-    config = assignment(config, _ANSWER_MS).config or config
-    with MongoClient(**config.client.prompt(_ANSWER_MS)) as client:
-        deployment = discover(client)
-    taken = imported_position(
-        offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
-    )
+    config = assignment(config, ANSWER_MS).config or config
+    with connected(config) as (_, deployment):
+        taken = imported_position(
+            offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
+        )
     # Debezium's snapshot is complete, so the agent takes none.
     stream = StreamOffset(taken.position, None, SnapshotProgress(initial=InitialSnapshot.DONE))
     position = AgentOffsets()

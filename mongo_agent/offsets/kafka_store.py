@@ -1,12 +1,16 @@
-"""Offsets in a Kafka topic."""
+"""Offsets in a Kafka topic, and offsets in either store, also while the agent runs."""
 
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.offsets import OFFSET_FILE
 from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_offsets
 from mongo_agent.server.deployment import Deployment
 from sidecar.offsets.position_store import PositionRecords, PositionStore
-from sidecar.offsets.properties_store import StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 from sidecar.sinks.kafka.leader_election.election import ElectionSettings
+from sidecar.sinks.kafka.topics.access import stored_values
 from sidecar.sinks.kafka.topics.metadata import topic_creation
+
+_ANSWER_S = 30.0
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:
@@ -37,6 +41,20 @@ def election_settings(config: MongoConfig, deployment: Deployment) -> ElectionSe
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
         properties.waits_when_denied,
     )
+
+
+def load_offsets(
+    config: MongoConfig, deployment: Deployment, topic_prefix: str | None = None
+) -> StoredOffsets:
+    """Load the offsets from the file or the topic.
+
+    Raises OffsetStoreError, and for a topic UnavailableError, AccessDeniedError or ConfigError. A
+    `topic_prefix` must match the one in the file.
+    """
+    records = position_records(config, deployment)
+    if records is None:
+        return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()
+    return StoredOffsets(stored_values(config.properties.kafka_producer, records, _ANSWER_S))
 
 
 class KafkaOffsets:

@@ -1,16 +1,42 @@
-"""Listing of the collections of a deployment."""
+"""The collections of a deployment and their kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.capture.collection_kind import CollectionKind, kind_of
-from mongo_agent.capture.namespaces import BUILT_IN
+from mongo_agent.capture.namespaces import BUILT_IN, SYSTEM
 from mongo_agent.capture.scope import Scope
 
 Client = MongoClient[Any]
+
+
+class CollectionKind(StrEnum):
+    """Kinds that streams and snapshots treat differently."""
+
+    PLAIN = "collection"
+    CAPPED = "capped"
+    """Not readable at a cluster time."""
+    VIEW = "view"
+    """Shows the documents of other collections."""
+    TIME_SERIES = "time series"
+    """Has no change events."""
+    SYSTEM = "system"
+    """A system collection of the server."""
+
+
+def kind_of(entry: Mapping[str, Any]) -> CollectionKind:
+    """The kind of a collection, from its entry in `listCollections`."""
+    if str(entry["name"]).startswith(SYSTEM):
+        return CollectionKind.SYSTEM
+    of_type = {"view": CollectionKind.VIEW, "timeseries": CollectionKind.TIME_SERIES}.get(
+        entry.get("type", "")
+    )
+    if of_type is not None:
+        return of_type
+    return CollectionKind.CAPPED if entry.get("options", {}).get("capped") else CollectionKind.PLAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ A pattern is compared with the whole name, `database` or `database.collection`: 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -71,23 +71,23 @@ class Namespaces:
                     f"`{what}.include.list` and `{what}.exclude.list` exclude each other; "
                     "remove one of them"
                 )
-        for pattern in self._patterns():
-            self._compiled(pattern)
+        # Invalid expressions are errors of the lists, not of the first comparison.
+        _ = self._compiled
 
     def captures(self, database: str, collection: str) -> bool:
         if not self.captures_database(database) or collection.startswith(SYSTEM):
             return False
         name = f"{database}.{collection}"
         if self.include_collections:
-            return self._matches(self._include_collections, name)
-        return not self._matches(self._exclude_collections, name)
+            return self._matches(self.include_collections, name)
+        return not self._matches(self.exclude_collections, name)
 
     def captures_database(self, database: str) -> bool:
         if database in BUILT_IN:
             return False
         if self.include_databases:
-            return self._matches(self._include_databases, database)
-        return not self._matches(self._exclude_databases, database)
+            return self._matches(self.include_databases, database)
+        return not self._matches(self.exclude_databases, database)
 
     def within(self, database: str | None, collection: str | None) -> "Namespaces":
         """The part inside a database, or inside a collection."""
@@ -104,35 +104,17 @@ class Namespaces:
     def _exactly(self, name: str) -> str:
         return name if self.mode == "literal" else f"(?-i:{re.escape(name)})"
 
-    def _patterns(self) -> tuple[str, ...]:
-        return (
+    def _matches(self, patterns: tuple[str, ...], name: str) -> bool:
+        return any(self._compiled[pattern].matches(name) for pattern in patterns)
+
+    @cached_property
+    def _compiled(self) -> Mapping[str, BoundedPattern]:
+        patterns = (
             *self.include_databases,
             *self.exclude_databases,
             *self.include_collections,
             *self.exclude_collections,
         )
-
-    def _compiled(self, pattern: str) -> BoundedPattern:
         if self.mode == "literal":
-            return compile_bounded(re.escape(pattern))
-        return compile_bounded(pattern, re.IGNORECASE)
-
-    @staticmethod
-    def _matches(patterns: tuple[BoundedPattern, ...], name: str) -> bool:
-        return any(pattern.matches(name) for pattern in patterns)
-
-    @cached_property
-    def _include_databases(self) -> tuple[BoundedPattern, ...]:
-        return tuple(map(self._compiled, self.include_databases))
-
-    @cached_property
-    def _exclude_databases(self) -> tuple[BoundedPattern, ...]:
-        return tuple(map(self._compiled, self.exclude_databases))
-
-    @cached_property
-    def _include_collections(self) -> tuple[BoundedPattern, ...]:
-        return tuple(map(self._compiled, self.include_collections))
-
-    @cached_property
-    def _exclude_collections(self) -> tuple[BoundedPattern, ...]:
-        return tuple(map(self._compiled, self.exclude_collections))
+            return {pattern: compile_bounded(re.escape(pattern)) for pattern in patterns}
+        return {pattern: compile_bounded(pattern, re.IGNORECASE) for pattern in patterns}

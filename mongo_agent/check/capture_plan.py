@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from mongo_agent.capture.catalogue import CollectionInfo
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.capture.namespaces import MatchMode, Namespaces
 from mongo_agent.config.loading import MongoConfig
 

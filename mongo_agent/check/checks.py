@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pymongo
 
 from mongo_agent.check.collections import check_collections
-from mongo_agent.check.enabled_streams import check_enabled_streams
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.check.server import (
@@ -18,7 +17,7 @@ from mongo_agent.check.server import (
     check_reading,
     check_streams,
 )
-from mongo_agent.check.server_features import check_features
+from mongo_agent.check.server_features import check_enabled_streams, check_features
 from mongo_agent.check.shards import check_shards
 from mongo_agent.check.standby import check_standby
 from mongo_agent.config.loading import directory_problems

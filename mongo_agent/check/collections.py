@@ -3,8 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from mongo_agent.capture.catalogue import CollectionInfo
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.guardrail import limit_violation
 from mongo_agent.config.loading import MongoConfig

@@ -2,8 +2,9 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
 from mongo_agent.metrics import GAP, REJECTED_BY_SINK, UNREADABLE, MongoMetrics
@@ -64,14 +65,12 @@ class DeadLetterWriter:
             raise SinkError(
                 f"The sink rejects a message for the topic {event.topic}: {event.reason}. {_END}"
             )
-        if not self._try(lambda: self._quarantine.keep(event)):
-            return False
-        self._metrics.quarantined.labels(REJECTED_BY_SINK).inc()
-        logger.warning(
+        return self._record(
+            partial(self._quarantine.keep, event),
+            REJECTED_BY_SINK,
             "the sink rejected a message; it is stored as a dead letter",
-            extra=fields(topic=event.topic, reason=event.reason),
+            {"topic": event.topic, "reason": event.reason},
         )
-        return True
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
         """Keeps bytes that give no message; False when they have to wait. Raises SidecarError with
@@ -80,27 +79,31 @@ class DeadLetterWriter:
             raise SidecarError(
                 f"An event cannot be converted ({unreadable.place}): {unreadable.reason}. {_END}"
             )
-        if not self._try(lambda: self._quarantine.keep_unreadable(unreadable)):
-            return False
-        self._metrics.quarantined.labels(UNREADABLE).inc()
-        logger.warning(
+        return self._record(
+            partial(self._quarantine.keep_unreadable, unreadable),
+            UNREADABLE,
             "an event cannot be converted; its bytes are stored as a dead letter",
-            extra=fields(place=unreadable.place, reason=unreadable.reason),
+            {"place": unreadable.place, "reason": unreadable.reason},
         )
-        return True
 
     def note_gap(self, gap: LostTimeRange) -> bool:
         """Records missed changes; False when that has to wait."""
-        if not self._try(lambda: self._quarantine.note_gap(gap)):
-            return False
-        self._metrics.quarantined.labels(GAP).inc()
-        logger.error(
+        return self._record(
+            partial(self._quarantine.note_gap, gap),
+            GAP,
             "changes are lost: the oplog no longer has the stored position",
-            extra=fields(since=dict(gap.since), reason=gap.reason),
+            {"since": dict(gap.since), "reason": gap.reason},
+            logging.ERROR,
         )
-        return True
 
-    def _try(self, keep: Callable[[], bool]) -> bool:
+    def _record(
+        self,
+        keep: Callable[[], bool],
+        kind: str,
+        message: str,
+        facts: Mapping[str, object],
+        level: int = logging.WARNING,
+    ) -> bool:
         if self.error and self._clock() < self._again_at_s:
             return False
         directory = self._quarantine.directory
@@ -111,6 +114,8 @@ class DeadLetterWriter:
         if not is_kept:
             return self._fail(full(directory, "delivery waits"))
         self._errors.resolve("keep")
+        self._metrics.quarantined.labels(kind).inc()
+        logger.log(level, message, extra=fields(**facts))
         return True
 
     def _fail(self, message: str) -> bool:

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
-from mongo_agent.documents.extended_json import parse_json
-from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal
+from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal_text
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog
 from sidecar.process.worker import Worker
@@ -31,19 +30,10 @@ _POLL_INTERVAL_S = 0.5
 
 
 def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
-    """Parse the signals of a renamed file.
-
-    A line that is not an object gives a signal without a type, which is rejected.
-    """
+    """Parse the signals of a renamed file."""
     for number, line in enumerate(content.splitlines()):
-        if not line.strip():
-            continue
-        try:
-            document = parse_json(line)
-        except ValueError:
-            document = None
-        named = document if isinstance(document, dict) else {}
-        yield parse_signal(named, CHANNEL, occurrence=f"{taken_as}:{number}")
+        if line.strip():
+            yield parse_signal_text(line, CHANNEL, occurrence=f"{taken_as}:{number}")
 
 
 class SignalFile(Worker):

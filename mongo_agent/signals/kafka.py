@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Self
 
-from mongo_agent.documents.extended_json import parse_json
-from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal
+from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal_text
 from sidecar.logs import fields
 from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 
@@ -22,18 +21,10 @@ CHANNEL = "kafka"
 
 
 def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
-    """Parse the signal of a record; None for another agent's key.
-
-    A value that is not an object gives a signal without a type, which is rejected.
-    """
-    if record.key is None or record.key != logical_name.encode():
+    """Parse the signal of a record; None for another agent's key."""
+    if record.key != logical_name.encode():
         return None
-    try:
-        document = parse_json(record.value or b"")
-    except ValueError:
-        document = None
-    named = document if isinstance(document, dict) else {}
-    return parse_signal(named, CHANNEL, kafka_offset=record.offset)
+    return parse_signal_text(record.value or b"", CHANNEL, kafka_offset=record.offset)
 
 
 class SignalTopic:

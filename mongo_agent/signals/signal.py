@@ -6,7 +6,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.documents.extended_json import check_depth, parse_extended_json
+from mongo_agent.documents.extended_json import check_depth, parse_extended_json, parse_json
 
 _RESULT_POLL_S = 1.0
 
@@ -72,6 +72,18 @@ def parse_signal(
         occurrence,
         kafka_offset,
     )
+
+
+def parse_signal_text(
+    text: bytes, channel: str, *, occurrence: str | None = None, kafka_offset: int | None = None
+) -> Signal:
+    """Parse JSON text. Other text gives a signal without a type, which is rejected."""
+    try:
+        document = parse_json(text)
+    except ValueError:
+        document = None
+    named = document if isinstance(document, dict) else {}
+    return parse_signal(named, channel, occurrence=occurrence, kafka_offset=kafka_offset)
 
 
 def _data(data: Any) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.capture.collection_kind import CollectionKind, kind_of
+from mongo_agent.capture.catalogue import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings

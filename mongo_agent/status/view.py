@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from mongo_agent.config.model import SERVICE_NAME
 from mongo_agent.metrics import MongoMetrics
@@ -22,21 +21,11 @@ from sidecar.health.health import Component, component_of
 from sidecar.history.recorder import Column
 from sidecar.http.server import ProbeResult
 from sidecar.quantities import duration_text
+from sidecar.sinks.kafka.leader_election.election import LeaderElection
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.reporter import HISTORY_COLUMNS, StatusReporter
 
 HISTORY = (*HISTORY_COLUMNS, Column("oplog_headroom_s", "min"))
-
-
-class Election(Protocol):
-    """The election of the leader, as other threads see it."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def role(self) -> Role: ...
-    @property
-    def error(self) -> str: ...
 
 
 class MongoStatus(StatusReporter[View]):
@@ -57,7 +46,7 @@ class MongoStatus(StatusReporter[View]):
         self._quarantine_directory = quarantine_directory
         self._oplog: OplogMonitor | None = None
         self._start_error = ""
-        self.election: Election | None = None
+        self.election: LeaderElection | None = None
         """With `standby.enabled`, once the agent takes part in one."""
 
     def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionKind
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.signals.signal import Signal, parse_signal
 from mongo_agent.snapshot.apply_signal import apply_signal

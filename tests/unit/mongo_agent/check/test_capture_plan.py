@@ -6,8 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mongo_agent.capture.catalogue import CollectionInfo, collection_info
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, collection_info
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.check.capture_plan import plan_of
 from tests.support.mongo_properties import Settings, load

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.capture.catalogue import CollectionInfo
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.server import check_deployment
 from mongo_agent.check.server_features import check_features

@@ -13,8 +13,7 @@ from flask import Blueprint, Response, request
 
 from agent.quarantine.files import DIRECTORY, EVENTS, REASON
 from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
-from mongo_agent.capture.catalogue import CollectionInfo
-from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan
 from mongo_agent.cli.compare import Comparison, compared_collection
 from mongo_agent.cli.plan import CapturePlan, planned_collection

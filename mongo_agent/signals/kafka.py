@@ -9,7 +9,6 @@ group `signal.kafka.groupId`, as left by Debezium's connector, else from the beg
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Self
 
 from mongo_agent.signals.signal import Signal, SignalResult, is_answered, parse_signal_text
 from sidecar.logs import fields
@@ -27,7 +26,7 @@ def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
     return parse_signal_text(record.value or b"", CHANNEL, kafka_offset=record.offset)
 
 
-class SignalTopic:
+class SignalTopic(TopicTailer):
     """Passes signals to `send` and waits for each result.
 
     `after` is `SnapshotProgress.kafka_offset`; `settings` use the names of a Java client.
@@ -46,14 +45,7 @@ class SignalTopic:
         """Raises ConfigError for invalid client settings."""
         self._logical_name = logical_name
         self._send = send
-        self._follower = TopicTailer(settings, topic, after, self._handle, group=group)
-
-    def __enter__(self) -> Self:
-        self._follower.__enter__()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._follower.__exit__(*exception)
+        super().__init__(settings, topic, after, self._handle, group=group)
 
     def _handle(self, record: TailedRecord) -> None:
         signal = signal_of(record, self._logical_name)
@@ -63,4 +55,4 @@ class SignalTopic:
                 "signal for another agent skipped", extra=fields(key=key, offset=record.offset)
             )
             return
-        is_answered(self._send(signal), lambda: self._follower.is_closed)
+        is_answered(self._send(signal), lambda: self.is_closed)

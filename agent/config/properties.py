@@ -20,6 +20,7 @@ from sidecar.properties.types import (
     Milliseconds,
     Unit,
     UpperCase,
+    words,
 )
 from sidecar.store.registry import STORES, parse_remote_directory
 from sidecar.store.remote_directory import RemoteDirectory
@@ -58,20 +59,6 @@ def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(f"{error}; use `cassandra.port` for the port") from error
 
 
-def _skipped_operations(values: tuple[str, ...]) -> tuple[str, ...]:
-    lowered = tuple(value.lower() for value in values)
-    unknown = [value for value in lowered if value not in (*_OPERATIONS, "t", "none")]
-    if unknown:
-        raise ValueError(
-            "must be `none`, or a list of `c` or `i` (inserts), `u` (updates), `d` (deletions of "
-            "rows and partitions), `r` (deletions of ranges) and `t` (truncations); "
-            f"`{unknown[0]}` is not one of them"
-        )
-    if "none" in lowered and len(lowered) > 1:
-        raise ValueError("must be `none` alone or a list without it")
-    return lowered
-
-
 _OPERATIONS: dict[str, Literal["i", "u", "d", "r"]] = {
     "c": "i",
     "i": "i",
@@ -80,6 +67,14 @@ _OPERATIONS: dict[str, Literal["i", "u", "d", "r"]] = {
     "r": "r",
 }
 """Debezium's letters and those of this connector, to the letter of the event."""
+SkippedOperations = Annotated[
+    CommaList,
+    words(
+        (*_OPERATIONS, "t", "none"),
+        "`none`, or a list of `c` or `i` (inserts), `u` (updates), `d` (deletions of rows and "
+        "partitions), `r` (deletions of ranges) and `t` (truncations)",
+    ),
+]
 
 TransferName = Annotated[
     str,
@@ -138,7 +133,7 @@ class EventProperties(Properties):
         doc="Whether `source` contains `epoch`: the epoch of the table's definition that the event "
         "was written with. Only logs of Cassandra 6.0 and later have it; otherwise it is null.",
     )
-    skipped_operations: Annotated[CommaList, AfterValidator(_skipped_operations)] = prop(
+    skipped_operations: SkippedOperations = prop(
         "skipped.operations",
         default=("none",),
         doc="Changes without an event: `c` or `i` inserts, `u` updates, `d` deletions of rows and "

@@ -11,9 +11,15 @@ from mongo_agent.capture.user_stages import read_stages
 from mongo_agent.change_stream.tokens import read_token, token_from_text, token_to_json
 from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.types import NOTHING_NAMED, CommaList, LowerCase, Milliseconds, Unit
+from sidecar.properties.types import (
+    NOTHING_NAMED,
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    Unit,
+    words,
+)
 
-_SKIPPED = ("c", "u", "d", "t", "none")
 _LATEST = "-1"
 _TIME = re.compile(r"(\d+):(\d+)")
 _SECOND = 1 << 32
@@ -28,22 +34,6 @@ def _split(value: Any) -> Any:
     if value.strip() and not patterns:
         raise ValueError(NOTHING_NAMED)
     return patterns
-
-
-def _operations(values: tuple[str, ...]) -> tuple[str, ...]:
-    unknown = [value for value in values if value not in _SKIPPED]
-    if unknown:
-        raise ValueError(
-            "must be `none`, or a list of `c` (inserts), `u` (updates), `d` (deletes) and `t`; "
-            f"`{unknown[0]}` is not one of them"
-        )
-    if "none" in values and len(values) > 1:
-        raise ValueError("must be `none` alone or a list without it")
-    return values
-
-
-def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(value.lower() for value in values)
 
 
 def _cluster_time(value: Any) -> Any:
@@ -94,6 +84,14 @@ def _own_stages(value: str) -> str:
 
 PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
 """Patterns of names; a comma inside brackets or after a backslash belongs to its pattern."""
+
+SkippedOperations = Annotated[
+    CommaList,
+    words(
+        ("c", "u", "d", "t", "none"),
+        "`none`, or a list of `c` (inserts), `u` (updates), `d` (deletes) and `t`",
+    ),
+]
 
 
 class CaptureProperties(Properties):
@@ -184,9 +182,7 @@ class CaptureProperties(Properties):
         "Debezium's offsets. The server must accept it. Not together with "
         "`capture.start.op.time`, nor with several streams.",
     )
-    skipped_operations: Annotated[
-        CommaList, AfterValidator(_lower_all), AfterValidator(_operations)
-    ] = prop(
+    skipped_operations: SkippedOperations = prop(
         "skipped.operations",
         default=("t",),
         doc="Changes to skip: `c` inserts, `u` updates and replacements, `d` deletes; `t` and "

@@ -8,20 +8,16 @@ from pydantic import AfterValidator
 from mongo_agent.config.events import TopicPart
 from sidecar.properties.addresses import broker_list
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
-from sidecar.properties.types import CommaList
+from sidecar.properties.types import CommaList, words
 
-_CHANNELS = ("source", "kafka", "file")
-
-
-def _channels(values: tuple[str, ...]) -> tuple[str, ...]:
-    names = tuple(value.lower() for value in values)
-    for name in names:
-        if name not in _CHANNELS:
-            raise ValueError(
-                f"must be a list of `source`, `kafka` and `file`; `{name}` is not one of them. "
-                "HTTP and the command line are always enabled"
-            )
-    return names
+Channels = Annotated[
+    CommaList,
+    words(
+        ("source", "kafka", "file"),
+        "a list of `source`, `kafka` and `file`",
+        ". HTTP and the command line are always enabled",
+    ),
+]
 
 
 def _collection(value: str) -> str:
@@ -34,7 +30,7 @@ def _collection(value: str) -> str:
 class SignalProperties(Properties):
     """Channels through which a running agent receives signals."""
 
-    signal_channels: Annotated[CommaList, AfterValidator(_channels)] = prop(
+    signal_channels: Channels = prop(
         "signal.enabled.channels",
         default=("source",),
         doc="Channels for signals besides HTTP and the command line. `source`: inserts into "

@@ -4,6 +4,7 @@ Each parses the text of a property, and rejects invalid text with a reason.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -96,6 +97,22 @@ def kept(value: object, what: str) -> AfterValidator:
         if given != value:
             shown = str(value).lower() if isinstance(value, bool) else value
             raise ValueError(f"{what}: it must be `{shown}`")
+        return given
+
+    return AfterValidator(check)
+
+
+def words(known: Collection[str], wanted: str, hint: str = "") -> AfterValidator:
+    """Accept a list of these words in any case; `none` stands alone. `wanted` describes the list,
+    and `hint` completes the message about another word."""
+
+    def check(values: tuple[str, ...]) -> tuple[str, ...]:
+        given = tuple(value.lower() for value in values)
+        unknown = [value for value in given if value not in known]
+        if unknown:
+            raise ValueError(f"must be {wanted}; `{unknown[0]}` is not one of them{hint}")
+        if "none" in given and len(given) > 1:
+            raise ValueError("must be `none` alone or a list without it")
         return given
 
     return AfterValidator(check)

@@ -11,6 +11,7 @@ pub mod every_bit;
 pub mod framing;
 mod merge;
 mod mongo;
+mod mongo_checks;
 mod mongo_reply;
 mod payload;
 mod segment;

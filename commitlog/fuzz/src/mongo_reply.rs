@@ -4,9 +4,9 @@ use mongo_encoder::bson::Document;
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::fragments::{FragmentJoiner, WholeEvent};
-use mongo_encoder::reply::{Reply, parse_reply};
+use mongo_encoder::reply::parse_reply;
 
-use crate::mongo::{check, check_copied, check_halves, encode, event_format};
+use crate::mongo_checks::{check, check_copied, check_halves, check_places, encode, event_format};
 
 /// The input is a byte for the layout, a byte for the flavour of JSON, a place, a length that lies
 /// there, and a reply.
@@ -63,20 +63,4 @@ fn check_batch(bytes: &[u8], layout: u8, json: u8) {
         let end = Encoder::new(format).end_transaction(transaction, time);
         assert!(end.len() <= 1, "a transaction that ends twice");
     }
-}
-
-/// That the events of a reply and its token lie inside of it, one after the other.
-pub fn check_places(bytes: &[u8], reply: &Reply) {
-    let mut behind = 0;
-    for place in &reply.events {
-        assert!(behind < place.start, "events that overlap");
-        behind = place.end;
-        let event = bytes.get(place.clone()).unwrap_or_default();
-        assert!(Document::parse(event).is_ok(), "an event is no document");
-    }
-    let token = reply.token.clone().and_then(|token| bytes.get(token));
-    assert!(
-        token.is_none_or(|token| Document::parse(token).is_ok()),
-        "a token is no document"
-    );
 }

@@ -36,18 +36,25 @@ def stop() -> Iterator[Stop]:
 
 
 def settings_of(
-    broker: AuthorisingBroker, group: str, *, is_secured: bool = False, **changes: object
+    broker: AuthorisingBroker,
+    group: str,
+    *,
+    is_secured: bool = False,
+    session_timeout_ms: int = SESSION_MS,
+    waits_when_denied: bool = True,
 ) -> ElectionSettings:
     client = {"bootstrap.servers": broker.secured if is_secured else broker.bootstrap}
     if is_secured:
         login = scram_login(PASSWORD)
         client |= {name.removeprefix("kafka.producer."): value for name, value in login.items()}
-    values: dict[str, object] = {
-        "session_timeout_ms": SESSION_MS,
-        "creation": TopicCreation(),
-        **changes,
-    }
-    return ElectionSettings(client, group, f"{group}.position", **values)  # type: ignore[arg-type]
+    return ElectionSettings(
+        client,
+        group,
+        f"{group}.position",
+        session_timeout_ms,
+        TopicCreation(),
+        waits_when_denied,
+    )
 
 
 def wait_for(election: LeaderElection, role: Role) -> None:

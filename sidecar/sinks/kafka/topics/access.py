@@ -6,7 +6,8 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclOperation
 
 from sidecar.errors import UnavailableError
 from sidecar.offsets.position_store import PositionRecords, all_values

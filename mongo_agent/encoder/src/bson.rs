@@ -4,6 +4,7 @@
 //! (<https://bsonspec.org/spec.html>).
 
 use crate::error::{BsonError, Problem, Result};
+use crate::swar::first_zero;
 
 /// Limit of nested documents; servers accept 100.
 pub const MAX_DEPTH: usize = 200;
@@ -201,7 +202,7 @@ impl<'b> Cursor<'b> {
     #[inline]
     fn read_name(&mut self) -> Result<&'b [u8]> {
         let rest = self.rest();
-        match rest.iter().position(|byte| *byte == 0) {
+        match first_zero(rest) {
             Some(length) => {
                 self.at = self.at.saturating_add(length).saturating_add(1);
                 Ok(rest.get(..length).unwrap_or_default())

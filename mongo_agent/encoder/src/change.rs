@@ -186,7 +186,8 @@ struct Members<'b> {
     to_database: Option<&'b [u8]>,
     to_collection: Option<&'b [u8]>,
     description: &'b [u8],
-    token_time: Option<Timestamp>,
+    /// The text of the resume token.
+    token: Option<&'b [u8]>,
 }
 
 impl<'b> Event<'b> {
@@ -277,7 +278,8 @@ impl<'b> Members<'b> {
         transaction: Option<Transaction<'b>>,
         raw: Document<'b>,
     ) -> DdlEvent<'b> {
-        let cluster_time = self.cluster_time.or(self.token_time).unwrap_or_default();
+        let token_time = || self.token.and_then(resume_token::time_of);
+        let cluster_time = self.cluster_time.or_else(token_time).unwrap_or_default();
         let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
         DdlEvent {
             operation,
@@ -301,7 +303,7 @@ impl<'b> Members<'b> {
                     && let Some(hex) = resume_token::hex_of(token)?
                 {
                     self.transaction_index = resume_token::index_of(hex).unwrap_or_default();
-                    self.token_time = resume_token::time_of(hex);
+                    self.token = Some(hex);
                 }
             }
             b"operationType" => self.operation = Some(text(element, "operationType")?),

@@ -30,6 +30,7 @@ pub mod reply;
 mod resume_token;
 pub mod schemas;
 pub mod stream_place;
+mod swar;
 pub mod topic;
 pub mod transaction;
 pub mod transform;

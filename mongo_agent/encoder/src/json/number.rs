@@ -41,12 +41,13 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
     let text = nearest
         .as_deref()
         .unwrap_or_else(|| buffer.format_finite(magnitude));
-    let (digits, exponent) = digits_and_exponent(text);
     if (1e-3..1e7).contains(&magnitude) {
-        write_plain(out, &digits, exponent);
-    } else {
-        write_scientific(out, &digits, exponent);
+        // Within these bounds both write all digits without an exponent.
+        out.extend_from_slice(text.as_bytes());
+        return;
     }
+    let (digits, exponent) = digits_and_exponent(text);
+    write_scientific(out, &digits, exponent);
 }
 
 /// The digits without outer zeros, and the power of ten of the first one.
@@ -62,20 +63,6 @@ fn digits_and_exponent(text: &str) -> (Vec<u8>, i32) {
     let power: i32 = power.parse().unwrap_or_default();
     let place = whole.len() as i32 - zeros as i32 - 1;
     (digits, power.saturating_add(place))
-}
-
-fn write_plain(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
-    let point = usize::try_from(exponent.saturating_add(1)).unwrap_or_default();
-    let (whole, fraction) = digits.split_at(point.min(digits.len()));
-    out.extend_from_slice(if whole.is_empty() { b"0" } else { whole });
-    out.extend(std::iter::repeat_n(
-        b'0',
-        point.saturating_sub(digits.len()),
-    ));
-    out.push(b'.');
-    let zeros = usize::try_from(exponent.saturating_add(1).saturating_neg()).unwrap_or_default();
-    out.extend(std::iter::repeat_n(b'0', zeros));
-    out.extend_from_slice(if fraction.is_empty() { b"0" } else { fraction });
 }
 
 fn write_scientific(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
@@ -183,4 +170,26 @@ fn write_padded(out: &mut Vec<u8>, number: i64, width: usize) {
         width.saturating_sub(digits.len()),
     ));
     out.extend_from_slice(digits);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn doubles_between_a_thousandth_and_ten_million_have_no_exponent(number in 1e-3..1e7_f64) {
+            let mut text = Vec::new();
+            write_double(&mut text, number);
+            let text = String::from_utf8(text).unwrap();
+            let (whole, fraction) = text.split_once('.').unwrap();
+            prop_assert!(!whole.is_empty() && !fraction.is_empty());
+            prop_assert!(text.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit()), "{}", text);
+            prop_assert!(!fraction.ends_with('0') || fraction == "0", "{}", text);
+            prop_assert_eq!(text.parse(), Ok(number));
+        }
+    }
 }

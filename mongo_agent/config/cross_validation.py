@@ -319,11 +319,10 @@ def _transforms(properties: MongoProperties) -> Iterator[str]:
             "it transforms Debezium's envelope."
         )
     for side, encoding in (("key", properties.key_encoding), ("value", properties.value_encoding)):
-        if encoding != "json":
+        if encoding == "avro":
             yield (
-                f"`{side}.converter` must be `json`, or JsonConverter with "
-                f"`{side}.converter.schemas.enable=false`, for `transforms`: transformed documents "
-                "have no schema."
+                f"`{side}.converter` must be `json` or JsonConverter for `transforms`, which have "
+                "no Avro. Set it, or transform the events in the consumer."
             )
 
 

@@ -18,10 +18,10 @@ def event_router(reader: OptionReader) -> MongoTransform | None:
     """The transformation of the options; None if there are problems."""
     key = reader.text("collection.field.event.key")
     if not key:
-        reader.reject("collection.field.event.key", "must be set: JSON converters need a key")
+        reader.reject("collection.field.event.key", "must be set: messages need a key")
     for name in ("collection.field.event.type", "collection.field.event.schema.version"):
         if reader.text(name) is not None:
-            reader.warn(name, "has no effect: messages have no schema")
+            reader.warn(name, "has no effect: schemas of messages have no type and version")
     for name in ("tracing.span.context.field", "tracing.operation.name"):
         if reader.text(name) is not None:
             reader.warn(name, "has no effect: the agent has no tracing")

@@ -10,6 +10,7 @@ use crate::format::EventFormat;
 use crate::heartbeat;
 use crate::namespaces::{CaptureAll, Routing};
 use crate::schemas::Record;
+use crate::shape_cache::ShapeCache;
 use crate::transaction::OpenTransaction;
 use crate::wire_format::SchemaCache;
 
@@ -18,6 +19,7 @@ use crate::wire_format::SchemaCache;
 pub struct Encoder {
     format: EventFormat,
     schemas: SchemaCache,
+    shapes: ShapeCache,
 }
 
 /// Key and value of a message.
@@ -28,6 +30,7 @@ impl Encoder {
         Self {
             format,
             schemas: SchemaCache::default(),
+            shapes: ShapeCache::default(),
         }
     }
 
@@ -54,7 +57,8 @@ impl Encoder {
         routing: &mut R,
     ) -> Result<MessageBatch, R::Error> {
         let events = events.into_iter();
-        let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns)
+        let mut builder = self
+            .builder(at_ns)
             .with_transaction(transaction)
             .with_capacity_for(events.clone().map(<[u8]>::len));
         for bytes in events {
@@ -66,8 +70,7 @@ impl Encoder {
     /// Ends an open transaction if a resume token after all its events has a later time. The token
     /// counts as the only event of the batch.
     pub fn end_transaction(&self, transaction: OpenTransaction, time: Timestamp) -> MessageBatch {
-        let mut builder =
-            BatchBuilder::new(&self.format, &self.schemas, 0).with_transaction(Some(transaction));
+        let mut builder = self.builder(0).with_transaction(Some(transaction));
         builder.add_token(time);
         builder.into_batch()
     }
@@ -91,12 +94,16 @@ impl Encoder {
         at_ns: i64,
         routing: &mut R,
     ) -> Result<MessageBatch, R::Error> {
-        let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns);
+        let mut builder = self.builder(at_ns);
         for bytes in documents {
             let event = Change::of_snapshot(bytes, source).map(Event::Change);
             builder.add(event, routing)?;
         }
         Ok(builder.into_batch())
+    }
+
+    fn builder(&self, at_ns: i64) -> BatchBuilder<'_> {
+        BatchBuilder::new(&self.format, &self.schemas, &self.shapes, at_ns)
     }
 
     /// Encodes a heartbeat; `ts_ms` is its time. `None` until its schemas have ids.
@@ -114,14 +121,19 @@ impl Encoder {
         Some((key, value))
     }
 
-    /// Schemas without an id of the documents of a collection.
+    /// Schemas without an id of the documents of a collection. None if it is transformed: its schemas
+    /// depend on the documents.
     pub fn unregistered_of<R: Routing>(
         &self,
         database: &str,
         collection: &str,
         routing: &mut R,
     ) -> Result<Vec<UnregisteredSchema>, R::Error> {
-        let own = routing.topic(database.as_bytes(), collection.as_bytes())?;
+        let names = (database.as_bytes(), collection.as_bytes());
+        if !self.format.transforms.is_empty() && routing.transform(names.0, names.1)?.is_some() {
+            return Ok(Vec::new());
+        }
+        let own = routing.topic(names.0, names.1)?;
         let topic = own.unwrap_or_else(|| self.format.topic(&[database, collection]));
         Ok(self.unregistered(Record::Document, &topic))
     }

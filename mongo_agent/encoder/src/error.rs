@@ -47,6 +47,11 @@ pub enum Problem {
     NameTaken { field: String, name: String },
     #[error("the message would have the field {name:?} twice")]
     NameTwice { name: String },
+    #[error(
+        "the field {field:?} has arrays of several types, for which there is no schema; \
+         `array.encoding=document` has one"
+    )]
+    ArrayTypes { field: String },
     #[error("an outbox has no updates, and `collection.op.invalid.behavior` is fatal")]
     OutboxUpdate,
     #[error("the document of the outbox has no field {field:?}")]
@@ -89,6 +94,7 @@ impl Problem {
             | Self::Member { .. }
             | Self::NameTaken { .. }
             | Self::NameTwice { .. }
+            | Self::ArrayTypes { .. }
             | Self::OutboxUpdate
             | Self::OutboxField { .. }
             | Self::OutboxText { .. }

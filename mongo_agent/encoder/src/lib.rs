@@ -6,7 +6,7 @@
 //! [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the members of a value,
 //! `value_writer` writes them as JSON or Avro, `wire_format` adds schemas and their ids, `identity`
 //! makes event ids, and [`transaction`] counts the events of transactions. [`transform`] writes
-//! other values instead of those of a layout.
+//! other values instead of those of a layout; `shape_cache` has their schemas.
 
 pub mod batch;
 mod batch_builder;
@@ -29,6 +29,7 @@ pub mod namespaces;
 pub mod reply;
 mod resume_token;
 pub mod schemas;
+mod shape_cache;
 pub mod stream_place;
 mod swar;
 pub mod topic;

@@ -18,8 +18,7 @@ pub(crate) fn write_key(
     out: &mut Vec<u8>,
     wire_format: &WireFormat,
     change: &Change<'_>,
-    encoding: Encoding,
-    transform: Option<&Transform>,
+    context: &ValueContext<'_>,
 ) -> Result<()> {
     fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<()> {
         writer.literal(br#"{"id":"#);
@@ -27,11 +26,13 @@ pub(crate) fn write_key(
         writer.literal(b"}");
         Ok(())
     }
+    if let Some((Transform::ExtractDocument(of), shapes)) = context.transform {
+        return of.write_key(out, change, context.format, shapes);
+    }
     out.extend_from_slice(&wire_format.start);
-    match (transform, encoding) {
-        (Some(Transform::ExtractDocument(of)), _) => of.write_key(out, change)?,
-        (_, Encoding::Avro) => write(&mut AvroWriter::new(out), change)?,
-        (_, json) => write(&mut JsonWriter::new(out, json), change)?,
+    match context.format.key {
+        Encoding::Avro => write(&mut AvroWriter::new(out), change)?,
+        json => write(&mut JsonWriter::new(out, json), change)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())
@@ -44,11 +45,13 @@ pub(crate) fn write_value_of(
     change: &Change<'_>,
     context: &ValueContext<'_>,
 ) -> Result<()> {
+    if let Some((Transform::ExtractDocument(of), shapes)) = context.transform {
+        return of.write_value(out, change, context, shapes);
+    }
     out.extend_from_slice(&wire_format.start);
-    match (context.transform, context.format.value) {
-        (Some(Transform::ExtractDocument(of)), _) => of.write_value(out, change, context)?,
-        (_, Encoding::Avro) => write_value(&mut AvroWriter::new(out), change, context)?,
-        (_, json) => write_value(&mut JsonWriter::new(out, json), change, context)?,
+    match context.format.value {
+        Encoding::Avro => write_value(&mut AvroWriter::new(out), change, context)?,
+        json => write_value(&mut JsonWriter::new(out, json), change, context)?,
     }
     out.extend_from_slice(wire_format.end);
     Ok(())

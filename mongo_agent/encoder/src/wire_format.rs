@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use event_encoding::avro::confluent_header;
-use event_encoding::connect::JSON_ENVELOPE_END;
-use event_encoding::schema_ids::{MessagePart, SchemaLanguage, UnregisteredSchema};
+use event_encoding::connect::{JSON_ENVELOPE_END, Schema};
+use event_encoding::schema_ids::{MessagePart, SchemaIds, SchemaLanguage, UnregisteredSchema};
 
 use crate::format::{Encoding, EventFormat};
 use crate::schemas::{self, Record};
@@ -45,7 +45,7 @@ pub(crate) struct TopicFormats {
 
 /// The format of a key or a value.
 #[derive(Debug, Clone)]
-enum PartFormat {
+pub(crate) enum PartFormat {
     /// JSON, with a schema or without.
     Json(WireFormat),
     /// Avro, with the id of this schema.
@@ -67,33 +67,66 @@ pub(crate) enum SchemaMissing {
     Abandoned(UnregisteredSchema),
 }
 
+impl PartFormat {
+    pub(crate) fn new(
+        part: MessagePart,
+        topic: &str,
+        encoding: Encoding,
+        schema: impl FnOnce() -> Schema,
+    ) -> Self {
+        match encoding {
+            Encoding::JsonWithSchema => Self::Json(WireFormat {
+                start: schema().json_envelope(),
+                end: JSON_ENVELOPE_END,
+            }),
+            Encoding::Avro => {
+                let schema = schema().avro();
+                Self::Avro(UnregisteredSchema {
+                    part,
+                    topic: topic.to_owned(),
+                    record: record_name(&schema),
+                    schema: schema.to_string().into(),
+                    language: SchemaLanguage::Avro,
+                })
+            }
+            // Protobuf and the text of `StringConverter` are not offered for MongoDB.
+            Encoding::Json | Encoding::Text | Encoding::Protobuf => {
+                Self::Json(WireFormat::default())
+            }
+        }
+    }
+
+    /// The schema that needs an id.
+    pub(crate) fn avro_schema(&self) -> Option<&UnregisteredSchema> {
+        match self {
+            Self::Json(_) => None,
+            Self::Avro(schema) => Some(schema),
+        }
+    }
+
+    /// `None` if the schema has no id.
+    pub(crate) fn wire_format(&self, ids: &SchemaIds) -> Option<WireFormat> {
+        match self {
+            Self::Json(format) => Some(format.clone()),
+            Self::Avro(schema) => Some(WireFormat {
+                start: confluent_header(ids.get(schema)?).to_vec(),
+                end: b"",
+            }),
+        }
+    }
+}
+
 impl TopicSchemas {
     fn new(record: Record, topic: &str, format: &EventFormat) -> Self {
         let part_format = |part, encoding| {
-            let schema = |names| match part {
+            let names = match encoding {
+                Encoding::Avro => format.names.for_avro(),
+                _ => format.names,
+            };
+            PartFormat::new(part, topic, encoding, || match part {
                 MessagePart::Key => schemas::key(record, topic, names, format),
                 MessagePart::Value => schemas::value(record, topic, names, format),
-            };
-            match encoding {
-                Encoding::JsonWithSchema => PartFormat::Json(WireFormat {
-                    start: schema(format.names).json_envelope(),
-                    end: JSON_ENVELOPE_END,
-                }),
-                Encoding::Avro => {
-                    let schema = schema(format.names.for_avro()).avro();
-                    PartFormat::Avro(UnregisteredSchema {
-                        part,
-                        topic: topic.to_owned(),
-                        record: record_name(&schema),
-                        schema: schema.to_string().into(),
-                        language: SchemaLanguage::Avro,
-                    })
-                }
-                // Protobuf and the text of `StringConverter` are not offered for MongoDB.
-                Encoding::Json | Encoding::Text | Encoding::Protobuf => {
-                    PartFormat::Json(WireFormat::default())
-                }
-            }
+            })
         };
         Self {
             key: part_format(MessagePart::Key, format.key),
@@ -104,10 +137,7 @@ impl TopicSchemas {
     /// The schemas that need an id.
     pub(crate) fn avro_schemas(&self) -> impl Iterator<Item = &UnregisteredSchema> {
         let parts = [&self.key, &self.value].into_iter();
-        parts.filter_map(|part| match part {
-            PartFormat::Json(_) => None,
-            PartFormat::Avro(schema) => Some(schema),
-        })
+        parts.filter_map(PartFormat::avro_schema)
     }
 
     pub(crate) fn formats(&self, format: &EventFormat) -> Result<TopicFormats, SchemaMissing> {
@@ -115,14 +145,8 @@ impl TopicSchemas {
         if let Some(schema) = self.avro_schemas().find(|schema| ids.is_abandoned(schema)) {
             return Err(SchemaMissing::Abandoned(schema.clone()));
         }
-        let format_of = |part: &PartFormat| match part {
-            PartFormat::Json(format) => Some(format.clone()),
-            PartFormat::Avro(schema) => Some(WireFormat {
-                start: confluent_header(ids.get(schema)?).to_vec(),
-                end: b"",
-            }),
-        };
-        if let (Some(key), Some(value)) = (format_of(&self.key), format_of(&self.value)) {
+        let parts = (self.key.wire_format(ids), self.value.wire_format(ids));
+        if let (Some(key), Some(value)) = parts {
             return Ok(TopicFormats { key, value });
         }
         Err(SchemaMissing::Unregistered(

@@ -15,6 +15,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.config.transforms import Transforms
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.oracle.debezium_mongodb import ours, transformations, typed_documents
@@ -167,6 +168,126 @@ def test_documents_are_those_of_extract_new_document_state(
         print(name, options, dict(outcomes))
         # Most random documents have arrays of several types, which Debezium rejects.
         assert outcomes["record"] > LEAST_COMPARED
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_schemas_are_those_of_extract_new_document_state(compared: Comparison, stream: str) -> None:
+    given = compared.streams[stream]
+    events = [each for each in given.events if is_of_document(each)]
+    for name, options in compared.options.items():
+        encoder = typed_encoder(stream, transformations.ours(options))
+        outcomes: Counter[str] = Counter()
+        transaction = None
+        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
+            batch = encoder.encode([event], transaction=transaction)
+            transaction = batch.transaction_after(1)
+            outcome = theirs[0].outcome.split(":")[0]
+            if outcome == "record" and batch.failures:
+                outcome = "rejected here"
+                assert may_be_rejected(batch.failures[0].cause), batch.failures
+            outcomes[outcome] += 1
+            if outcome in ("rejected", "rejected here"):
+                continue
+            found = [
+                typed(key, value)
+                for topic, key, value, _, _ in batch.messages(0, len(batch))
+                if not topic.endswith(".transaction")
+            ]
+            expected = [theirs_typed(each) for each in theirs if each.outcome == "record"]
+            is_partial = RawBSONDocument(event)["operationType"] in ("update", "delete")
+            found = [
+                (as_parsed(key, other[0]), as_parsed(value, other[1]) if is_partial else value)
+                for (key, value), other in zip(found, expected, strict=True)
+            ]
+            assert as_there(found, expected) == expected, f"{name}: {options} {event!r}"
+        print(name, options, dict(outcomes))
+        assert outcomes["record"] > LEAST_COMPARED
+
+
+def test_schemas_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:
+    given = compared.streams["plain"]
+    events = [each for each in given.events if is_of_document(each)]
+    for name, options in compared.routers.items():
+        encoder = typed_encoder(
+            "plain", transformations.ours(options, transformations.EVENT_ROUTER)
+        )
+        outcomes: Counter[str] = Counter()
+        for event, theirs in zip(events, of_events(events, given.records[name]), strict=True):
+            if RawBSONDocument(event)["ns"]["coll"] != typed_documents.OUTBOX[1]:
+                continue
+            batch = encoder.encode([event])
+            outcome = theirs[0].outcome.split(":")[0]
+            outcomes[outcome] += 1
+            if outcome == "rejected":
+                continue
+            found = [
+                without_cached(typed(key, value))
+                for _, key, value, _, _ in batch.messages(0, len(batch))
+            ]
+            expected = [
+                without_cached(theirs_typed(each)) for each in theirs if each.outcome == "record"
+            ]
+            assert found == expected, f"{name}: {options} {event!r} {batch.failures}"
+        print(name, options, dict(outcomes))
+        assert outcomes["record"] > LEAST_COMPARED
+
+
+def typed_encoder(prefix: str, transforms: Transforms) -> MongoEncoder:
+    return MongoEncoder(
+        topic_prefix=prefix,
+        replica_set="rs0",
+        node_id="agent",
+        transaction_topic=f"{prefix}.transaction",
+        transforms=transforms.transforms,
+        key="json_with_schema",
+        value="json_with_schema",
+    )
+
+
+def may_be_rejected(cause: str) -> bool:
+    """Debezium loses a field or an element of such an event."""
+    return "twice" in cause or "several types" in cause
+
+
+def typed(key: bytes | None, value: bytes | None) -> tuple[Any, Any]:
+    """Key and value with their schemas, without the clock of the sender, and without the numbers in
+    a transaction: rejected events are counted there only."""
+    found = None if value is None else json.loads(value)
+    if found is not None and isinstance(found["payload"], dict):
+        found["payload"] = {
+            name: each
+            for name, each in found["payload"].items()
+            if name not in CLOCK and not name.endswith("total_order")
+        }
+    return json.loads(key or b"null"), found
+
+
+def without_cached(found: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Without what Debezium takes from the first event with such a payload: the name of the schema
+    of an envelope, and whether it has absent fields."""
+    key, value = found
+    if value is None or not str(value["schema"].get("name")).endswith(".Json"):
+        return key, value
+    payload = {name: each for name, each in value["payload"].items() if each is not None}
+    fields = [each for each in value["schema"]["fields"] if each["field"] in payload]
+    return key, {"schema": {**value["schema"], "name": "", "fields": fields}, "payload": payload}
+
+
+def as_parsed(our: Any, their: Any) -> Any:
+    """Ours with the schemas of Debezium, which parses keys and updated fields from JSON: there, a
+    long that an int can hold is one."""
+    if isinstance(our, dict) and isinstance(their, dict):
+        if our.get("type") == "int64" and their.get("type") == "int32" and "name" not in our:
+            our = {**our, "type": "int32"}
+        return {name: as_parsed(each, their.get(name)) for name, each in our.items()}
+    if isinstance(our, list) and isinstance(their, list):
+        return [as_parsed(each, other) for each, other in zip_longest(our, their)]
+    return our
+
+
+def theirs_typed(record: PeerRecord) -> tuple[Any, Any]:
+    headers = dict(record.headers)
+    return typed(headers["kafka.typed.key"], headers["kafka.typed.value"])
 
 
 def test_messages_of_an_outbox_are_those_of_mongo_event_router(compared: Comparison) -> None:

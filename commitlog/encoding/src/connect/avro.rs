@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::{Schema, Shape};
+use super::schema::{Schema, Shape, TIMESTAMP};
 
 /// Names of what has none.
 const NAMESPACE: &str = "io.confluent.connect.avro";
@@ -40,6 +40,9 @@ impl Writer {
     fn base(&mut self, schema: &Schema) -> Value {
         let mut members = Map::new();
         self.put_shape(schema, &mut members);
+        if schema.name.as_deref() == Some(TIMESTAMP) {
+            members.insert("logicalType".to_owned(), "timestamp-millis".into());
+        }
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
         if let Some(doc) = schema.doc {
             put("connect.doc", doc.into());
@@ -143,5 +146,21 @@ impl Writer {
             number => number.to_string(),
         };
         (NAMESPACE.to_owned(), format!("{UNNAMED}{number}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_has_its_logical_type() {
+        let expected = json!({
+            "type": "long",
+            "logicalType": "timestamp-millis",
+            "connect.version": 1,
+            "connect.name": "org.apache.kafka.connect.data.Timestamp",
+        });
+        assert_eq!(Schema::timestamp().avro(), expected);
     }
 }

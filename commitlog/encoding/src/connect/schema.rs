@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// The name of [`Schema::timestamp`].
+pub(super) const TIMESTAMP: &str = "org.apache.kafka.connect.data.Timestamp";
+
 /// A schema (`org.apache.kafka.connect.data.Schema`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
@@ -63,9 +66,28 @@ impl Schema {
         Self::of(Shape::Array(Box::new(items)))
     }
 
+    /// Milliseconds since 1970 (`org.apache.kafka.connect.data.Timestamp`).
+    pub fn timestamp() -> Self {
+        Self::of(Shape::Int64).named(TIMESTAMP).versioned(1)
+    }
+
+    /// The schema of a field of a struct.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        match &self.shape {
+            Shape::Struct(fields) => fields.iter().find(|of| of.0 == name).map(|of| &of.1),
+            _ => None,
+        }
+    }
+
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.is_optional = true;
+        self
+    }
+
+    #[must_use]
+    pub fn without_default(mut self) -> Self {
+        self.default = None;
         self
     }
 

@@ -4,6 +4,7 @@ mod ddl;
 mod outbox;
 mod transactions;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use event_encoding::partition_hash::kafka_partition_hash;
@@ -20,6 +21,7 @@ use crate::layout::ValueContext;
 use crate::message_writer::{write_key, write_value_of, write_value_with_rules};
 use crate::namespaces::{Namespaces, Routing};
 use crate::schemas::Record;
+use crate::shape_cache::{ShapeCache, TopicShapes};
 use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Transactions};
 use crate::transform::{Outcome, Transform};
@@ -28,6 +30,7 @@ use crate::wire_format::{SchemaCache, SchemaMissing, TopicFormats};
 pub(crate) struct BatchBuilder<'f> {
     format: &'f EventFormat,
     schemas: &'f SchemaCache,
+    shapes: &'f ShapeCache,
     at_ns: i64,
     batch: MessageBatch,
     /// Wire formats by the index of their topic.
@@ -56,10 +59,16 @@ struct Message {
 }
 
 impl<'f> BatchBuilder<'f> {
-    pub(crate) fn new(format: &'f EventFormat, schemas: &'f SchemaCache, at_ns: i64) -> Self {
+    pub(crate) fn new(
+        format: &'f EventFormat,
+        schemas: &'f SchemaCache,
+        shapes: &'f ShapeCache,
+        at_ns: i64,
+    ) -> Self {
         Self {
             format,
             schemas,
+            shapes,
             at_ns,
             batch: MessageBatch::default(),
             formats: Vec::new(),
@@ -252,21 +261,29 @@ impl<'f> BatchBuilder<'f> {
         let name = (change.database, change.collection);
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
-        self.prepare(topic, Record::Document)?;
+        let number = self.namespaces.get(namespace).and_then(|of| of.transform);
+        let transform = number.and_then(|number| self.format.transforms.get(number));
+        if transform.is_none() {
+            self.prepare(topic, Record::Document)?;
+        }
         let order = self.count_in_transaction(change, topic)?;
         let namespace = self.namespaces.get(namespace);
-        let transforms = &self.format.transforms;
-        let transform = namespace.and_then(|of| of.transform);
+        let missing = RefCell::new(Vec::new());
+        let shapes = TopicShapes {
+            cache: self.shapes,
+            topic: self.batch.topics.get(topic).map_or("", |of| &of.name),
+            missing: &missing,
+        };
         let context = ValueContext {
             format: self.format,
             at_ns: self.at_ns,
             order: order.map(|order| (self.transaction_id.as_str(), order)),
-            transform: transform.and_then(|number| transforms.get(number)),
+            transform: transform.map(|transform| (transform, shapes)),
         };
         let is_delete = change.operation == Operation::Delete;
         let mut has_tombstone = is_delete && self.format.tombstones;
         let mut headers = (Vec::new(), Vec::new());
-        if let Some(Transform::ExtractDocument(of)) = context.transform {
+        if let Some((Transform::ExtractDocument(of), _)) = context.transform {
             match of.outcome(change, self.format.tombstones) {
                 Outcome::Dropped => {
                     self.count_skipped(change.operation.name());
@@ -281,18 +298,13 @@ impl<'f> BatchBuilder<'f> {
         let formats = formats.unwrap_or(&bare);
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        write_key(
-            out,
-            &formats.key,
-            change,
-            self.format.key,
-            context.transform,
-        )?;
+        write_key(out, &formats.key, change, &context)?;
         let value_start = out.len();
         match namespace.map(|of| of.rules.as_slice()) {
             Some([]) | None => write_value_of(out, &formats.value, change, &context)?,
             Some(rules) => write_value_with_rules(out, &formats.value, change, rules, &context)?,
         }
+        self.batch.unregistered.extend(missing.into_inner());
         let message = Message {
             key_start,
             value_start,

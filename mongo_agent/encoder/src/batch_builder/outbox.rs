@@ -1,10 +1,13 @@
 //! Messages of outbox collections, whose topics their documents choose.
 
+use std::cell::RefCell;
+
 use super::{BatchBuilder, Message};
 use crate::bson::Document;
 use crate::change::Change;
 use crate::error::{Problem, Result};
 use crate::namespaces::Routing;
+use crate::shape_cache::TopicShapes;
 use crate::topic::Topic;
 use crate::transform::{EventRouter, Transform};
 
@@ -75,11 +78,18 @@ impl<'f> BatchBuilder<'f> {
             self.count_skipped(change.operation.name());
             return Ok(());
         };
+        let missing = RefCell::new(Vec::new());
+        let shapes = TopicShapes {
+            cache: self.shapes,
+            topic: self.batch.topics.get(topic).map_or("", |of| &of.name),
+            missing: &missing,
+        };
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        router.write_key(out, document)?;
+        router.write_key(out, document, self.format, shapes)?;
         let value_start = out.len();
-        router.write_value(out, document)?;
+        router.write_value(out, document, self.format, shapes)?;
+        self.batch.unregistered.extend(missing.into_inner());
         let number = self.batch.entries.len();
         let extras = router.extras(document, number)?;
         let message = Message {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::format::EventFormat;
 use crate::value_writer::ValueWriter;
 
-pub(super) fn write_optional<F: ValueWriter + ?Sized>(writer: &mut F, number: Option<i64>) {
+pub(crate) fn write_optional<F: ValueWriter + ?Sized>(writer: &mut F, number: Option<i64>) {
     match number {
         Some(number) => {
             writer.some();

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use event_encoding::avro_names::NameAdjustment;
 
 use super::fields_union::{FieldsUnion, check_depth};
-use crate::bson::{Document, Element, Value};
+use crate::bson::{Document, Value};
 use crate::error::{Problem, Result};
 use crate::json::{lower_hex, write_decimal128, write_double};
 
@@ -28,156 +28,8 @@ pub(super) struct DocumentForm<'f> {
     pub delimiter: Option<&'f str>,
 }
 
-/// Writes the members of one JSON object.
-pub(super) struct ObjectWriter<'o, 'f> {
-    out: &'o mut Vec<u8>,
-    form: &'f DocumentForm<'f>,
-    start: usize,
-    /// Places of the names in `out`, with their quotes.
-    names: Vec<(usize, usize)>,
-}
-
-impl<'o, 'f> ObjectWriter<'o, 'f> {
-    pub(super) fn open(out: &'o mut Vec<u8>, form: &'f DocumentForm<'f>) -> Self {
-        let start = out.len();
-        Self {
-            out,
-            form,
-            start,
-            names: Vec::new(),
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.out.len() == self.start
-    }
-
-    /// Ends the object; nothing remains of an empty one. Two members of the same name are an error:
-    /// a reader would see only one of them.
-    pub(super) fn close(mut self) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        self.out.push(b'}');
-        check_names(self.out, &mut self.names)
-    }
-
-    /// Adds a member whose value `write` appends; its name is not adjusted.
-    pub(super) fn add(
-        &mut self,
-        name: &[u8],
-        write: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        self.open_member(name);
-        write(self.out)
-    }
-
-    /// Adds a boolean field.
-    pub(super) fn add_flag(&mut self, name: &[u8], value: bool) {
-        self.open_member(&adjusted(name, self.form.names));
-        self.out
-            .extend_from_slice(if value { b"true" } else { b"false" });
-    }
-
-    pub(super) fn add_fields(&mut self, document: Document<'_>) -> Result<()> {
-        self.add_nested(b"", document, 1)
-    }
-
-    /// Adds a field under another name.
-    pub(super) fn add_field(&mut self, name: &[u8], element: &Element<'_>) -> Result<()> {
-        self.add_at(&adjusted(name, self.form.names), element.value, 1)
-    }
-
-    fn add_nested(&mut self, prefix: &[u8], document: Document<'_>, depth: usize) -> Result<()> {
-        check_depth(document, depth)?;
-        let mut elements = document.elements();
-        while let Some(element) = elements.read()? {
-            let name = self.joined(prefix, element.name);
-            self.add_at(&name, element.value, depth)?;
-        }
-        Ok(())
-    }
-
-    /// Adds a field, or in its place its own fields. `depth` is that of the document that has it.
-    fn add_at(&mut self, name: &[u8], value: Value<'_>, depth: usize) -> Result<()> {
-        let inner = depth.saturating_add(1);
-        let is_flat = self.form.delimiter.is_some();
-        match value {
-            Value::Undefined => {}
-            Value::Document(document) if is_flat => self.add_nested(name, document, inner)?,
-            Value::Array(array) if is_flat && self.form.arrays == ArrayEncoding::Document => {
-                self.add_elements(name, array, inner)?;
-            }
-            Value::Regex { pattern, options } if is_flat => {
-                self.add_part(name, b"regex", |out| write_text(out, pattern));
-                self.add_part(name, b"options", |out| write_text(out, &sorted(options)));
-            }
-            Value::DbPointer { namespace, id } if is_flat => {
-                self.add_part(name, b"ref", |out| write_text(out, namespace));
-                self.add_part(name, b"id", |out| write_object_id(out, id));
-            }
-            Value::CodeWithScope { code, scope } if is_flat => {
-                self.add_part(name, b"code", |out| write_text(out, code));
-                let name = self.joined(name, b"scope").into_owned();
-                self.add_nested(&name, scope, inner)?;
-            }
-            value => {
-                self.open_member(name);
-                let mut writer = Writer {
-                    out: self.out,
-                    form: self.form,
-                };
-                writer.write_field(value, None, depth)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add_elements(&mut self, name: &[u8], array: Document<'_>, depth: usize) -> Result<()> {
-        check_depth(array, depth)?;
-        let mut elements = array.elements();
-        let mut index = 0_usize;
-        while let Some(element) = elements.read()? {
-            let joined = self
-                .joined(name, format!("_{index}").as_bytes())
-                .into_owned();
-            self.add_at(&joined, element.value, depth)?;
-            index = index.saturating_add(1);
-        }
-        Ok(())
-    }
-
-    fn add_part(&mut self, prefix: &[u8], name: &[u8], write: impl FnOnce(&mut Vec<u8>)) {
-        let name = self.joined(prefix, name).into_owned();
-        self.open_member(&name);
-        write(self.out);
-    }
-
-    /// The adjusted name after the prefix of its document. As in Connect, no delimiter follows an
-    /// empty name.
-    fn joined<'n>(&self, prefix: &[u8], name: &'n [u8]) -> Cow<'n, [u8]> {
-        let name = adjusted(name, self.form.names);
-        match self.form.delimiter {
-            Some(delimiter) if !prefix.is_empty() => {
-                Cow::Owned([prefix, delimiter.as_bytes(), &name].concat())
-            }
-            _ => name,
-        }
-    }
-
-    /// `name` is adjusted.
-    fn open_member(&mut self, name: &[u8]) {
-        let is_first = self.is_empty();
-        self.out.push(if is_first { b'{' } else { b',' });
-        let start = self.out.len();
-        write_text(self.out, name);
-        self.names.push((start, self.out.len()));
-        self.out.push(b':');
-    }
-}
-
 /// Rejects two equal names at these places of `out`.
-fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<()> {
+pub(super) fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<()> {
     let name_at = |(start, end): &(usize, usize)| out.get(*start..*end).unwrap_or_default();
     places.sort_unstable_by(|a, b| name_at(a).cmp(name_at(b)));
     let mut pairs = places.windows(2);
@@ -188,6 +40,16 @@ fn check_names(out: &[u8], places: &mut [(usize, usize)]) -> Result<()> {
     let Some(name) = twice else { return Ok(()) };
     let name = String::from_utf8_lossy(name).trim_matches('"').to_owned();
     Err(Problem::NameTwice { name }.at(0))
+}
+
+/// Appends the value of a field; `depth` is that of its document.
+pub(super) fn write_field(
+    out: &mut Vec<u8>,
+    value: Value<'_>,
+    form: &DocumentForm<'_>,
+    depth: usize,
+) -> Result<()> {
+    Writer { out, form }.write_field(value, None, depth)
 }
 
 /// Appends a value; `depth` is that of the document that contains it.
@@ -245,22 +107,6 @@ impl Writer<'_, '_> {
                 self.write_document(scope, None, inner)?;
                 self.out.push(b'}');
             }
-            Value::String(text) | Value::Code(text) | Value::Symbol(text) => {
-                write_text(self.out, text);
-            }
-            Value::Int32(number) => self.write_integer(i64::from(number)),
-            Value::Int64(number) | Value::DateTime(number) => self.write_integer(number),
-            Value::Timestamp(time) => self.write_integer(i64::from(time.seconds) * 1000),
-            Value::Double(number) if number.is_finite() => write_double(self.out, number),
-            Value::Double(number) => self.quoted(|out| write_double(out, number)),
-            Value::Decimal128(bits) => self.quoted(|out| write_decimal128(out, bits)),
-            Value::Boolean(true) => self.out.extend_from_slice(b"true"),
-            Value::Boolean(false) => self.out.extend_from_slice(b"false"),
-            Value::Null | Value::Undefined => self.out.extend_from_slice(b"null"),
-            Value::ObjectId(id) => write_object_id(self.out, id),
-            Value::Binary { bytes, .. } => {
-                self.quoted(|out| base64_simd::STANDARD.encode_append(bytes, out));
-            }
             Value::Regex { pattern, options } => {
                 self.out.extend_from_slice(br#"{"regex":"#);
                 write_text(self.out, pattern);
@@ -275,8 +121,7 @@ impl Writer<'_, '_> {
                 write_object_id(self.out, id);
                 self.out.push(b'}');
             }
-            Value::MinKey => write_text(self.out, b"MinKey"),
-            Value::MaxKey => write_text(self.out, b"MaxKey"),
+            value => write_leaf(self.out, value),
         }
         Ok(())
     }
@@ -362,17 +207,41 @@ impl Writer<'_, '_> {
             self.out.push(b',');
         }
     }
+}
 
-    fn write_integer(&mut self, number: i64) {
-        let mut digits = itoa::Buffer::new();
-        self.out.extend_from_slice(digits.format(number).as_bytes());
+/// Appends a value that is no document or array, and has no parts; else null.
+pub(super) fn write_leaf(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::String(text) | Value::Code(text) | Value::Symbol(text) => write_text(out, text),
+        Value::Int32(number) => write_integer(out, i64::from(number)),
+        Value::Int64(number) | Value::DateTime(number) => write_integer(out, number),
+        Value::Timestamp(time) => write_integer(out, i64::from(time.seconds) * 1000),
+        Value::Double(number) if number.is_finite() => write_double(out, number),
+        Value::Double(number) => quoted(out, |out| write_double(out, number)),
+        Value::Decimal128(bits) => quoted(out, |out| write_decimal128(out, bits)),
+        Value::Boolean(value) => write_flag(out, value),
+        Value::ObjectId(id) => write_object_id(out, id),
+        Value::Binary { bytes, .. } => {
+            quoted(out, |out| base64_simd::STANDARD.encode_append(bytes, out));
+        }
+        Value::MinKey => write_text(out, b"MinKey"),
+        Value::MaxKey => write_text(out, b"MaxKey"),
+        _ => out.extend_from_slice(b"null"),
     }
+}
 
-    fn quoted(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.out.push(b'"');
-        write(self.out);
-        self.out.push(b'"');
-    }
+pub(super) fn write_flag(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+fn write_integer(out: &mut Vec<u8>, number: i64) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    write(out);
+    out.push(b'"');
 }
 
 /// The digits in quotes.
@@ -384,13 +253,13 @@ fn write_object_id(out: &mut Vec<u8>, id: &[u8; 12]) {
     out.push(b'"');
 }
 
-fn sorted(options: &[u8]) -> Vec<u8> {
+pub(super) fn sorted(options: &[u8]) -> Vec<u8> {
     let mut sorted = options.to_vec();
     sorted.sort_unstable();
     sorted
 }
 
-fn adjusted(name: &[u8], names: NameAdjustment) -> Cow<'_, [u8]> {
+pub(super) fn adjusted(name: &[u8], names: NameAdjustment) -> Cow<'_, [u8]> {
     if names == NameAdjustment::None {
         return Cow::Borrowed(name);
     }

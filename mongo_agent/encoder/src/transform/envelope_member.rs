@@ -1,16 +1,16 @@
 //! Members of Debezium's envelope as fields or headers of a transformed message (`add.fields`,
 //! `add.headers`).
 
+use event_encoding::connect::Schema;
 use thiserror::Error;
 
-use super::document_json::write_text;
 use crate::change::Change;
 use crate::error::Result;
 use crate::format::{Encoding, Layout};
 use crate::json::{Flavour, write_document};
 use crate::layout::ValueContext;
 use crate::layout::envelope::{
-    write_all_truncated, write_description, write_removed, write_updated,
+    write_all_truncated, write_description, write_optional, write_removed, write_updated,
 };
 use crate::value_writer::{JsonWriter, ValueWriter};
 
@@ -169,10 +169,20 @@ impl NamedMember {
         self.member == "op"
     }
 
-    /// Appends the value as JSON.
-    pub(super) fn write(
+    /// The schema of the value, which may be null.
+    pub(super) fn schema(&self, envelope: &Schema) -> Option<Schema> {
+        let parent = match self.parent {
+            "" => Some(envelope),
+            parent => envelope.field(parent),
+        };
+        let schema = parent?.field(self.member)?.clone();
+        Some(schema.optional().without_default())
+    }
+
+    /// Writes the value.
+    pub(super) fn write<F: ValueWriter>(
         &self,
-        out: &mut Vec<u8>,
+        writer: &mut F,
         change: &Change<'_>,
         context: &ValueContext<'_>,
     ) -> Result<()> {
@@ -182,59 +192,49 @@ impl NamedMember {
         };
         let format = context.format;
         let transaction = change.transaction.as_ref();
+        let order = context.order.map(|(_, order)| order);
         match (self.parent, self.member) {
-            (_, "ts_ms") => write_number(out, Some(ns.div_euclid(1_000_000))),
-            (_, "ts_us") => write_number(out, Some(ns.div_euclid(1000))),
-            (_, "ts_ns") => write_number(out, Some(ns)),
-            (_, "op") => write_text(out, change.operation.letter().as_bytes()),
-            (_, "version") => write_text(out, format.connector_version.as_bytes()),
-            (_, "connector") => write_text(out, b"mongodb"),
-            (_, "name") => write_text(out, format.topic_prefix.as_bytes()),
+            (_, "ts_ms") => write_optional(writer, Some(ns.div_euclid(1_000_000))),
+            (_, "ts_us") => write_optional(writer, Some(ns.div_euclid(1000))),
+            (_, "ts_ns") => write_optional(writer, Some(ns)),
+            (_, "op") => write_some(writer, Some(change.operation.letter().as_bytes())),
+            (_, "version") => write_some(writer, Some(format.connector_version.as_bytes())),
+            (_, "connector") => write_some(writer, Some(b"mongodb")),
+            (_, "name") => write_some(writer, Some(format.topic_prefix.as_bytes())),
             // Debezium sets it for documents of snapshots only.
-            (_, "snapshot") => match change.snapshot {
-                Some(marker) => write_text(out, marker.name().as_bytes()),
-                None => write_null(out),
-            },
-            (_, "db") => write_text(out, change.database),
-            (_, "rs") => write_text(out, format.replica_set.as_bytes()),
-            (_, "collection") => write_text(out, change.collection),
+            (_, "snapshot") => {
+                let marker = change.snapshot.map(|marker| marker.name().as_bytes());
+                write_some(writer, marker);
+            }
+            (_, "db") => write_some(writer, Some(change.database)),
+            (_, "rs") => write_some(writer, Some(format.replica_set.as_bytes())),
+            (_, "collection") => write_some(writer, Some(change.collection)),
             (_, "ord") => {
                 let increment = change.cluster_time.increment.cast_signed();
-                write_number(out, Some(i64::from(increment)));
+                write_optional(writer, Some(i64::from(increment)));
             }
             (_, "lsid") => match transaction {
                 Some(transaction) => {
                     let mut lsid = Vec::new();
                     write_document(&mut lsid, transaction.lsid, Flavour::Strict)?;
-                    write_text(out, &lsid);
+                    write_some(writer, Some(&lsid));
                 }
-                None => write_null(out),
+                None => writer.null(),
             },
-            (_, "txnNumber") => write_number(out, transaction.map(|of| of.number)),
-            (_, "wallTime") => write_number(out, change.wall_time_ms),
-            (_, "id") => match context.order {
-                Some((id, _)) => write_text(out, id.as_bytes()),
-                None => write_null(out),
-            },
-            (_, "total_order") => {
-                write_count(out, context.order.map(|(_, order)| order.total_order));
-            }
+            (_, "txnNumber") => write_optional(writer, transaction.map(|of| of.number)),
+            (_, "wallTime") => write_optional(writer, change.wall_time_ms),
+            (_, "id") => write_some(writer, context.order.map(|(id, _)| id.as_bytes())),
+            (_, "total_order") => write_count(writer, order.map(|of| of.total_order)),
             (_, "data_collection_order") => {
-                write_count(
-                    out,
-                    context.order.map(|(_, order)| order.data_collection_order),
-                );
+                write_count(writer, order.map(|of| of.data_collection_order));
             }
-            (_, member) => {
-                let mut writer = JsonWriter::new(out, Encoding::Json);
-                match (&change.update, member) {
-                    (None, _) => writer.null(),
-                    (Some(update), "removedFields") => write_removed(&mut writer, update)?,
-                    (Some(update), "updatedFields") => write_updated(&mut writer, update, format)?,
-                    (Some(update), "truncatedArrays") => write_all_truncated(&mut writer, update)?,
-                    (Some(update), _) => write_description(&mut writer, update, format)?,
-                }
-            }
+            (_, member) => match (&change.update, member) {
+                (None, _) => writer.null(),
+                (Some(update), "removedFields") => write_removed(writer, update)?,
+                (Some(update), "updatedFields") => write_updated(writer, update, format)?,
+                (Some(update), "truncatedArrays") => write_all_truncated(writer, update)?,
+                (Some(update), _) => write_description(writer, update, format)?,
+            },
         }
         Ok(())
     }
@@ -246,7 +246,8 @@ impl NamedMember {
         context: &ValueContext<'_>,
     ) -> Result<Option<Box<[u8]>>> {
         let mut json = Vec::new();
-        self.write(&mut json, change, context)?;
+        let mut writer = JsonWriter::new(&mut json, Encoding::Json);
+        self.write(&mut writer, change, context)?;
         Ok(match json.first() {
             Some(b'"') => {
                 let text: Result<String, _> = serde_json::from_slice(&json);
@@ -258,20 +259,17 @@ impl NamedMember {
     }
 }
 
-fn write_null(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"null");
-}
-
-fn write_number(out: &mut Vec<u8>, number: Option<i64>) {
-    match number {
-        Some(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
-        None => write_null(out),
+fn write_some<F: ValueWriter>(writer: &mut F, text: Option<&[u8]>) {
+    match text {
+        Some(text) => {
+            writer.some();
+            writer.text(text);
+        }
+        None => writer.null(),
     }
 }
 
-fn write_count(out: &mut Vec<u8>, count: Option<u64>) {
-    match count {
-        Some(count) => out.extend_from_slice(itoa::Buffer::new().format(count).as_bytes()),
-        None => write_null(out),
-    }
+fn write_count<F: ValueWriter>(writer: &mut F, count: Option<u64>) {
+    let count = count.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+    write_optional(writer, count);
 }

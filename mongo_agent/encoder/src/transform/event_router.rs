@@ -2,16 +2,29 @@
 
 use std::borrow::Cow;
 
-use super::document_json::{DocumentForm, write_text, write_value};
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::schema_ids::MessagePart;
+
+use super::document_json::{DocumentForm, adjusted, write_value};
+use super::fields::{Content, Field, write_object};
 use super::indented_json::indented;
+use super::typed_message::{Root, TypedMessage};
+use super::typed_writer::write_untyped;
 use crate::bson::{Document, Element, Value};
 use crate::change::{Change, Operation};
 use crate::error::{Problem, Result};
 use crate::extras::{Extras, Header};
+use crate::format::{Encoding, EventFormat};
 use crate::json::{
     Flavour, is_calendar_date, lower_hex, write_date, write_decimal128, write_document,
     write_double,
 };
+use crate::shape_cache::TopicShapes;
+
+/// The schema of `after` in Debezium, by which those of its documents are named.
+const AFTER: &str = "io.debezium.data.Json";
+const AFTER_PACKAGE: &str = "io.debezium.data";
+const AFTER_NAME: &str = "Json";
 
 /// Where an additional field goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,44 +89,92 @@ impl EventRouter {
         text_of(&element.value).ok_or_else(|| wrong().at(element.offset))
     }
 
-    pub(crate) fn write_key(&self, out: &mut Vec<u8>, document: Document<'_>) -> Result<()> {
+    pub(crate) fn write_key(
+        &self,
+        out: &mut Vec<u8>,
+        document: Document<'_>,
+        format: &EventFormat,
+        shapes: TopicShapes<'_>,
+    ) -> Result<()> {
         let element = find(document, &self.key)?;
-        write_value(out, element.value, &DocumentForm::default(), 1)
+        if format.key == Encoding::Json {
+            return write_value(out, element.value, &DocumentForm::default(), 1);
+        }
+        let form = form(format.key);
+        let message = TypedMessage {
+            part: MessagePart::Key,
+            root: Root::Field,
+            path: AFTER,
+            form: &form,
+            format,
+            shapes,
+        };
+        let field = field(&self.key, &self.key, Content::Value(element.value), &form);
+        message.write(out, &[field], |_, _| Ok(()))
     }
 
     /// Appends nothing for a message without a value.
-    pub(crate) fn write_value(&self, out: &mut Vec<u8>, document: Document<'_>) -> Result<()> {
+    pub(crate) fn write_value(
+        &self,
+        out: &mut Vec<u8>,
+        document: Document<'_>,
+        format: &EventFormat,
+        shapes: TopicShapes<'_>,
+    ) -> Result<()> {
         let payload = find(document, &self.payload)?;
         if self.tombstones && is_empty(&payload.value) {
             return Ok(());
         }
-        let mut more = self.placed(Placement::Envelope).peekable();
-        if more.peek().is_none() {
-            return self.write_payload(out, &payload);
-        }
-        out.extend_from_slice(br#"{"payload":"#);
-        self.write_payload(out, &payload)?;
-        for field in more {
-            if let Some(element) = self.find_additional(document, field)? {
-                out.push(b',');
-                write_text(out, field.alias.as_bytes());
-                out.push(b':');
-                write_value(out, element.value, &DocumentForm::default(), 1)?;
+        let form = form(format.value);
+        let content = self.payload(&payload)?;
+        let payload = field("payload", &self.payload, content, &form);
+        let mut fields = vec![payload];
+        let has_envelope = self.placed(Placement::Envelope).next().is_some();
+        for of in self.placed(Placement::Envelope) {
+            if let Some(element) = self.find_additional(document, of)? {
+                let content = Content::Value(element.value);
+                fields.push(field(&of.alias, &of.field, content, &form));
             }
         }
-        out.push(b'}');
-        Ok(())
+        if format.value == Encoding::Json {
+            return match fields.as_slice() {
+                [payload] if !has_envelope => write_untyped(out, payload, &form),
+                fields => write_object(out, fields, |out, field| write_untyped(out, field, &form)),
+            };
+        }
+        let mut name = String::new();
+        if has_envelope {
+            let route = self.route(document)?;
+            let parts = [AFTER_PACKAGE, &String::from_utf8_lossy(&route), AFTER_NAME].join(".");
+            let parts: Vec<_> = parts
+                .split('.')
+                .map(|part| form.names.adjust(part))
+                .collect();
+            name = parts.join(".");
+        }
+        let message = TypedMessage {
+            part: MessagePart::Value,
+            root: if has_envelope {
+                Root::Struct(Some(&name))
+            } else {
+                Root::Field
+            },
+            path: AFTER,
+            form: &form,
+            format,
+            shapes,
+        };
+        message.write(out, &fields, |_, _| Ok(()))
     }
 
-    fn write_payload(&self, out: &mut Vec<u8>, payload: &Element<'_>) -> Result<()> {
+    fn payload<'b>(&self, payload: &Element<'b>) -> Result<Content<'b>> {
         match payload.value {
             Value::Document(document) if !self.expands_payload => {
                 let mut json = Vec::new();
                 write_document(&mut json, document, Flavour::Canonical)?;
-                write_text(out, &indented(&json));
-                Ok(())
+                Ok(Content::Text(Cow::Owned(indented(&json))))
             }
-            value => write_value(out, value, &DocumentForm::default(), 1),
+            value => Ok(Content::Value(value)),
         }
     }
 
@@ -189,6 +250,30 @@ fn partition_of(field: &AdditionalField, element: &Element<'_>) -> Result<i32> {
             let field = field.field.clone();
             Err(Problem::OutboxNumber { field }.at(element.offset))
         }
+    }
+}
+
+/// A field of the message; schemas are named by that of the document.
+fn field<'b>(
+    name: &'b str,
+    key: &'b str,
+    content: Content<'b>,
+    form: &DocumentForm<'_>,
+) -> Field<'b> {
+    Field {
+        key: adjusted(key.as_bytes(), form.names),
+        ..Field::new(adjusted(name.as_bytes(), form.names), content)
+    }
+}
+
+/// The form of documents. Avro has only adjusted names.
+fn form(encoding: Encoding) -> DocumentForm<'static> {
+    DocumentForm {
+        names: match encoding {
+            Encoding::Avro => NameAdjustment::Avro,
+            _ => NameAdjustment::None,
+        },
+        ..DocumentForm::default()
     }
 }
 

@@ -1,15 +1,24 @@
 //! `ExtractNewDocumentState`: the document instead of the envelope.
 
 use event_encoding::avro_names::NameAdjustment;
+use event_encoding::schema_ids::MessagePart;
 
-use super::document_json::{ArrayEncoding, DocumentForm, ObjectWriter, write_value};
+use super::document_json::{ArrayEncoding, DocumentForm, write_value};
 use super::envelope_member::NamedMember;
+use super::fields::{Content, Field, Fields, write_object};
+use super::inferred_schema::UNNAMED;
+use super::typed_message::{Root, TypedMessage};
+use super::typed_writer::write_untyped;
 use crate::bson::Document;
 use crate::change::Change;
 use crate::error::Result;
 use crate::extras::Header;
+use crate::format::{Encoding, EventFormat};
 use crate::layout::ValueContext;
+use crate::shape_cache::TopicShapes;
+use crate::value_writer::{AvroWriter, JsonWriter};
 
+const KEY: &[u8] = b"id";
 const DELETED: &[u8] = b"__deleted";
 const ID: &[u8] = b"_id";
 
@@ -83,15 +92,32 @@ impl ExtractDocument {
     }
 
     /// `{"id":<value of _id>}`
-    pub(crate) fn write_key(&self, out: &mut Vec<u8>, change: &Change<'_>) -> Result<()> {
+    pub(crate) fn write_key(
+        &self,
+        out: &mut Vec<u8>,
+        change: &Change<'_>,
+        format: &EventFormat,
+        shapes: TopicShapes<'_>,
+    ) -> Result<()> {
         let form = DocumentForm {
             delimiter: None,
-            ..self.form()
+            ..self.form(format.key)
         };
-        out.extend_from_slice(br#"{"id":"#);
-        write_value(out, change.id.value, &form, 1)?;
-        out.push(b'}');
-        Ok(())
+        let field = Field::new(KEY, Content::Value(change.id.value));
+        let message = TypedMessage {
+            part: MessagePart::Key,
+            root: Root::Struct(None),
+            path: UNNAMED,
+            form: &form,
+            format,
+            shapes,
+        };
+        match format.key {
+            Encoding::Json => write_object(out, &[field], |out, _| {
+                write_value(out, change.id.value, &form, 1)
+            }),
+            _ => message.write(out, &[field], |_, _| Ok(())),
+        }
     }
 
     /// Appends nothing for a message without a value.
@@ -100,65 +126,97 @@ impl ExtractDocument {
         out: &mut Vec<u8>,
         change: &Change<'_>,
         context: &ValueContext<'_>,
+        shapes: TopicShapes<'_>,
     ) -> Result<()> {
-        let form = self.form();
+        let format = context.format;
+        let form = self.form(format.value);
         let start = out.len();
+        let fields = self.fields(change, &form)?;
+        let write_member = |out: &mut Vec<u8>, member: &NamedMember| match format.value {
+            Encoding::Avro => member.write(&mut AvroWriter::new(out), change, context),
+            json => member.write(&mut JsonWriter::new(out, json), change, context),
+        };
+        let written = if format.value == Encoding::Json {
+            write_object(out, &fields, |out, field| match field.content {
+                Content::Member(member) => write_member(out, member),
+                _ => write_untyped(out, field, &form),
+            })
+        } else if fields.is_empty() {
+            Ok(())
+        } else {
+            let name = schema_name(format, shapes.topic, form.names);
+            let message = TypedMessage {
+                part: MessagePart::Value,
+                root: Root::Struct(Some(&name)),
+                path: &name,
+                form: &form,
+                format,
+                shapes,
+            };
+            message.write(out, &fields, write_member)
+        };
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    fn fields<'c>(
+        &'c self,
+        change: &Change<'c>,
+        form: &'c DocumentForm<'_>,
+    ) -> Result<Vec<Field<'c>>> {
         let is_delete = is_delete(change);
         let before = change
             .before
             .filter(|_| is_delete && self.deletes.rewrites());
         let document = change.after.or(before);
-        let mut object = ObjectWriter::open(out, &form);
+        let mut fields = Fields::new(form);
         let mut has_id = true;
         if let Some(document) = document {
-            object.add_fields(document)?;
+            fields.add_document(document)?;
         } else if let Some(update) = &change.update {
-            self.add_update(&mut object, update.updated_fields, change)?;
+            self.add_update(&mut fields, update.updated_fields, change)?;
         } else {
             has_id = false;
         }
         if self.deletes.rewrites() {
-            object.add_flag(DELETED, is_delete);
+            fields.add_flag(DELETED, is_delete);
             if self.rewrites_with_id && !has_id {
-                object.add_field(ID, &change.id)?;
+                fields.add_field(ID, &change.id)?;
             }
         }
-        if !object.is_empty() {
+        if !fields.all.is_empty() {
             for member in &self.fields {
-                let name = member.name.as_bytes();
-                object.add(name, |out| member.write(out, change, context))?;
+                fields.add(member.name.as_bytes(), Content::Member(member));
             }
         }
-        let closed = object.close();
-        if closed.is_err() {
-            out.truncate(start);
-        }
-        closed
+        Ok(fields.all)
     }
 
     /// The updated fields under their paths, and `_id`.
-    fn add_update(
+    fn add_update<'c>(
         &self,
-        object: &mut ObjectWriter<'_, '_>,
-        updated_fields: Option<Document<'_>>,
-        change: &Change<'_>,
+        fields: &mut Fields<'c, '_>,
+        updated_fields: Option<Document<'c>>,
+        change: &Change<'c>,
     ) -> Result<()> {
         let mut has_id = false;
-        if let Some(fields) = updated_fields {
-            let mut elements = fields.elements();
+        if let Some(updated) = updated_fields {
+            let mut elements = updated.elements();
             while let Some(element) = elements.read()? {
                 has_id |= element.name == ID;
                 match &self.delimiter {
                     Some(delimiter) => {
                         let path: Vec<_> = element.name.split(|byte| *byte == b'.').collect();
-                        object.add_field(&path.join(delimiter.as_bytes()), &element)?;
+                        fields.add_field(path.join(delimiter.as_bytes()), &element)?;
                     }
-                    None => object.add_field(element.name, &element)?,
+                    None => fields.add_field(element.name, &element)?,
                 }
             }
         }
         if !has_id {
-            object.add_field(ID, &change.id)?;
+            fields.add_field(ID, &change.id)?;
         }
         Ok(())
     }
@@ -186,13 +244,30 @@ impl ExtractDocument {
         Ok(found)
     }
 
-    fn form(&self) -> DocumentForm<'_> {
+    /// The form of documents. Avro has only adjusted names.
+    fn form(&self, encoding: Encoding) -> DocumentForm<'_> {
         DocumentForm {
             arrays: self.arrays,
-            names: self.names,
+            names: match encoding {
+                Encoding::Avro => self.names.for_avro(),
+                _ => self.names,
+            },
             delimiter: self.delimiter.as_deref(),
         }
     }
+}
+
+/// The name of the schema of values: the topic, each part adjusted as names of schemas and of fields.
+fn schema_name(format: &EventFormat, topic: &str, of_fields: NameAdjustment) -> String {
+    let names = match format.value {
+        Encoding::Avro => format.names.for_avro(),
+        _ => format.names,
+    };
+    let parts = topic.split('.');
+    let parts: Vec<_> = parts
+        .map(|part| of_fields.adjust(&names.adjust(part)))
+        .collect();
+    parts.join(".")
 }
 
 /// A change without any document.

@@ -6,8 +6,13 @@ mod document_json;
 mod envelope_member;
 mod event_router;
 mod extract_document;
+mod fields;
 mod fields_union;
 mod indented_json;
+mod inferred_schema;
+mod shape_key;
+mod typed_message;
+mod typed_writer;
 
 pub use document_json::ArrayEncoding;
 pub use envelope_member::{MemberError, NamedMember};

@@ -14,6 +14,7 @@ import java.util.HexFormat;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import org.apache.kafka.connect.header.Header;
@@ -29,7 +30,9 @@ import org.apache.kafka.connect.transforms.Transformation;
  * `smt.NAME.OPTION` are transformations. Lines of the output, with tabs between their parts, one for each record and
  * transformation:
  *
- *     record    engine/NAME  topic  key  value  header=value…    in hexadecimal digits, `-` for none
+ *     record    engine/NAME  topic  key  value  header=value…    in hexadecimal digits, `-` for none; the last
+ *                                                                headers are Kafka's time and partition, and key and
+ *                                                                value with their schemas
  *     dropped   engine/NAME
  *     rejected  engine/NAME  message
  *     stopped   engine       message
@@ -37,6 +40,7 @@ import org.apache.kafka.connect.transforms.Transformation;
 public final class TransformedRecords {
     private static final String SMT = "smt.";
     private static final HexFormat HEX = HexFormat.of();
+    private static final Map<String, JsonConverter> CONVERTERS = new ConcurrentHashMap<>();
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
     public static void main(String[] arguments) throws Exception {
@@ -66,11 +70,6 @@ public final class TransformedRecords {
         for (Map.Entry<String, Map<String, String>> each : options.entrySet()) {
             transformations.put(name + "/" + each.getKey(), transformation(each.getValue()));
         }
-        Map<String, String> schemas = Map.of("schemas.enable", properties.getProperty("converter.schemas.enable"));
-        JsonConverter keys = new JsonConverter();
-        keys.configure(schemas, true);
-        JsonConverter values = new JsonConverter();
-        values.configure(schemas, false);
         return DebeziumEngine
                 .create(ChangeEventFormat.of(Connect.class))
                 .using(properties)
@@ -82,7 +81,7 @@ public final class TransformedRecords {
                 })
                 .notifying((records, committer) -> {
                     for (RecordChangeEvent<SourceRecord> event : records) {
-                        transformations.forEach((smt, by) -> apply(smt, by, event.record(), keys, values));
+                        transformations.forEach((smt, by) -> apply(smt, by, event.record()));
                         committer.markProcessed(event);
                     }
                     committer.markBatchFinished();
@@ -101,9 +100,7 @@ public final class TransformedRecords {
     private static void apply(
             String name,
             Transformation<SourceRecord> transformation,
-            SourceRecord record,
-            JsonConverter keys,
-            JsonConverter values) {
+            SourceRecord record) {
         SourceRecord copy = record.newRecord(
                 record.topic(), record.kafkaPartition(), record.keySchema(), record.key(), record.valueSchema(),
                 record.value(), record.timestamp(), record.headers().duplicate());
@@ -121,12 +118,28 @@ public final class TransformedRecords {
             }
             headers.append("\tkafka.timestamp=").append(hex(String.valueOf(made.timestamp()).getBytes()));
             headers.append("\tkafka.partition=").append(hex(String.valueOf(made.kafkaPartition()).getBytes()));
-            byte[] key = keys.fromConnectData(made.topic(), made.keySchema(), made.key());
-            byte[] value = values.fromConnectData(made.topic(), made.valueSchema(), made.value());
-            print("record", name, made.topic(), hex(key), hex(value) + headers);
+            headers.append("\tkafka.typed.key=").append(hex(key(made, true)));
+            headers.append("\tkafka.typed.value=").append(hex(value(made, true)));
+            print("record", name, made.topic(), hex(key(made, false)), hex(value(made, false)) + headers);
         } catch (RuntimeException error) {
             print("rejected", name, line(String.valueOf(error)));
         }
+    }
+
+    private static byte[] key(SourceRecord record, boolean hasSchema) {
+        return converter(hasSchema, true).fromConnectData(record.topic(), record.keySchema(), record.key());
+    }
+
+    private static byte[] value(SourceRecord record, boolean hasSchema) {
+        return converter(hasSchema, false).fromConnectData(record.topic(), record.valueSchema(), record.value());
+    }
+
+    private static JsonConverter converter(boolean hasSchema, boolean isKey) {
+        return CONVERTERS.computeIfAbsent(hasSchema + "/" + isKey, each -> {
+            JsonConverter made = new JsonConverter();
+            made.configure(Map.of("schemas.enable", String.valueOf(hasSchema)), isKey);
+            return made;
+        });
     }
 
     private static String hex(byte[] bytes) {

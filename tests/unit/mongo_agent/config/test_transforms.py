@@ -1,5 +1,6 @@
 """Kafka Connect's `transforms` and `predicates` in a file for Debezium's connector."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,19 @@ def test_a_file_for_the_connector_transforms_documents(tmp_path: Path) -> None:
     [(topic, key, value, _, _)] = batch.messages(0, 1)
     assert (topic, key) == ("t.shop.cust", b'{"id":1}')
     assert value == b'{"_id":1,"a":{"b":[1]},"__op":"c"}'
+
+
+def test_the_json_converter_adds_the_schema_of_each_document(tmp_path: Path) -> None:
+    converter = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
+    config = load(tmp_path, {**option("add.fields", "op"), **converter})
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    batch = making.encode([event("insert", 1, fullDocument={"_id": "x"})])
+    [(_, key, value, _, _)] = batch.messages(0, 1)
+    found = json.loads(value or b"")
+    assert key == b'{"id":1}'
+    assert found["payload"] == {"_id": "x", "__op": "c"}
+    names = [(each["field"], each["type"]) for each in found["schema"]["fields"]]
+    assert names == [("_id", "string"), ("__op", "string")]
 
 
 def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) -> None:
@@ -147,7 +161,7 @@ def test_deletes_by_old_and_current_options(
             "must be a regular expression: '('",
         ),
         ({"predicates.p.type": MATCHES}, "`predicates` does not list `p`"),
-        (routed("collection.field.event.key", None), "JSON converters need a key"),
+        (routed("collection.field.event.key", None), "messages need a key"),
         (routed("collection.fields.additional.placement", "a"), "which is not `field:placement"),
         (routed("collection.fields.additional.placement", "a:b"), "must be header, envelope or"),
         (routed("collection.op.invalid.behavior", "stop"), "warn, error or fatal, not `stop`"),
@@ -155,8 +169,12 @@ def test_deletes_by_old_and_current_options(
         (routed("table.field.event.key", "a"), "is not a known option"),
         ({**UNWRAP, "event.layout": "mongodb"}, "requires `event.layout=debezium-3`"),
         (
-            {**UNWRAP, "value.converter": "org.apache.kafka.connect.json.JsonConverter"},
-            "`value.converter.schemas.enable=false`",
+            {
+                **UNWRAP,
+                "value.converter": "io.confluent.connect.avro.AvroConverter",
+                "value.converter.schema.registry.url": "http://registry:8081",
+            },
+            "must be `json` or JsonConverter for `transforms`",
         ),
     ],
 )

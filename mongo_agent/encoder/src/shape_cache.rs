@@ -1,0 +1,96 @@
+//! Schemas that are inferred from documents, each made once for all documents of a shape.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use event_encoding::connect::Schema;
+use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
+
+use crate::error::{Problem, Result};
+use crate::format::Encoding;
+use crate::wire_format::{PartFormat, WireFormat};
+
+/// The cache is cleared at so many shapes; schemas are then made again.
+const MAX_SHAPES: usize = 4096;
+/// Longer keys are of huge documents; their schemas are made for each document.
+const LONGEST_KEY: usize = 1 << 16;
+
+/// The schema of a key or a value, and the bytes before and after it.
+#[derive(Debug)]
+pub(crate) struct InferredSchema {
+    pub schema: Schema,
+    part: PartFormat,
+    wire_format: OnceLock<WireFormat>,
+}
+
+impl InferredSchema {
+    pub(crate) fn new(part: MessagePart, topic: &str, encoding: Encoding, schema: Schema) -> Self {
+        Self {
+            part: PartFormat::new(part, topic, encoding, || schema.clone()),
+            schema,
+            wire_format: OnceLock::new(),
+        }
+    }
+
+    /// The wire format; without a start if the schema has no id, which is then added to `missing`.
+    pub(crate) fn wire_format(
+        &self,
+        ids: &SchemaIds,
+        missing: &RefCell<Vec<UnregisteredSchema>>,
+    ) -> Result<WireFormat> {
+        if let Some(known) = self.wire_format.get() {
+            return Ok(known.clone());
+        }
+        if let Some(found) = self.part.wire_format(ids) {
+            return Ok(self.wire_format.get_or_init(|| found).clone());
+        }
+        let Some(schema) = self.part.avro_schema() else {
+            return Ok(WireFormat::default());
+        };
+        if ids.is_abandoned(schema) {
+            let (part, topic) = (schema.part.name(), schema.topic.clone());
+            return Err(Problem::Unregistered { part, topic }.at(0));
+        }
+        missing.borrow_mut().push(schema.clone());
+        Ok(WireFormat::default())
+    }
+}
+
+type ByShape = HashMap<Box<[u8]>, Arc<InferredSchema>>;
+
+#[derive(Debug, Default)]
+pub(crate) struct ShapeCache(RwLock<ByShape>);
+
+impl ShapeCache {
+    /// The schema of a shape; `infer` makes it.
+    pub(crate) fn of(
+        &self,
+        shape: &[u8],
+        infer: impl FnOnce() -> Result<InferredSchema>,
+    ) -> Result<Arc<InferredSchema>> {
+        let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = cached.get(shape) {
+            return Ok(Arc::clone(found));
+        }
+        drop(cached);
+        let made = Arc::new(infer()?);
+        if shape.len() <= LONGEST_KEY {
+            let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            if cached.len() >= MAX_SHAPES {
+                cached.clear();
+            }
+            cached.insert(shape.into(), Arc::clone(&made));
+        }
+        Ok(made)
+    }
+}
+
+/// Access to the schemas of the messages of a topic.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TopicShapes<'s> {
+    pub cache: &'s ShapeCache,
+    pub topic: &'s str,
+    /// Receives schemas without an id.
+    pub missing: &'s RefCell<Vec<UnregisteredSchema>>,
+}

@@ -1,0 +1,279 @@
+//! The schemas of documents, as Debezium infers them (`MongoDataConverter`).
+//!
+//! Every field is optional, and the type of null is a string. The elements of an array have one type;
+//! documents of an array have the fields of all. Structs have the names of their paths.
+
+use std::borrow::Cow;
+
+use event_encoding::connect::{Schema, Shape};
+
+use super::document_json::{ArrayEncoding, DocumentForm, adjusted};
+use super::fields::{Content, Field, element_name};
+use super::fields_union::check_depth;
+use crate::bson::{Document, Value};
+use crate::error::{Problem, Result};
+
+const REGEX: &str = "io.debezium.mongodb.regex";
+/// The name of an unnamed struct in the names of its own structs, as in Debezium.
+pub(super) const UNNAMED: &str = "null";
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind<'b> {
+    /// Of nulls alone: any type.
+    Null,
+    Text,
+    Double,
+    Bytes,
+    Int,
+    Long,
+    Time,
+    Boolean,
+    Regex,
+    DbPointer,
+    /// JavaScript with the fields of its scope.
+    CodeWithScope(KindFields<'b>),
+    Document(KindFields<'b>),
+    /// The type of the elements.
+    Array(Box<Kind<'b>>),
+    /// An array that is written as a document.
+    Elements(Vec<Kind<'b>>),
+}
+
+type KindFields<'b> = Vec<(&'b [u8], Kind<'b>)>;
+
+/// The schema of a field of a message; `root` is the name of that message's schema.
+pub(super) fn schema_of(field: &Field<'_>, root: &str, form: &DocumentForm<'_>) -> Result<Schema> {
+    let key = String::from_utf8_lossy(&field.key);
+    let schema = match field.content {
+        Content::Value(value) => {
+            let inference = Inference { form, field: &key };
+            let kind = inference.kind(value, field.depth)?;
+            return inference.schema(&kind, &format!("{root}{}", field.parent), &key);
+        }
+        Content::Flag(_) => Schema::of(Shape::Boolean),
+        Content::Text(_) | Content::Member(_) => Schema::of(Shape::String),
+    };
+    Ok(schema.optional())
+}
+
+/// Infers the schema of one field.
+struct Inference<'f> {
+    form: &'f DocumentForm<'f>,
+    /// Its name, for errors.
+    field: &'f str,
+}
+
+impl Inference<'_> {
+    /// `depth` is that of the document that has the value.
+    fn kind<'b>(&self, value: Value<'b>, depth: usize) -> Result<Kind<'b>> {
+        let inner = depth.saturating_add(1);
+        Ok(match value {
+            Value::Null | Value::Undefined => Kind::Null,
+            Value::String(_)
+            | Value::Code(_)
+            | Value::Symbol(_)
+            | Value::ObjectId(_)
+            | Value::Decimal128(_)
+            | Value::MinKey
+            | Value::MaxKey => Kind::Text,
+            Value::Double(_) => Kind::Double,
+            Value::Binary { .. } => Kind::Bytes,
+            Value::Int32(_) => Kind::Int,
+            Value::Int64(_) => Kind::Long,
+            Value::DateTime(_) | Value::Timestamp(_) => Kind::Time,
+            Value::Boolean(_) => Kind::Boolean,
+            Value::Regex { .. } => Kind::Regex,
+            Value::DbPointer { .. } => Kind::DbPointer,
+            Value::CodeWithScope { scope, .. } => Kind::CodeWithScope(self.fields(scope, inner)?),
+            Value::Document(document) => Kind::Document(self.fields(document, inner)?),
+            Value::Array(array) => {
+                check_depth(array, inner)?;
+                let mut kinds = Vec::new();
+                let mut of_all = Kind::Null;
+                let mut elements = array.elements();
+                while let Some(element) = elements.read()? {
+                    let kind = self.kind(element.value, inner)?;
+                    match self.form.arrays {
+                        ArrayEncoding::Array => {
+                            of_all = self.union(of_all, kind, array.offset())?;
+                        }
+                        ArrayEncoding::Document => kinds.push(kind),
+                    }
+                }
+                match self.form.arrays {
+                    ArrayEncoding::Array => Kind::Array(Box::new(of_all)),
+                    ArrayEncoding::Document => Kind::Elements(kinds),
+                }
+            }
+        })
+    }
+
+    fn fields<'b>(&self, document: Document<'b>, depth: usize) -> Result<KindFields<'b>> {
+        check_depth(document, depth)?;
+        let mut fields = Vec::new();
+        let mut elements = document.elements();
+        while let Some(element) = elements.read()? {
+            if element.value != Value::Undefined {
+                fields.push((element.name, self.kind(element.value, depth)?));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// The type of values of both.
+    fn union<'b>(&self, one: Kind<'b>, other: Kind<'b>, offset: usize) -> Result<Kind<'b>> {
+        match (one, other) {
+            (Kind::Null, kind) | (kind, Kind::Null) => Ok(kind),
+            (Kind::Document(one), Kind::Document(other)) => {
+                Ok(Kind::Document(self.union_of_fields(one, other, offset)?))
+            }
+            (Kind::CodeWithScope(one), Kind::CodeWithScope(other)) => Ok(Kind::CodeWithScope(
+                self.union_of_fields(one, other, offset)?,
+            )),
+            (Kind::Array(one), Kind::Array(other)) => {
+                Ok(Kind::Array(Box::new(self.union(*one, *other, offset)?)))
+            }
+            (one, other) if one == other => Ok(one),
+            _ => {
+                let field = self.field.to_owned();
+                Err(Problem::ArrayTypes { field }.at(offset))
+            }
+        }
+    }
+
+    fn union_of_fields<'b>(
+        &self,
+        mut one: KindFields<'b>,
+        other: KindFields<'b>,
+        offset: usize,
+    ) -> Result<KindFields<'b>> {
+        for (index, (name, kind)) in other.into_iter().enumerate() {
+            // Most documents of an array have the same fields.
+            let place = match one.get(index) {
+                Some((same, _)) if *same == name => Some(index),
+                _ => one.iter().position(|(same, _)| *same == name),
+            };
+            match place.and_then(|place| one.get_mut(place)) {
+                Some((_, known)) => {
+                    let before = std::mem::replace(known, Kind::Null);
+                    *known = self.union(before, kind, offset)?;
+                }
+                None => one.push((name, kind)),
+            }
+        }
+        Ok(one)
+    }
+
+    /// The schema of a field `key` of the struct `parent`.
+    fn schema(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
+        let path = || format!("{parent}.{key}");
+        let schema = match kind {
+            Kind::Null | Kind::Text => Schema::of(Shape::String),
+            Kind::Double => Schema::of(Shape::Double),
+            Kind::Bytes => Schema::of(Shape::Bytes),
+            Kind::Int => Schema::of(Shape::Int32),
+            Kind::Long => Schema::of(Shape::Int64),
+            Kind::Time => Schema::timestamp(),
+            Kind::Boolean => Schema::of(Shape::Boolean),
+            Kind::Regex => texts(["regex", "options"]).named(REGEX),
+            Kind::DbPointer => texts(["ref", "id"]).named(path()),
+            Kind::CodeWithScope(scope) => {
+                let name = format!("{}.scope", path());
+                let code = Schema::of(Shape::String).optional();
+                let scope = self.structure(scope, &name)?.named(name).optional();
+                Schema::structure(vec![("code", code), ("scope", scope)]).named(path())
+            }
+            Kind::Document(fields) if fields.is_empty() => Schema::structure(Vec::new()),
+            Kind::Document(fields) => self.structure(fields, &path())?.named(path()),
+            Kind::Array(items) => Schema::array(self.items(items, parent, key)?),
+            Kind::Elements(kinds) => {
+                let path = path();
+                let mut fields = Vec::with_capacity(kinds.len());
+                for (index, kind) in kinds.iter().enumerate() {
+                    let name = element_name(index);
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    let schema = self.element(kind, &path, &name)?;
+                    fields.push((name, schema));
+                }
+                Schema::of(Shape::Struct(fields)).named(path)
+            }
+        };
+        Ok(schema.optional())
+    }
+
+    /// The schema of the elements of an array.
+    fn items(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
+        let path = format!("{parent}.{key}");
+        let schema = match kind {
+            Kind::Document(fields) => self.structure(fields, &path)?.named(path),
+            Kind::Array(inner) => match &**inner {
+                Kind::Document(fields) => {
+                    Schema::array(self.structure(fields, UNNAMED)?.optional())
+                }
+                inner => Schema::array(self.items(inner, parent, key)?),
+            },
+            kind => return self.schema(kind, parent, key),
+        };
+        Ok(schema.optional())
+    }
+
+    /// The schema of an element of an array that is written as a document. Only the structs of its
+    /// own fields have a name if they are empty.
+    fn element(&self, kind: &Kind<'_>, parent: &str, key: &str) -> Result<Schema> {
+        let Kind::Document(fields) = kind else {
+            return self.schema(kind, parent, key);
+        };
+        let path = format!("{parent}.{key}");
+        let mut schema = self.structure(fields, &path)?.named(path.as_str());
+        if let Shape::Struct(schemas) = &mut schema.shape {
+            for ((name, schema), (_, kind)) in schemas.iter_mut().zip(fields) {
+                let is_empty = match kind {
+                    Kind::Document(fields) => fields.is_empty(),
+                    Kind::Elements(kinds) => kinds.is_empty(),
+                    _ => false,
+                };
+                if is_empty {
+                    let name = self.form.names.adjust(&format!("{path}.{name}"));
+                    *schema = Schema::structure(Vec::new()).named(name).optional();
+                }
+            }
+        }
+        Ok(schema.optional())
+    }
+
+    fn structure(&self, fields: &KindFields<'_>, path: &str) -> Result<Schema> {
+        let mut found: Vec<(String, Schema)> = Vec::with_capacity(fields.len());
+        for (name, kind) in fields {
+            let name: Cow<'_, [u8]> = adjusted(name, self.form.names);
+            let name = String::from_utf8_lossy(&name);
+            let schema = self.schema(kind, path, &name)?;
+            found.push((name.into_owned(), schema));
+        }
+        let schema = Schema::of(Shape::Struct(found));
+        check_fields(&schema)?;
+        Ok(schema)
+    }
+}
+
+/// Rejects two fields of the same name.
+pub(super) fn check_fields(schema: &Schema) -> Result<()> {
+    let Shape::Struct(fields) = &schema.shape else {
+        return Ok(());
+    };
+    let mut names: Vec<_> = fields.iter().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    let mut pairs = names.windows(2);
+    match pairs.find_map(|pair| match pair {
+        [one, other] if one == other => Some((*one).clone()),
+        _ => None,
+    }) {
+        Some(name) => Err(Problem::NameTwice { name }.at(0)),
+        None => Ok(()),
+    }
+}
+
+fn texts(names: [&str; 2]) -> Schema {
+    let text = |name| (name, Schema::of(Shape::String).optional());
+    Schema::structure(names.map(text).to_vec())
+}

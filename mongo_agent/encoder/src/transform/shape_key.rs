@@ -1,0 +1,113 @@
+//! A key of what a schema depends on: names and types of fields, not their values.
+//!
+//! It is exact: documents of equal keys have equal schemas. Documents of one schema may have
+//! different keys, which costs time only.
+
+use super::document_json::{ArrayEncoding, DocumentForm};
+use super::fields::{Content, Field};
+use super::fields_union::check_depth;
+use crate::bson::{Document, Value};
+use crate::error::Result;
+
+/// An element of an array is left out if it is as one of so many others before it.
+const COMPARED: usize = 8;
+
+/// Appends the key of a field.
+pub(super) fn write_field(
+    key: &mut Vec<u8>,
+    field: &Field<'_>,
+    form: &DocumentForm<'_>,
+) -> Result<()> {
+    for part in [&*field.name, &*field.key, field.parent.as_bytes()] {
+        key.extend_from_slice(part);
+        key.push(0);
+    }
+    match &field.content {
+        Content::Value(value) => write_value(key, *value, form, field.depth)?,
+        Content::Text(_) => key.push(b's'),
+        Content::Flag(_) => key.push(b'f'),
+        Content::Member(_) => key.push(b'm'),
+    }
+    Ok(())
+}
+
+fn write_value(
+    key: &mut Vec<u8>,
+    value: Value<'_>,
+    form: &DocumentForm<'_>,
+    depth: usize,
+) -> Result<()> {
+    let inner = depth.saturating_add(1);
+    key.push(match value {
+        Value::Null | Value::Undefined => b'n',
+        Value::String(_)
+        | Value::Code(_)
+        | Value::Symbol(_)
+        | Value::ObjectId(_)
+        | Value::Decimal128(_)
+        | Value::MinKey
+        | Value::MaxKey => b's',
+        Value::Double(_) => b'd',
+        Value::Binary { .. } => b'b',
+        Value::Int32(_) => b'i',
+        Value::Int64(_) => b'l',
+        Value::DateTime(_) | Value::Timestamp(_) => b't',
+        Value::Boolean(_) => b'f',
+        Value::Regex { .. } => b'r',
+        Value::DbPointer { .. } => b'p',
+        Value::CodeWithScope { scope, .. } => return write_document(key, b'c', scope, form, inner),
+        Value::Document(document) => return write_document(key, b'{', document, form, inner),
+        Value::Array(array) => return write_array(key, array, form, inner),
+    });
+    Ok(())
+}
+
+fn write_document(
+    key: &mut Vec<u8>,
+    start: u8,
+    document: Document<'_>,
+    form: &DocumentForm<'_>,
+    depth: usize,
+) -> Result<()> {
+    check_depth(document, depth)?;
+    key.push(start);
+    let mut elements = document.elements();
+    while let Some(element) = elements.read()? {
+        if element.value != Value::Undefined {
+            key.push(b'.');
+            key.extend_from_slice(element.name);
+            key.push(0);
+            write_value(key, element.value, form, depth)?;
+        }
+    }
+    key.push(b'}');
+    Ok(())
+}
+
+fn write_array(
+    key: &mut Vec<u8>,
+    array: Document<'_>,
+    form: &DocumentForm<'_>,
+    depth: usize,
+) -> Result<()> {
+    check_depth(array, depth)?;
+    key.push(b'[');
+    let mut others: Vec<(usize, usize)> = Vec::new();
+    let mut elements = array.elements();
+    while let Some(element) = elements.read()? {
+        let start = key.len();
+        write_value(key, element.value, form, depth)?;
+        let (before, own) = key.split_at(start);
+        let is_known = form.arrays == ArrayEncoding::Array
+            && others
+                .iter()
+                .any(|(from, to)| before.get(*from..*to) == Some(own));
+        if is_known {
+            key.truncate(start);
+        } else if others.len() < COMPARED {
+            others.push((start, key.len()));
+        }
+    }
+    key.push(b']');
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Writes values by their inferred schema: JSON with a schema, or Avro.
+
+use std::borrow::Cow;
+
+use event_encoding::avro::varint;
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::connect::{Schema, Shape};
+
+use super::document_json::{DocumentForm, adjusted, sorted, write_flag, write_leaf, write_text};
+use super::envelope_member::NamedMember;
+use super::fields::{Content, Field};
+use crate::bson::{Document, Value};
+use crate::error::Result;
+use crate::json::{lower_hex, write_decimal128};
+
+/// The second branch of a union with null.
+const SECOND: u8 = 2;
+
+pub(super) struct TypedWriter<'o, 'f> {
+    pub out: &'o mut Vec<u8>,
+    pub form: &'f DocumentForm<'f>,
+    pub is_avro: bool,
+}
+
+impl TypedWriter<'_, '_> {
+    /// Writes a struct. `write_member` writes members of the envelope.
+    pub(super) fn write_fields(
+        &mut self,
+        schema: &Schema,
+        fields: &[Field<'_>],
+        write_member: impl Fn(&mut Vec<u8>, &NamedMember) -> Result<()>,
+    ) -> Result<()> {
+        let Shape::Struct(schemas) = &schema.shape else {
+            return Ok(());
+        };
+        self.literal(b"{");
+        for (index, ((name, schema), field)) in schemas.iter().zip(fields).enumerate() {
+            self.name(name, index == 0);
+            match field.content {
+                Content::Member(member) => write_member(self.out, member)?,
+                _ => self.write_field(schema, field)?,
+            }
+        }
+        self.literal(b"}");
+        Ok(())
+    }
+
+    /// Writes a field that is no member of the envelope.
+    pub(super) fn write_field(&mut self, schema: &Schema, field: &Field<'_>) -> Result<()> {
+        match &field.content {
+            Content::Value(value) => self.optional(schema, self.or_null(*value)?),
+            Content::Text(text) => self.optional(schema, Some(Value::String(text))),
+            Content::Flag(flag) => self.optional(schema, Some(Value::Boolean(*flag))),
+            Content::Member(_) => Ok(()),
+        }
+    }
+
+    /// The value of a field. With adjusted names, Debezium writes an empty array as null.
+    fn or_null<'b>(&self, value: Value<'b>) -> Result<Option<Value<'b>>> {
+        let is_null = match value {
+            Value::Array(array) if self.form.names != NameAdjustment::None => {
+                array.elements().read()?.is_none()
+            }
+            _ => false,
+        };
+        Ok((!is_null).then_some(value))
+    }
+
+    fn optional(&mut self, schema: &Schema, value: Option<Value<'_>>) -> Result<()> {
+        let value = value.unwrap_or(Value::Null);
+        if matches!(value, Value::Null | Value::Undefined) {
+            if self.is_avro {
+                self.out.push(0);
+            } else {
+                self.out.extend_from_slice(b"null");
+            }
+            return Ok(());
+        }
+        if self.is_avro {
+            self.out.push(SECOND);
+        }
+        match (&schema.shape, value) {
+            (Shape::Struct(fields), Value::Document(document)) => self.document(fields, document),
+            (Shape::Struct(fields), Value::Array(array)) => {
+                let mut values = Vec::with_capacity(fields.len());
+                let mut elements = array.elements();
+                while let Some(element) = elements.read()? {
+                    values.push(Some(element.value));
+                }
+                self.structure(fields, values.into_iter())
+            }
+            (Shape::Struct(fields), Value::Regex { pattern, options }) => {
+                let options = sorted(options);
+                let values = [Value::String(pattern), Value::String(&options)];
+                self.structure(fields, values.into_iter().map(Some))
+            }
+            (Shape::Struct(fields), Value::DbPointer { namespace, id }) => {
+                let values = [Value::String(namespace), Value::ObjectId(id)];
+                self.structure(fields, values.into_iter().map(Some))
+            }
+            (Shape::Struct(fields), Value::CodeWithScope { code, scope }) => {
+                let values = [Value::Code(code), Value::Document(scope)];
+                self.structure(fields, values.into_iter().map(Some))
+            }
+            (Shape::Array(items), Value::Array(array)) => self.array(items, array),
+            (_, value) => {
+                self.leaf(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn document(&mut self, fields: &[(String, Schema)], document: Document<'_>) -> Result<()> {
+        let mut found: Vec<(Cow<'_, [u8]>, Value<'_>)> = Vec::with_capacity(fields.len());
+        let mut elements = document.elements();
+        while let Some(element) = elements.read()? {
+            if element.value != Value::Undefined {
+                found.push((adjusted(element.name, self.form.names), element.value));
+            }
+        }
+        let mut values = Vec::with_capacity(fields.len());
+        let mut next = 0_usize;
+        for (name, _) in fields {
+            // Fields of a schema have the order of the document, unless it is one of several.
+            let is_it = |of: &(Cow<'_, [u8]>, Value<'_>)| String::from_utf8_lossy(&of.0) == *name;
+            let place = match found.get(next) {
+                Some(of) if is_it(of) => Some(next),
+                _ => found.iter().position(is_it),
+            };
+            next = place.map_or(next, |place| place.saturating_add(1));
+            let value = place.and_then(|place| found.get(place)).map(|of| of.1);
+            values.push(match value {
+                Some(value) => self.or_null(value)?,
+                None => None,
+            });
+        }
+        self.structure(fields, values.into_iter())
+    }
+
+    fn structure<'b>(
+        &mut self,
+        fields: &[(String, Schema)],
+        values: impl Iterator<Item = Option<Value<'b>>>,
+    ) -> Result<()> {
+        self.literal(b"{");
+        for (index, ((name, schema), value)) in fields.iter().zip(values).enumerate() {
+            self.name(name, index == 0);
+            self.optional(schema, value)?;
+        }
+        self.literal(b"}");
+        Ok(())
+    }
+
+    fn array(&mut self, items: &Schema, array: Document<'_>) -> Result<()> {
+        let mut values = Vec::new();
+        let mut elements = array.elements();
+        while let Some(element) = elements.read()? {
+            values.push(element.value);
+        }
+        self.literal(b"[");
+        if self.is_avro && !values.is_empty() {
+            self.varint(length(&values));
+        }
+        for (index, value) in values.into_iter().enumerate() {
+            if index > 0 {
+                self.literal(b",");
+            }
+            self.optional(items, Some(value))?;
+        }
+        self.out.push(if self.is_avro { 0 } else { b']' });
+        Ok(())
+    }
+
+    /// JSON that Avro lacks.
+    fn literal(&mut self, json: &[u8]) {
+        if !self.is_avro {
+            self.out.extend_from_slice(json);
+        }
+    }
+
+    fn name(&mut self, name: &str, is_first: bool) {
+        if !self.is_avro {
+            if !is_first {
+                self.out.push(b',');
+            }
+            write_text(self.out, name.as_bytes());
+            self.out.push(b':');
+        }
+    }
+
+    fn leaf(&mut self, value: Value<'_>) {
+        if !self.is_avro {
+            return write_leaf(self.out, value);
+        }
+        match value {
+            Value::String(text) | Value::Code(text) | Value::Symbol(text) => {
+                self.bytes(String::from_utf8_lossy(text).as_bytes());
+            }
+            Value::ObjectId(id) => {
+                let digits: Vec<u8> = id.iter().flat_map(|byte| lower_hex(*byte)).collect();
+                self.bytes(&digits);
+            }
+            Value::Decimal128(bits) => {
+                let mut digits = Vec::new();
+                write_decimal128(&mut digits, bits);
+                self.bytes(&digits);
+            }
+            Value::MinKey => self.bytes(b"MinKey"),
+            Value::MaxKey => self.bytes(b"MaxKey"),
+            Value::Binary { bytes, .. } => self.bytes(bytes),
+            Value::Double(number) => self.out.extend_from_slice(&number.to_le_bytes()),
+            Value::Int32(number) => self.varint(i64::from(number)),
+            Value::Int64(number) | Value::DateTime(number) => self.varint(number),
+            Value::Timestamp(time) => self.varint(i64::from(time.seconds) * 1000),
+            Value::Boolean(value) => self.out.push(u8::from(value)),
+            _ => {}
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.varint(length(bytes));
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn varint(&mut self, number: i64) {
+        let (bytes, length) = varint(number);
+        self.out
+            .extend_from_slice(bytes.get(..length).unwrap_or_default());
+    }
+}
+
+fn length<T>(all: &[T]) -> i64 {
+    i64::try_from(all.len()).unwrap_or(i64::MAX)
+}
+
+/// Writes a value without a schema.
+pub(super) fn write_untyped(
+    out: &mut Vec<u8>,
+    field: &Field<'_>,
+    form: &DocumentForm<'_>,
+) -> Result<()> {
+    match &field.content {
+        Content::Value(value) => {
+            super::document_json::write_field(out, *value, form, field.depth)?;
+        }
+        Content::Text(text) => write_text(out, text),
+        Content::Flag(flag) => write_flag(out, *flag),
+        Content::Member(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! Transformed messages with the schema of their document: JSON and Avro.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod written;
+
+use std::sync::Arc;
+
+use event_encoding::schema_ids::SchemaIds;
+use mongo_encoder::batch::MessageBatch;
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::format::{Encoding, EventFormat, Layout};
+use mongo_encoder::transform::{
+    AdditionalField, ArrayEncoding, EventRouter, ExtractDocument, NamedMember, Placement, Transform,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use written::{array, double, element, event, int32, int64, nested, string};
+
+const AT_NS: i64 = 1_700_000_000_123_456_789;
+
+fn encoder(transform: Transform, encoding: Encoding, ids: &Arc<SchemaIds>) -> Encoder {
+    Encoder::new(EventFormat {
+        topic_prefix: "L".to_owned(),
+        transforms: vec![transform],
+        key: encoding,
+        value: encoding,
+        schema_ids: Arc::clone(ids),
+        ..EventFormat::default()
+    })
+}
+
+fn encode(transform: Transform, encoding: Encoding, events: &[Vec<u8>]) -> MessageBatch {
+    let encoder = encoder(transform, encoding, &Arc::default());
+    encoder.encode(events.iter().map(Vec::as_slice), AT_NS)
+}
+
+fn insert(fields: &[Vec<u8>]) -> Vec<u8> {
+    event("insert", &[nested("fullDocument", fields)])
+}
+
+fn value(batch: &MessageBatch) -> Value {
+    let entry = batch.entries.first();
+    let entry = entry.unwrap_or_else(|| panic!("{:?}", batch.failures));
+    serde_json::from_slice(batch.value(entry).unwrap()).unwrap()
+}
+
+fn typed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
+    let transform = Transform::ExtractDocument(options);
+    value(&encode(
+        transform,
+        Encoding::JsonWithSchema,
+        &[insert(fields)],
+    ))
+}
+
+fn with(mut schema: Value, mut members: Value) -> Value {
+    let members = members.as_object_mut().unwrap();
+    schema.as_object_mut().unwrap().append(members);
+    schema
+}
+
+fn of_type(name: &str) -> Value {
+    json!({"type": name, "optional": true})
+}
+
+fn field(name: &str, schema: Value) -> Value {
+    with(schema, json!({"field": name}))
+}
+
+fn structure(name: &str, fields: &[Value]) -> Value {
+    with(of_type("struct"), json!({"fields": fields, "name": name}))
+}
+
+#[test]
+fn each_type_has_its_schema() {
+    let fields = [
+        int64("_id", 7),
+        int32("i", 1),
+        double("d", 0.5),
+        element(8, "b", &[1]),
+        string("s", "x"),
+        element(0x0a, "n", &[]),
+        element(9, "t", &5_i64.to_le_bytes()),
+        element(5, "bin", &[1, 0, 0, 0, 0, 0xff]),
+        element(0x0b, "r", b"x\0i\0"),
+        nested("o", &[int32("p", 1), nested("e", &[])]),
+        array("l", &[int32("0", 3)]),
+        array("none", &[]),
+    ];
+    let timestamp = json!({"name": "org.apache.kafka.connect.data.Timestamp", "version": 1});
+    let regex = structure(
+        "io.debezium.mongodb.regex",
+        &[
+            field("regex", of_type("string")),
+            field("options", of_type("string")),
+        ],
+    );
+    let empty = with(of_type("struct"), json!({"fields": []}));
+    let array_of = |items: Value| with(of_type("array"), json!({"items": items}));
+    let nested = structure(
+        "L.shop.cust.o",
+        &[field("p", of_type("int32")), field("e", empty)],
+    );
+    let schema = json!({
+        "type": "struct",
+        "fields": [
+            field("_id", of_type("int64")),
+            field("i", of_type("int32")),
+            field("d", of_type("double")),
+            field("b", of_type("boolean")),
+            field("s", of_type("string")),
+            field("n", of_type("string")),
+            field("t", with(of_type("int64"), timestamp)),
+            field("bin", of_type("bytes")),
+            field("r", regex),
+            field("o", nested),
+            field("l", array_of(of_type("int32"))),
+            field("none", array_of(of_type("string"))),
+        ],
+        "optional": false,
+        "name": "L.shop.cust",
+    });
+    let payload = json!({
+        "_id": 7, "i": 1, "d": 0.5, "b": true, "s": "x", "n": null, "t": 5, "bin": "/w==",
+        "r": {"regex": "x", "options": "i"}, "o": {"p": 1, "e": {}}, "l": [3], "none": [],
+    });
+    let expected = json!({"schema": schema, "payload": payload});
+    assert_eq!(typed(ExtractDocument::default(), &fields), expected);
+}
+
+#[test]
+fn documents_of_an_array_have_one_schema() {
+    let items = [
+        nested("0", &[int32("x", 1), element(0x0a, "n", &[])]),
+        nested("1", &[string("y", "z"), int32("n", 2)]),
+    ];
+    let found = typed(ExtractDocument::default(), &[array("a", &items)]);
+    let fields = [("x", "int32"), ("n", "int32"), ("y", "string")]
+        .map(|(name, kind)| field(name, of_type(kind)));
+    let schema = &found["schema"]["fields"][0];
+    assert_eq!(schema["items"], structure("L.shop.cust.a", &fields));
+    let payload = json!({"a": [{"x": 1, "n": null, "y": null}, {"x": null, "n": 2, "y": "z"}]});
+    assert_eq!(found["payload"], payload);
+}
+
+#[test]
+fn an_array_of_several_types_has_a_schema_as_a_document_only() {
+    let fields = [array("a", &[int32("0", 1), string("1", "x")])];
+    let transform = |arrays| {
+        Transform::ExtractDocument(ExtractDocument {
+            arrays,
+            ..ExtractDocument::default()
+        })
+    };
+    let events = [insert(&fields)];
+    let batch = encode(
+        transform(ArrayEncoding::Array),
+        Encoding::JsonWithSchema,
+        &events,
+    );
+    assert!(batch.is_empty());
+    let error = batch.failures[0].error.to_string();
+    assert!(
+        error.starts_with("the field \"a\" has arrays of several types"),
+        "{error}"
+    );
+    let batch = encode(
+        transform(ArrayEncoding::Document),
+        Encoding::JsonWithSchema,
+        &events,
+    );
+    assert_eq!(value(&batch)["payload"], json!({"a": {"_0": 1, "_1": "x"}}));
+}
+
+#[test]
+fn flattened_fields_keep_the_names_of_their_schemas() {
+    let options = ExtractDocument {
+        delimiter: Some("_".to_owned()),
+        fields: vec![NamedMember::parse("__", "db", Layout::Debezium3).unwrap()],
+        ..ExtractDocument::default()
+    };
+    let items = [nested("0", &[int32("x", 1)])];
+    let found = typed(options, &[nested("o", &[array("l", &items)])]);
+    let items = structure("L.shop.cust.o.l", &[field("x", of_type("int32"))]);
+    let list = with(of_type("array"), json!({"items": items, "field": "o_l"}));
+    let fields = json!([list, field("__db", of_type("string"))]);
+    assert_eq!(found["schema"]["fields"], fields);
+    assert_eq!(found["payload"], json!({"o_l": [{"x": 1}], "__db": "shop"}));
+}
+
+#[test]
+fn documents_of_a_shape_share_an_avro_schema() {
+    let ids = Arc::new(SchemaIds::default());
+    let options = ExtractDocument::default();
+    let encoder = encoder(Transform::ExtractDocument(options), Encoding::Avro, &ids);
+    let item = |n| nested("0", &[int32("a-b", n)]);
+    let document = |n| insert(&[int64("_id", 7), string("s", "é"), array("l", &[item(n)])]);
+    let encode = |events: &[Vec<u8>]| encoder.encode(events.iter().map(Vec::as_slice), AT_NS);
+    let batch = encode(&[document(1), document(2)]);
+    for (id, schema) in batch.unregistered.iter().enumerate() {
+        ids.set(schema.clone(), u32::try_from(id).unwrap() % 2);
+    }
+    assert_eq!(batch.unregistered.len(), 4);
+    assert_eq!(batch.unregistered[1], batch.unregistered[3]);
+    let schema: Value = serde_json::from_str(&batch.unregistered[1].schema).unwrap();
+    assert_eq!(schema["fields"][0]["type"], json!(["null", "long"]));
+    let items = &schema["fields"][2]["type"][1]["items"][1];
+    assert_eq!(
+        (&items["namespace"], &items["name"]),
+        (&json!("L.shop.cust"), &json!("l"))
+    );
+    assert_eq!(items["fields"][0]["name"], "a_b");
+    let batch = encode(&[document(3)]);
+    assert!(batch.unregistered.is_empty());
+    let entry = &batch.entries[0];
+    assert_eq!(batch.key(entry), [0, 0, 0, 0, 0, 2, 14]);
+    let text = [2, 4, 0xc3, 0xa9];
+    let list = [2, 2, 2, 2, 6, 0];
+    let expected = [&[0, 0, 0, 0, 1, 2, 14][..], &text, &list].concat();
+    assert_eq!(batch.value(entry).unwrap(), expected);
+}
+
+#[test]
+fn an_outbox_has_the_schemas_of_its_fields() {
+    let router = EventRouter {
+        id: "_id".to_owned(),
+        key: "aggregateid".to_owned(),
+        payload: "payload".to_owned(),
+        timestamp: None,
+        route_by: "aggregatetype".to_owned(),
+        expands_payload: true,
+        tombstones: false,
+        rejects_updates: false,
+        additional: Vec::new(),
+        ignores_missing: false,
+    };
+    let events = [insert(&[
+        int64("_id", 7),
+        string("aggregatetype", "order"),
+        string("aggregateid", "o-1"),
+        nested("payload", &[int32("n", 1)]),
+    ])];
+    let of = |router: EventRouter| {
+        encode(
+            Transform::EventRouter(router),
+            Encoding::JsonWithSchema,
+            &events,
+        )
+    };
+    let batch = of(router.clone());
+    let key: Value = serde_json::from_slice(batch.key(&batch.entries[0])).unwrap();
+    assert_eq!(key, json!({"schema": of_type("string"), "payload": "o-1"}));
+    let payload = structure(
+        "io.debezium.data.Json.payload",
+        &[field("n", of_type("int32"))],
+    );
+    let expected = json!({"schema": payload, "payload": {"n": 1}});
+    assert_eq!(value(&batch), expected);
+    let with_envelope = EventRouter {
+        additional: vec![AdditionalField {
+            field: "_id".to_owned(),
+            placement: Placement::Envelope,
+            alias: "of".to_owned(),
+        }],
+        ..router
+    };
+    let found = value(&of(with_envelope));
+    assert_eq!(found["schema"]["name"], "io.debezium.data.order.Json");
+    let fields = json!([field("payload", payload), field("of", of_type("int64"))]);
+    assert_eq!(found["schema"]["fields"], fields);
+    assert_eq!(found["payload"], json!({"payload": {"n": 1}, "of": 7}));
+}
+
+proptest! {
+    #[test]
+    fn changed_events_are_rejected_or_have_the_payload_of_messages_without_a_schema(
+        flat: bool,
+        is_document: bool,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5),
+    ) {
+        let items = [
+            nested("0", &[double("a", 1.5), array("n", &[int32("0", 1)])]),
+            nested("1", &[int64("b", 2), array("n", &[])]),
+        ];
+        let mut bytes = insert(&[array("l", &items), nested("d", &[string("e", "f")])]);
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let options = ExtractDocument {
+            arrays: if is_document { ArrayEncoding::Document } else { ArrayEncoding::Array },
+            delimiter: flat.then(|| "_".to_owned()),
+            ..ExtractDocument::default()
+        };
+        let events = [bytes];
+        let of = |encoding| encode(Transform::ExtractDocument(options.clone()), encoding, &events);
+        let (plain, typed) = (of(Encoding::Json), of(Encoding::JsonWithSchema));
+        of(Encoding::Avro);
+        if typed.is_empty() || typed.value(&typed.entries[0]).is_none() {
+            let without_value = plain.entries.iter().all(|entry| plain.value(entry).is_none());
+            prop_assert!(!typed.failures.is_empty() || without_value);
+        } else {
+            prop_assert_eq!(&value(&typed)["payload"], &value(&plain));
+        }
+    }
+}

@@ -1,4 +1,4 @@
-"""A replica set with a shop, for all tests of the commands."""
+"""A replica set with a shop and a broker, for all tests of the commands."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,7 @@ from pymongo import MongoClient
 
 from tests.support.mongo_agent_command import CDC, FINDER, ROOT
 from tests.support.mongo_server import MongoReplicaSet
+from tests.support.servers.kafka import KafkaBroker
 
 
 @pytest.fixture(scope="package")
@@ -29,3 +30,10 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 def hosts(replica_set: MongoReplicaSet) -> str:
     """As `mongodb.hosts` names it."""
     return f"rs0/{replica_set.members[0]}"
+
+
+@pytest.fixture(scope="package")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """Each test has topics of its own."""
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as started:
+        yield started

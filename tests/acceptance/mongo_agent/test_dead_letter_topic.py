@@ -3,7 +3,6 @@ with the position in the transactions of the events (exactly once)."""
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,6 @@ LARGE = random.Random(1).randbytes(40_000).hex()
 DEADLINE_S = 120
 # Longer than any test: events stay in an open transaction.
 NO_COMMIT = "position.commit.interval.ms=3600000"
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
-        yield broker
 
 
 class Shop:

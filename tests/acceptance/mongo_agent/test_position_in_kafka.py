@@ -19,38 +19,39 @@ from tests.support.servers.kafka import KafkaBroker
 
 
 @pytest.mark.servers
-def test_position_is_shown_and_its_agent_resumes(tmp_path: Path, hosts: str) -> None:
-    with KafkaBroker(tmp_path / "kafka") as broker:
-        path = configuration(
-            tmp_path,
-            hosts,
-            CDC,
-            {
-                "sink": "kafka",
-                "kafka.producer.bootstrap.servers": broker.bootstrap,
-                "topic.creation.enable": "true",
-                "position.store": "kafka",
-                "standby.enabled": "true",
-            },
-        )
-        none = mongo_agent("offsets", "show", "--config", path)
-        assert none.output == "No offsets are stored; the agent starts anew.\n", none.errors
-        config = load_config([path])
-        records = position_records(config, Deployment("rs0", "rs0", (7, 0, 14)))
-        sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
-        try:
-            store.load()
-            for number, second in enumerate((1_700_000_000, 1_700_000_001)):
-                stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
-                reached = StreamOffset(stream, None, SnapshotProgress())
-                sink.send(NumberedBatch("", OwnMessages((), reached), number), 0, 0.0)
-                sink.close(60)
-                shown = mongo_agent("offsets", "show", "--config", path)
-                assert f"the deployment  {second}:3  " in shown.output, shown.errors
-                checked = mongo_agent("check", "--config", path)
-                assert f"cluster times: the deployment {second}:3." in checked.output
-                assert "may join the consumer group cdc-sidecar-" in checked.output
-                # The writer was not fenced by the readers.
-                assert store.load().values["cluster.time"] == f"{second}:3"
-        finally:
+def test_position_is_shown_and_its_agent_resumes(
+    tmp_path: Path, hosts: str, broker: KafkaBroker
+) -> None:
+    path = configuration(
+        tmp_path,
+        hosts,
+        CDC,
+        {
+            "sink": "kafka",
+            "kafka.producer.bootstrap.servers": broker.bootstrap,
+            "topic.creation.enable": "true",
+            "position.store": "kafka",
+            "standby.enabled": "true",
+        },
+    )
+    none = mongo_agent("offsets", "show", "--config", path)
+    assert none.output == "No offsets are stored; the agent starts anew.\n", none.errors
+    config = load_config([path])
+    records = position_records(config, Deployment("rs0", "rs0", (7, 0, 14)))
+    sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
+    try:
+        store.load()
+        for number, second in enumerate((1_700_000_000, 1_700_000_001)):
+            stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
+            reached = StreamOffset(stream, None, SnapshotProgress())
+            sink.send(NumberedBatch("", OwnMessages((), reached), number), 0, 0.0)
             sink.close(60)
+            shown = mongo_agent("offsets", "show", "--config", path)
+            assert f"the deployment  {second}:3  " in shown.output, shown.errors
+            checked = mongo_agent("check", "--config", path)
+            assert f"cluster times: the deployment {second}:3." in checked.output
+            assert "may join the consumer group cdc-sidecar-" in checked.output
+            # The writer was not fenced by the readers.
+            assert store.load().values["cluster.time"] == f"{second}:3"
+    finally:
+        sink.close(60)

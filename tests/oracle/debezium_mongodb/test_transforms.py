@@ -338,10 +338,12 @@ def without_null(found: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def placements(batch: MongoBatch) -> Iterator[tuple[int, int | None]]:
     """Kafka's time of each message, 0 for now; its partition if that is not of the key."""
-    one = batch.produce_arguments(0, len(batch), lambda _: 1000, print)
+    # So many partitions that none of a key is also the number of a field.
+    count = 2**31 - 1
+    one = batch.produce_arguments(0, len(batch), lambda _: count, print)
     hashes = [each[4] for each in batch.messages(0, len(batch))]
     for arguments, key_hash in zip(one, hashes, strict=True):
-        yield arguments[6], None if arguments[3] == key_hash % 1000 else arguments[3]
+        yield arguments[6], None if arguments[3] == key_hash % count else arguments[3]
 
 
 def their_placement(record: PeerRecord, has_time: bool) -> tuple[int, int | None]:

@@ -24,8 +24,9 @@ ARGS ?=
 KAFKA ?= 3.9.2
 CASSANDRA ?= 6.0-alpha2
 NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py security/test_tls_nodes.py)
-# Two processes, each test file in one of them: most tests wait for their servers.
-SIDE_BY_SIDE := -n 2 --dist loadfile
+# Three processes for two cores, because many tests wait for their servers. Each test file runs in one of
+# them. Files run in the order of their names: those with servers first, the short unit tests at the end.
+SIDE_BY_SIDE := -n 3 --dist loadfile --no-loadscope-reorder
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=

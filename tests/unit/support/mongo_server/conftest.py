@@ -32,5 +32,6 @@ def client(request: pytest.FixtureRequest, given_target: str | None) -> Iterator
     else:
         target = given_target
         drop_databases(target)
-    with MongoClient[dict[str, Any]](target) as connected:
+    # A fail point changes nothing that a member would report at once.
+    with MongoClient[dict[str, Any]](target, heartbeatFrequencyMS=500) as connected:
         yield connected

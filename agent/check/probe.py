@@ -103,9 +103,9 @@ def command_probe(config: AgentConfig) -> AgentProbe:
 
 
 def running_probe(
-    config: AgentConfig, holder: SchemaHolder, sink: Callable[[], SinkState | None]
+    config: AgentConfig, holder: SchemaHolder, sink: Callable[[], SinkState]
 ) -> AgentProbe:
-    """For a running agent. `sink` returns the state of its sink, None before it is open."""
+    """For a running agent. `sink` returns the state of its sink."""
     return AgentProbe(
         config,
         CachedAnswer(lambda: _completed(config, _known(holder))),

@@ -104,12 +104,12 @@ def probe_of_run(
     config: MongoConfig,
     client: Client,
     error: Callable[[], str],
-    sink: Callable[[], SinkState | None],
+    sink: Callable[[], SinkState],
 ) -> MongoProbe:
     """The probe of a running agent.
 
     `error` returns why the streams cannot reach the server, or an empty string; `sink` returns the
-    sink's state, None before the sink is open.
+    sink's state.
     """
 
     def server() -> ServerAnswer:

@@ -11,7 +11,14 @@ from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
 from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.base import DEAD_LETTERS_WAITING, DeliveryResult, Outcome, Sink, SinkState
+from sidecar.sinks.base import (
+    DEAD_LETTERS_WAITING,
+    NOT_OPEN,
+    DeliveryResult,
+    Outcome,
+    Sink,
+    SinkState,
+)
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
@@ -98,9 +105,7 @@ class Delivery(Generic[Source, Position]):
         self._spans: deque[_Span[Source, Position]] = deque()
         self._rejected: list[RejectedEvent[Source, Position]] = []
         self.is_open = False
-        self.closed_state = SinkState(
-            False, "the sink is not open yet.", remedy="Wait; `check` asks the sink."
-        )
+        self.closed_state = NOT_OPEN
         """The state of the sink while it is closed."""
         self.last_acknowledged_write_ts_us: int | None = None
 

@@ -64,6 +64,10 @@ class SinkState:
         return f"{self.message}: {self.detail}" if self.detail else self.message
 
 
+NOT_OPEN = SinkState(False, "the sink is not open yet.", remedy="Wait; `check` asks the sink.")
+"""The state before the first `open`."""
+
+
 class Outcome(Enum):
     """What became of a dead letter."""
 

@@ -14,7 +14,7 @@ from sidecar.instance import Instance
 from sidecar.metrics import DeliveryMetrics
 from sidecar.quantities import duration_text
 from sidecar.schema_registry.registrar import Registrar
-from sidecar.sinks.base import SinkState
+from sidecar.sinks.base import NOT_OPEN, SinkState
 from sidecar.status.publisher import ViewOf
 
 _STALLED_S = 120.0
@@ -133,9 +133,9 @@ class StatusReporter(ABC, Generic[ViewOf]):
         """The pipeline's, once there is one."""
         return None if self._pipeline is None else self._pipeline.view
 
-    def sink_state(self) -> SinkState | None:
-        """The state of the sink; None before the pipeline has opened it."""
-        return None if self.view is None else self.view.delivery.sink
+    def sink_state(self) -> SinkState:
+        """The state of the sink, also before the pipeline has opened it."""
+        return NOT_OPEN if self.view is None else self.view.delivery.sink
 
     def service_facts(self) -> dict[str, Any]:
         """The arguments of `ServiceFacts`, as they are now."""

@@ -134,7 +134,8 @@ class MongoStatus(StatusReporter[View]):
         return found
 
     def start_message(self) -> str:
-        return self.idle_message() or self._start_error or "starting"
+        joining = "" if self.election is None else self.election.error
+        return self.idle_message() or joining or self._start_error or "starting"
 
     def not_ready_message(self, view: View) -> str:
         if not view.streams:

@@ -196,7 +196,8 @@ class StatusReporter(ABC, Generic[ViewOf]):
 
     def health(self) -> Health:
         status, view = self.status(), self.view
-        parts = [component_of(status, "pipeline", "the pipeline runs")]
+        runs = self.start_message() if view is None else "the pipeline runs"
+        parts = [component_of(status, "pipeline", runs)]
         parts += self.own_components(status, view)
         if self.registrar is not None and self.registrar.is_used:
             count = self.registrar.registered

@@ -66,8 +66,10 @@ class BrokerLiveness:
     def error(self) -> str | None:
         """Why nothing is delivered; None while the broker answers."""
         if self._unavailable_since_s is not None:
-            away = duration_text(self._clock() - self._unavailable_since_s)
-            return f"no Kafka broker of {self._servers} has answered for {away}"
+            away_s = self._clock() - self._unavailable_since_s
+            if away_s < 1:
+                return f"no Kafka broker of {self._servers} answers"
+            return f"no Kafka broker of {self._servers} has answered for {duration_text(away_s)}"
         if self._silence_s() > _LONG_SILENCE_S:
             return (
                 f"Kafka at {self._servers} has acknowledged nothing for "

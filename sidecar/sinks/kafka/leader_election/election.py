@@ -44,7 +44,11 @@ _HEARTBEATS_PER_SESSION = 6
 _LEAVE_S = 5.0
 _ANSWER_S = 2.0
 _LOST = "the group's coordinator did not answer in time, or has removed the agent."
-_LEFT = "another agent took over the transactional id, so this one left and joins again."
+_LEFT = (
+    "another agent took over the transactional id, so this one left and joins again. If this "
+    "repeats, an agent with this topic.prefix runs without standby.enabled, or with another "
+    "position.topic: stop it, or correct its configuration."
+)
 
 
 @dataclass(frozen=True, slots=True)

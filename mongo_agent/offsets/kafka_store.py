@@ -1,8 +1,14 @@
 """Offsets in a Kafka topic, and offsets in either store, also while the agent runs."""
 
+from mongo_agent.change_stream.position import is_same_cluster
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.offsets import OFFSET_FILE
-from mongo_agent.offsets.agent_offsets import AgentOffsets, StreamOffset, parse_offsets
+from mongo_agent.offsets.agent_offsets import (
+    AgentOffsets,
+    StreamOffset,
+    parse_offsets,
+    stored_cluster,
+)
 from mongo_agent.server.deployment import Deployment
 from sidecar.offsets.position_store import PositionRecords, PositionStore
 from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
@@ -54,7 +60,24 @@ def load_offsets(
     records = position_records(config, deployment)
     if records is None:
         return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()
-    return StoredOffsets(stored_values(config.properties.kafka_producer, records, _ANSWER_S))
+    stored = stored_values(config.properties.kafka_producer, records, _ANSWER_S)
+    return or_of_file(StoredOffsets(stored), config, deployment)
+
+
+def or_of_file(stored: StoredOffsets, config: MongoConfig, deployment: Deployment) -> StoredOffsets:
+    """The offsets of the topic; without any, those that the same agent has stored with
+    `position.store=file`, so that a change of the store loses no position.
+
+    Raises OffsetStoreError.
+    """
+    if stored.values:
+        return stored
+    prefix = config.properties.topic_prefix
+    found = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
+    is_own = found.topic_prefix in (None, prefix) and is_same_cluster(
+        stored_cluster(found.values), deployment.cluster
+    )
+    return found if is_own else stored
 
 
 class KafkaOffsets:

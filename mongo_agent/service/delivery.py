@@ -14,7 +14,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
+from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records
 from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.schemas import Schemas, create_schemas
 from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
@@ -69,6 +69,8 @@ class MongoDelivery:
         if stored is None:
             sink.close(0.0)
             return
+        if isinstance(store, SinkPositions):
+            stored = or_of_file(stored, config, deployment)
         shell.note_recovery(stored)
         if isinstance(store, PropertiesStore):
             store.adopt(stored)

@@ -9,14 +9,14 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.config.loading import load_config
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.offsets import AgentOffsets, StreamOffset
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets
-from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
+from mongo_agent.offsets.kafka_store import KafkaOffsets, or_of_file, position_records
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from sidecar.offsets.position_store import all_values
-from sidecar.offsets.properties_store import StoredOffsets
+from sidecar.offsets.properties_store import PropertiesStore, StoredOffsets
 
 
 def at(second: int) -> StreamOffset:
@@ -64,6 +64,25 @@ def test_streams_that_are_read_no_more_stay_away() -> None:
     stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
     assert stored.after(AgentOffsets({"": at(1)})) == AgentOffsets({"": at(5)})
+
+
+@pytest.mark.parametrize(
+    ("prefix", "cluster", "is_used"), [("p", "rs0", True), ("q", "rs0", False), ("p", "rs1", False)]
+)
+def test_the_offsets_of_the_file_before_the_topic_has_any(
+    tmp_path: Path, prefix: str, cluster: str, is_used: bool
+) -> None:
+    values = AgentOffsets({"": at(3)}).values()
+    PropertiesStore(tmp_path, OFFSET_FILE, prefix).save(values)
+    named = ("topic.prefix=p", "mongodb.hosts=rs0/localhost:1", "position.store=kafka")
+    broker = "kafka.producer.bootstrap.servers=localhost:1"
+    directory = f"offset.backing.store.dir={tmp_path}"
+    config = load_config([], [*named, broker, directory], environment={})
+    deployment = Deployment(cluster, cluster, (7, 0, 0))
+    found = or_of_file(StoredOffsets({}), config, deployment)
+    assert found.values == (values if is_used else {})
+    of_topic = StoredOffsets(AgentOffsets({"": at(4)}).values())
+    assert or_of_file(of_topic, config, deployment) == of_topic
 
 
 @pytest.mark.parametrize(

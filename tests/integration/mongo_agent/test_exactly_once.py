@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,15 +134,23 @@ def test_a_second_agent_of_the_name_shuts_out_the_first(
     assert committed(broker) == [(1, "c"), (2, "c")]
 
 
-def test_an_agent_waits_for_the_broker_that_has_its_position(
+def test_an_agent_waits_for_the_broker_and_resumes_at_the_position_of_its_file(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker
 ) -> None:
-    broker.stop()
+    """Its first run had the position in a file; a change of the pause is delivered, once."""
+    run = partial(agent_of, tmp_path / "agent", replica_set, broker, snapshot_mode="no_data")
     with MongoClient[Any](replica_set.connection_string) as client:
-        agent = agent_of(tmp_path / "agent", replica_set, broker)
+        with run(position_store="file") as agent:
+            agent.wait_until_streaming()
+            client.shop.a.insert_one({"_id": 0})
+            agent.wait_until(lambda: committed(broker) == [(0, "c")], "the event")
+        client.shop.a.insert_one({"_id": "pause"})
+        broker.stop()
+        agent = run()
         with agent:
             wait_until(lambda: not agent.service.status.ready().ok, "the agent")
             broker.start()
             agent.wait_until_streaming()
             client.shop.a.insert_one({"_id": 1})
             agent.wait_until(lambda: (1, "c") in committed(broker), "the event")
+    assert committed(broker) == [(0, "c"), ("pause", "c"), (1, "c")]

@@ -8,7 +8,6 @@ from mongo_agent.capture.match_stage import CHANGES
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.capture.scope import Scope
 from mongo_agent.capture.stream_pipeline import (
-    INVALIDATE,
     NATIVE_EVENTS,
     SCHEMA_EVENTS,
     EventTypes,
@@ -111,11 +110,7 @@ class MongoConfig:
         properties = self.properties
         if properties.snapshot_mode == "initial_only":
             return empty_pipeline()
-        others: tuple[str, ...] = (INVALIDATE,)
-        if properties.schema_changes_topic is not None:
-            others = SCHEMA_EVENTS
-        elif properties.event_layout == "mongodb":
-            others = NATIVE_EVENTS
+        others = NATIVE_EVENTS if properties.schema_changes_topic is None else SCHEMA_EVENTS
         return stream_pipeline(
             self.namespaces,
             EventTypes(self.operations, others),

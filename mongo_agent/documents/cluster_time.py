@@ -35,3 +35,7 @@ class ClusterTime:
 
     def __str__(self) -> str:
         return f"{self.second}:{self.increment}"
+
+
+NEVER = ClusterTime(0, 0)
+"""A time before all entries of an oplog."""

@@ -24,13 +24,14 @@ class StreamWatermark:
     """Progress of the output in a stream: the times of its last event and of the token after it.
 
     `is_silent`: a reply without events came after the last event. `is_merged`: the stream merges
-    several shards.
+    several shards. `has_moved`: the server has passed the token with which the stream began.
     """
 
     last_event: ClusterTime
     token: ClusterTime
     is_silent: bool = False
     is_merged: bool = False
+    has_moved: bool = False
 
     @property
     def through(self) -> ClusterTime:
@@ -39,10 +40,20 @@ class StreamWatermark:
             return self.last_event
         return max(self.token, self.last_event).before
 
+    @property
+    def scanned(self) -> ClusterTime:
+        """All drops and renames up to this time are placed: a reply without events has the time of
+        the last oplog entry that the server scanned."""
+        if self.is_silent and self.has_moved and not self.is_merged:
+            return self.token
+        return self.through
+
     def after(self, read: StreamBatch) -> "StreamWatermark":
         is_silent = not read.events and not len(read.batch)
         last_event = read.last_time or self.last_event
-        return StreamWatermark(last_event, read.position.time, is_silent, self.is_merged)
+        token = read.position.time
+        has_moved = self.has_moved or token != self.token
+        return StreamWatermark(last_event, token, is_silent, self.is_merged, has_moved)
 
 
 def exact_point(placed: StreamWatermark, following: StreamBatch | None) -> ClusterTime | None:

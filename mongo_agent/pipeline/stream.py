@@ -25,6 +25,7 @@ from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
 from mongo_agent.pipeline.last_message import LastMessage, MessageSummary, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 from mongo_agent.signals.signal import Signal
+from mongo_agent.snapshot.ddl_events import has_ddl_events
 from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.snapshotter import Snapshotter
 from sidecar.delivery.delivery import DatedBatch
@@ -175,6 +176,8 @@ class Stream:
         # The position after the batch has their effect: they are not applied a second time.
         for signal in self._find_signals(read):
             self._metrics.answered(signal, self.snapshotter.apply(signal))
+        if has_ddl_events(read.batch.skipped, read.batch.counts):
+            self.snapshotter.apply_ddl_events(read.events, is_merged=self._placed.is_merged)
         before = self._position
         batch = of_read(read, before, self.snapshotter.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
@@ -191,7 +194,7 @@ class Stream:
                 extra=fields(events=read.left_out, up_to=str(read.position.time)),
             )
         add(self.name, batch, before)
-        self.snapshotter.passed(read.events, self._placed.through)
+        self.snapshotter.passed(read.events, self._placed.through, self._placed.scanned)
         return True
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:

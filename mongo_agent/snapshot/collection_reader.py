@@ -12,13 +12,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from bson import CodecOptions
+from bson import CodecOptions, Timestamp
 from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 from pymongo.errors import PyMongoError
 
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.documents.document_id import id_document
 from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.server.replies import decoded_replies
@@ -44,14 +44,14 @@ class ChunkDocuments:
     """Raw documents of a chunk, in order.
 
     `rest_from` is the start of the unread part of the chunk. `read_at_ms` is the wall time of the
-    read, `read_to` the cluster time after it. `is_gone`: the collection no longer exists.
+    read, `read_to` the cluster time after it. The collection does not exist at `gone_at`.
     """
 
     documents: tuple[bytes, ...]
     rest_from: bytes | None
     read_at_ms: int
     read_to: ClusterTime
-    is_gone: bool = False
+    gone_at: ClusterTime | None = None
 
 
 class ReadingStoppedError(Exception):
@@ -121,8 +121,10 @@ class CollectionReader:
             read_to = self._cluster_time(session)
         if rest_from is not None:
             _require_progress(snapshot, chunk.lower, rest_from)
-        is_gone = not documents and not exists(self._client, snapshot.database, snapshot.collection)
-        return ChunkDocuments(documents, rest_from, read_at_ms, read_to, is_gone)
+        gone_at = None
+        if not documents and not exists(self._client, snapshot.database, snapshot.collection):
+            gone_at = self.cluster_time()
+        return ChunkDocuments(documents, rest_from, read_at_ms, read_to, gone_at)
 
     def _taken(self, found: Iterable[bytes], limit: int) -> tuple[tuple[bytes, ...], bytes | None]:
         documents: list[bytes] = []
@@ -155,16 +157,16 @@ class CollectionReader:
                 session=session,
             )
 
+    def cluster_time(self) -> ClusterTime:
+        """The present time of the server; zero if it has none."""
+        preference = self._client.read_preference
+        with decoded_replies():
+            reply = self._client.admin.command("ping", read_preference=preference)
+        return _time_of(reply.get("operationTime"))
+
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
         """The time of the last reply in a session; without a session that of a further reply."""
-        if session is None:
-            preference = self._client.read_preference
-            with decoded_replies():
-                reply = self._client.admin.command("ping", read_preference=preference)
-            reached = reply.get("operationTime")
-        else:
-            reached = session.operation_time
-        return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)
+        return self.cluster_time() if session is None else _time_of(session.operation_time)
 
 
 def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes) -> None:
@@ -173,6 +175,10 @@ def _require_progress(snapshot: CollectionSnapshot, lower: bytes | None, upper: 
         raise PyMongoError(
             f"the server ignores `min` with the hint {snapshot.hint} in {snapshot.namespace}"
         )
+
+
+def _time_of(reached: Timestamp | None) -> ClusterTime:
+    return NEVER if reached is None else ClusterTime(reached.time, reached.inc)
 
 
 def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,
@@ -66,6 +67,7 @@ class RecordReader:
         reader.one("reason", SnapshotReason)
         reader.one("planned_to", _bytes)
         reader.each("chunks", cls._chunk)
+        reader.one("since", lambda time: ClusterTime(int(time["second"]), int(time["increment"])))
         return CollectionSnapshot(**reader.values)
 
     @classmethod

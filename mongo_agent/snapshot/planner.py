@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.replies import decoded_replies
 from mongo_agent.snapshot.collection_reader import ChunkBounds, CollectionReader
 from mongo_agent.snapshot.collections import (
@@ -20,13 +21,14 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRequest:
-    """A request and its collections."""
+    """A request and its collections, which had their names at a cluster time."""
 
     request: SnapshotRequest
     selected: tuple[SelectedCollection, ...]
+    since: ClusterTime
 
     def applied(self, progress: SnapshotProgress) -> SnapshotProgress:
-        return progress.resolved(self.request, self.selected)
+        return progress.resolved(self.request, self.selected, self.since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,11 @@ class Planner:
     def _resolve(self, request: SnapshotRequest) -> ResolvedRequest:
         with decoded_replies():
             found = captured_collections(self._client, self._namespaces)
+        since = self._reader.cluster_time()
         selected = select_collections(request, found, self._namespaces, self._settings)
         with decoded_replies():
-            return ResolvedRequest(request, tuple(with_estimates(self._client, selected)))
+            estimated = with_estimates(self._client, selected)
+        return ResolvedRequest(request, tuple(estimated), since)
 
     def _bounds(self, snapshot: CollectionSnapshot, limit: int) -> PlannedChunks:
         return PlannedChunks(snapshot.number, self._reader.bounds(snapshot, limit))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.snapshot.json_records import RecordReader, to_json_value
 from mongo_agent.snapshot.records import (
     Chunk,
@@ -75,9 +76,13 @@ class SnapshotProgress:
         )
 
     def resolved(
-        self, request: SnapshotRequest, selected: Sequence[SelectedCollection]
+        self,
+        request: SnapshotRequest,
+        selected: Sequence[SelectedCollection],
+        since: ClusterTime = NEVER,
     ) -> "SnapshotProgress":
-        """Replace a request by its collections, in order; no effect if it was withdrawn."""
+        """Replace a request by its collections as of a time, in order; no effect if it was
+        withdrawn."""
         if request not in self.requests:
             return self
         entries: list[CollectionSnapshot] = []
@@ -90,7 +95,7 @@ class SnapshotProgress:
                 )
                 finished.append(replace(end, note=each.skipped))
                 continue
-            entries.append(_entry(self.next_number + len(entries), request, each))
+            entries.append(_entry(self.next_number + len(entries), request, each, since))
         at = self.requests.index(request)
         return replace(
             self,
@@ -169,6 +174,24 @@ class SnapshotProgress:
         progress = replace(self, collections=left, is_aborted=self.is_aborted or is_aborted)
         return progress._with_finished([end])
 
+    def begun_anew(
+        self, entry: CollectionSnapshot, database: str, collection: str, since: ClusterTime
+    ) -> "SnapshotProgress":
+        """Add a snapshot like `entry` of the collection that has a name since a time."""
+        new = replace(
+            entry,
+            number=self.next_number,
+            database=database,
+            collection=collection,
+            planned_to=None,
+            is_planned=False,
+            chunks=(),
+            documents=0,
+            delivered_chunks=0,
+            since=since,
+        )
+        return replace(self, collections=(*self.collections, new), next_number=self.next_number + 1)
+
     def without_cluster_time(self, number: int) -> "SnapshotProgress":
         """Record that a collection cannot be read at a cluster time."""
         entry = self.entry(number)
@@ -229,7 +252,7 @@ class SnapshotProgress:
 
 
 def _entry(
-    number: int, request: SnapshotRequest, selected: SelectedCollection
+    number: int, request: SnapshotRequest, selected: SelectedCollection, since: ClusterTime
 ) -> CollectionSnapshot:
     return CollectionSnapshot(
         number,
@@ -241,6 +264,7 @@ def _entry(
         selected.hint,
         selected.is_plain,
         selected.estimated,
+        since=since,
     )
 
 

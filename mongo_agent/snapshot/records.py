@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 
 
 class SnapshotReason(Enum):
@@ -23,6 +24,8 @@ class SnapshotOutcome(Enum):
     """Views and time series, which have no change events."""
     DROPPED = "dropped"
     """The collection was dropped during the snapshot."""
+    RENAMED = "renamed"
+    """The collection was renamed during the snapshot."""
     STOPPED = "stopped"
     REFUSED = "refused"
     """The server rejected the filter."""
@@ -77,7 +80,8 @@ class CollectionSnapshot:
     """A running or waiting snapshot of a collection, identified by `number`.
 
     `filter` is a query in extended JSON, `hint` the index on `_id`. `is_plain`: the collection
-    cannot be read at a cluster time. `estimated` is the document count at the request.
+    cannot be read at a cluster time. `estimated` is the document count at the request. The
+    collection had its name at `since`; it is read after all earlier events of the stream.
     """
 
     number: int
@@ -94,6 +98,7 @@ class CollectionSnapshot:
     chunks: tuple[Chunk, ...] = ()
     documents: int = 0
     delivered_chunks: int = 0
+    since: ClusterTime = NEVER
 
     @property
     def namespace(self) -> str:

@@ -19,7 +19,7 @@ from pymongo.errors import ProtocolError, PyMongoError
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import error_text
 from mongo_agent.signals.signal import Signal, SignalResult
@@ -27,6 +27,7 @@ from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
+from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
 from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -51,7 +52,6 @@ _PLANNED_AHEAD = 2
 """Chunks planned ahead for each thread."""
 _WINDOWS = 4
 """Chunks for each thread that may wait in windows."""
-_NEVER = ClusterTime(0, 0)
 
 
 class Snapshotter:
@@ -88,8 +88,10 @@ class Snapshotter:
         self._planning: tuple[PlanTask, Future[Plan]] | None = None
         self._round: deque[ChunkRead] = deque()
         self._windows: list[ChunkRead] = []
-        self._point = _NEVER
-        self._passed = _NEVER
+        self._point = NEVER
+        self._passed = NEVER
+        self._scanned = NEVER
+        self._gone: dict[int, ClusterTime] = {}
         self._reread: tuple[int, Chunk] | None = None
         self._reads_at_times = True
         self._retry = ReadRetry(
@@ -124,8 +126,32 @@ class Snapshotter:
         for snapshot, chunk in self._ready(is_plain=False)[: self._settings.threads]:
             self._round.append(self._reads.at(snapshot, chunk, point))
 
-    def passed(self, events: ChangeEvents, time: ClusterTime) -> None:
-        """Record events of the stream in the output, and a time before which all events are."""
+    def apply_ddl_events(self, events: ChangeEvents, *, is_merged: bool) -> None:
+        """Apply the drops and renames of a batch at its place, before `passed`. With `is_merged`
+        the stream merges several shards."""
+        for event in ddl_events(events):
+            before = self._progress
+            after = after_ddl_event(before, event, self._namespaces, is_merged=is_merged)
+            self._move_to(after)
+            if event.to is not None and after.collections != before.collections:
+                is_captured = self._namespaces.captures(*event.to)
+                logger.log(
+                    logging.INFO if is_captured else logging.WARNING,
+                    "a collection was renamed during its snapshot, which begins anew"
+                    if is_captured
+                    else "a collection was renamed during its snapshot to a name that is not "
+                    "captured; the remaining documents have no messages",
+                    extra=fields(
+                        collection=f"{event.database}.{event.collection}", to=".".join(event.to)
+                    ),
+                )
+
+    def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
+        """Record events of the stream in the output, and a time before which all events are.
+
+        All drops and renames up to `scanned` are applied.
+        """
+        self._scanned = scanned
         self._passed = time
         if not self._windows:
             return
@@ -221,8 +247,12 @@ class Snapshotter:
         return [
             (snapshot, chunk)
             for snapshot, chunk in self._unread(is_plain=is_plain)
-            if self._is_ready(snapshot.database, snapshot.collection)
+            if self._is_named(snapshot) and self._is_ready(snapshot.database, snapshot.collection)
         ]
+
+    def _is_named(self, snapshot: CollectionSnapshot) -> bool:
+        """Whether a read at the present point finds the collection under its name."""
+        return max(snapshot.since, self._gone.get(snapshot.number, NEVER)) <= self._scanned
 
     def _unread(self, *, is_plain: bool) -> list[tuple[CollectionSnapshot, Chunk]]:
         """Chunks that no thread reads, in order."""
@@ -237,7 +267,7 @@ class Snapshotter:
         ]
 
     def _open_windows(self) -> None:
-        if self._passed == _NEVER:
+        if self._passed == NEVER:
             return
         room = _WINDOWS * self._settings.threads - len(self._windows)
         for snapshot, chunk in self._ready(is_plain=True)[: max(0, room)]:
@@ -263,6 +293,11 @@ class Snapshotter:
         snapshot = before.entry(read.snapshot.number)
         if snapshot is None or read.chunk not in snapshot.chunks or (window and window.is_void):
             return []
+        if content.rows.gone_at is not None:
+            # A rename decides what follows, if the stream has one.
+            gone_at = self._gone.setdefault(snapshot.number, content.rows.gone_at)
+            if gone_at > self._scanned:
+                return []
         parts = content.parts
         if parts is None:
             documents, time = content.rows.documents, self._point
@@ -349,7 +384,7 @@ def _after(
     progress: SnapshotProgress, snapshot: CollectionSnapshot, chunk: Chunk, content: ChunkContent
 ) -> SnapshotProgress:
     """The progress after a chunk is delivered."""
-    if content.rows.is_gone:
+    if content.rows.gone_at is not None:
         return progress.ended(
             snapshot.number, SnapshotOutcome.DROPPED, "dropped during the snapshot"
         )

@@ -206,7 +206,8 @@ class Pipeline:
             self._last_event = _time_of(reply.events[-1])
         self._token = reply.token
         self._reached = read_token(reply.token).time
-        self.snapshotter.passed(reply.events, self._reached)
+        self.snapshotter.apply_ddl_events(reply.events, is_merged=False)
+        self.snapshotter.passed(reply.events, self._reached, self._reached)
         self._store()
 
     def _place_chunks(self) -> None:

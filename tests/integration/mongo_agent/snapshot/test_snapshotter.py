@@ -1,5 +1,6 @@
 """Copies at exact places of the stream, from a replica set that speaks the real protocol."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -161,6 +162,35 @@ def test_restart_resumes_at_any_step(client: Client) -> None:
         assert by_id == list(shop.a.find(sort={"_id": 1}))
         assert sorted(again.copied("L.shop.b")) == list(range(5))
         assert sorted(again.copied("L.shop.a")) == list(range(14))
+
+
+def test_restart_resumes_at_any_step_of_a_rename(client: Client) -> None:
+    shop = client.shop
+    for name in ("a", "b"):
+        shop[name].insert_many([{"_id": number, "of": name} for number in range(9)])
+    settings = SnapshotSettings(chunk_size=2)
+    with Pipeline(client, settings=settings) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
+        shop.a.rename("b", dropTarget=True)
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.b")) >= 3)
+        shop.b.rename("c")
+        pipeline.run()
+    output = pipeline.output
+    stored = {place.progress: place for place in output.places if place.token is not None}
+    for place in stored.values():
+        again = replace(output, messages=list(output.messages), places=[])
+        with Pipeline.restarted(client, again, place, settings=settings) as pipeline:
+            pipeline.run()
+        # Under the second name, unless that copy ended before the second rename.
+        last = [
+            {
+                json.loads(key)["id"]: json.loads(value["after"])
+                for topic, key, value in again.messages
+                if topic == f"L.shop.{name}" and value is not None
+            }
+            for name in "bc"
+        ]
+        assert {str(each["_id"]): each for each in shop.c.find()} in last
 
 
 def test_documents_read_before_a_restart_are_read_again(client: Client) -> None:

@@ -1,0 +1,161 @@
+"""Collections that are renamed, replaced, dropped or created again while they are copied: every
+document arrives, and what a consumer has in the end is what the server has."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from tests.support.memory_sink import MemorySink
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+COUNT = 40
+SETTINGS: dict[str, Any] = {
+    "snapshot_mode": "initial",
+    "incremental_snapshot_chunk_size": 2,
+    "snapshot_max_threads": 1,
+    "database_include_list": "shop",
+    "connect_max_attempts": 100_000,
+}
+
+
+def fill(writer: Client, *names: str) -> None:
+    for name in names:
+        writer.shop[name].insert_many([{"_id": n, "of": name} for n in range(COUNT)])
+
+
+def rename(writer: Client) -> None:
+    writer.shop.a.rename("c")
+    writer.shop.c.insert_one({"_id": COUNT, "of": "c"})
+
+
+def rename_twice(writer: Client) -> None:
+    writer.shop.a.rename("b")
+    writer.shop.b.rename("c")
+    writer.shop.c.update_one({"_id": COUNT - 1}, {"$set": {"n": 1}})
+
+
+def exchange(writer: Client) -> None:
+    writer.shop.a.rename("x")
+    writer.shop.b.rename("a")
+    writer.shop.x.rename("b")
+
+
+def replace(writer: Client) -> None:
+    """Over a captured collection, whose copy is unfinished, too."""
+    writer.shop.a.rename("b", dropTarget=True)
+
+
+def create_again(writer: Client) -> None:
+    writer.shop.a.drop()
+    writer.shop.a.insert_many([{"_id": n, "of": "new"} for n in range(0, 2 * COUNT, 3)])
+
+
+def drop_and_rename(writer: Client) -> None:
+    writer.shop.b.drop()
+    writer.shop.a.rename("b")
+
+
+CHANGES: list[tuple[Callable[[Client], None], tuple[str, ...]]] = [
+    (rename, ("a", "z")),
+    (rename_twice, ("a", "z")),
+    (exchange, ("a", "b", "z")),
+    (replace, ("a", "b", "z")),
+    (create_again, ("a", "z")),
+    (drop_and_rename, ("a", "b", "z")),
+]
+changes = pytest.mark.parametrize(
+    ("change", "names"), CHANGES, ids=[change.__name__ for change, _ in CHANGES]
+)
+
+
+def rebuilt(published: list[Published], name: str) -> dict[Any, Any]:
+    """A collection by its topic: drops have no messages, so documents of an older collection stay
+    unless a newer one has their `_id`."""
+    found: dict[Any, Any] = {}
+    for each in published:
+        if each.topic == f"p.shop.{name}":
+            if each.after is None:
+                found.pop(each.id, None)
+            else:
+                found[each.id] = each.after
+    return found
+
+
+def require_all(writer: Client, published: list[Published]) -> None:
+    for name in writer.shop.list_collection_names():
+        for document in writer.shop[name].find():
+            assert rebuilt(published, name).get(document["_id"]) == document, name
+
+
+def settle(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
+    agent.wait_until(lambda: not agent.is_snapshot_running and agent.has_begun, "the copies")
+    last = replica_set.write_noop()
+    replica_set.write_noop()
+    agent.wait_until_stored(last)
+    agent.wait_until(lambda: not agent.service.status.status().conditions, "a green health")
+
+
+@changes
+def test_a_change_of_names_during_a_copy(
+    change: Callable[[Client], None],
+    names: tuple[str, ...],
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+) -> None:
+    fill(writer, *names)
+    sink = MemorySink(automatic=False, capacity=6)
+    with run_agent(sink, **SETTINGS) as agent:
+        agent.wait_for(6)
+        change(writer)
+        sink.capacity, sink.automatic = None, True
+        sink.acknowledge()
+        settle(agent, three_members)
+        require_all(writer, agent.of_documents())
+
+
+@changes
+def test_a_restart_after_a_change_of_names(
+    change: Callable[[Client], None],
+    names: tuple[str, ...],
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+) -> None:
+    """The names change while the agent is stopped, so its position is before them."""
+    fill(writer, *names)
+    stuck = MemorySink(automatic=False, capacity=30)
+    with run_agent(stuck, **SETTINGS, shutdown_timeout_ms=1) as first:
+        first.wait_for(30)
+        stuck.acknowledge()
+        first.wait_until(lambda: first.acknowledged >= 30, "the first documents")
+        first.stop_at_once()
+    change(writer)
+    with run_agent(**SETTINGS) as second:
+        settle(second, three_members)
+        require_all(writer, [*first.of_documents(), *second.of_documents()])
+
+
+def test_a_name_that_is_not_captured(
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The rest of the collection is not copied, and the log and the progress show it."""
+    fill(writer, "a", "z")
+    sink = MemorySink(automatic=False, capacity=6)
+    captured = {"collection_include_list": "shop[.][a-z]"}
+    with run_agent(sink, **SETTINGS, **captured) as agent:
+        agent.wait_for(6)
+        writer.shop.a.rename("other")
+        sink.capacity, sink.automatic = None, True
+        sink.acknowledge()
+        settle(agent, three_members)
+        assert len(rebuilt(agent.of_documents(), "z")) == COUNT
+        assert len(rebuilt(agent.of_documents(), "a")) < COUNT
+    assert "to a name that is not captured" in caplog.text

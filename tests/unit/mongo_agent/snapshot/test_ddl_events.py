@@ -1,0 +1,124 @@
+"""Drops and renames of collections with unfinished snapshots."""
+
+from typing import Any
+
+import bson
+import pytest
+from bson import Timestamp
+
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.snapshot.ddl_events import DdlEvent, after_ddl_event, ddl_events, has_ddl_events
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    InitialSnapshot,
+    SelectedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
+
+REQUEST = SnapshotRequest(SnapshotReason.INITIAL)
+LISTED = ClusterTime(5, 1)
+LATER = ClusterTime(6, 1)
+ALL = Namespaces()
+
+
+def progress(*names: str) -> SnapshotProgress:
+    selected = [SelectedCollection("shop", name) for name in names]
+    begun = SnapshotProgress().requested(REQUEST).resolved(REQUEST, selected, LISTED)
+    for each in begun.collections:
+        begun = begun.planned(each.number, [b"x"], is_whole=False)
+    return begun
+
+
+def rename(source: str, target: str, time: ClusterTime = LATER) -> DdlEvent:
+    return DdlEvent(time, "shop", source, ("shop", target))
+
+
+def after(begun: SnapshotProgress, *events: DdlEvent, **choices: Any) -> SnapshotProgress:
+    for event in events:
+        namespaces = choices.get("namespaces", ALL)
+        is_merged = choices.get("is_merged", False)
+        begun = after_ddl_event(begun, event, namespaces, is_merged=is_merged)
+    return SnapshotProgress.from_json(begun.to_json())
+
+
+def names(begun: SnapshotProgress) -> list[tuple[str, ClusterTime, bool]]:
+    return [(each.collection, each.since, bool(each.chunks)) for each in begun.collections]
+
+
+def test_a_renamed_collection_begins_anew() -> None:
+    found = after(progress("a", "b"), rename("a", "c"))
+    assert names(found) == [("b", LISTED, True), ("c", LATER, False)]
+    assert found.finished[-1].outcome is SnapshotOutcome.RENAMED
+    assert found.initial is InitialSnapshot.RUNNING
+
+
+def test_the_last_collection_of_an_initial_snapshot_keeps_it_running() -> None:
+    found = after(progress("a"), rename("a", "c"))
+    assert found.initial is InitialSnapshot.RUNNING
+    gone = after(progress("a"), rename("a", "c"), namespaces=Namespaces(("shop",), (), ("shop.a",)))
+    assert gone.initial is InitialSnapshot.DONE
+    assert gone.finished[-1].note == "renamed to shop.c, which is not captured"
+
+
+@pytest.mark.parametrize("begun", [progress("a", "b"), progress("a"), progress("b")])
+def test_a_replaced_collection_begins_anew_once(begun: SnapshotProgress) -> None:
+    """Also if the renamed collection itself has no unfinished snapshot."""
+    found = after(begun, rename("a", "b"))
+    assert names(found) == [("b", LATER, False)]
+    assert names(after(found, rename("a", "b"))) == names(found)
+
+
+def test_names_that_a_list_has_already_stay() -> None:
+    earlier = rename("x", "a", LISTED)
+    assert names(after(progress("a"), earlier)) == names(progress("a"))
+    dropped = DdlEvent(LISTED, "shop", "a")
+    assert names(after(progress("a"), dropped)) == names(progress("a"))
+
+
+def test_a_list_that_was_read_before_the_rename_of_its_time() -> None:
+    """Both names may have been read. Nothing is left out."""
+    found = after(progress("a"), rename("a", "c", LISTED))
+    assert names(found) == [("a", LISTED, True), ("c", LISTED, False)]
+
+
+def test_other_renames_change_nothing() -> None:
+    begun = progress("a")
+    assert after(begun, rename("y", "z")) == begun
+
+
+@pytest.mark.parametrize("collection", ["a", None])
+def test_a_dropped_collection_ends(collection: str | None) -> None:
+    found = after(progress("a"), DdlEvent(LATER, "shop", collection))
+    assert found.is_idle
+    assert found.finished[-1].outcome is SnapshotOutcome.DROPPED
+
+
+def test_a_drop_of_another_shard_ends_nothing() -> None:
+    begun = progress("a")
+    found = after(begun, rename("a", "b"), DdlEvent(ClusterTime(6, 2), "shop", "b"), is_merged=True)
+    assert [each.collection for each in found.collections] == ["b"]
+
+
+def test_events_are_read_as_the_server_writes_them() -> None:
+    ns, time = {"db": "shop", "coll": "a"}, Timestamp(6, 1)
+    events: list[dict[str, Any]] = [
+        {"operationType": "insert", "ns": ns, "clusterTime": time},
+        {"operationType": "drop", "ns": ns, "clusterTime": time},
+        {"operationType": "dropDatabase", "ns": {"db": "shop"}, "clusterTime": time},
+        {"operationType": "rename", "ns": ns, "to": {"db": "t", "coll": "b"}, "clusterTime": time},
+        {"operationType": "drop"},
+    ]
+    assert list(ddl_events([*map(bson.encode, events), b"noise"])) == [
+        DdlEvent(LATER, "shop", "a"),
+        DdlEvent(LATER, "shop", None),
+        DdlEvent(LATER, "shop", "a", ("t", "b")),
+    ]
+
+
+def test_batches_without_such_events_are_not_read() -> None:
+    assert not has_ddl_events({"not captured": 3}, {("shop.a", "insert"): 1})
+    assert has_ddl_events({"rename": 1}, {})
+    assert has_ddl_events({}, {("shop.a", "schema"): 1})

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.dead_letters.writer import DeadLetterWriter
@@ -44,7 +45,8 @@ class ViewBuilder:
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
             self._quarantine = self._dead_letters.usage()
-        stream_views = tuple(map(_stream_view, streams))
+        stored = self._flusher.stored.streams
+        stream_views = tuple(_stream_view(each, stored.get(each.name)) for each in streams)
         self._snapshot_clock = self._snapshot_clock.seen(
             now_s,
             is_running=any(stream.snapshot.is_running for stream in stream_views),
@@ -83,12 +85,15 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
     )
 
 
-def _stream_view(stream: Stream) -> StreamView:
+def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
+    """A snapshot runs until its end is stored: until then a restart continues it."""
+    snapshot = stream.snapshotter.view()
+    is_running = snapshot.is_running or (stored is not None and not stored.snapshot.is_idle)
     return StreamView(
         name=stream.name,
         state=stream.reader.state,
         position=stream.position,
-        snapshot=stream.snapshotter.view(),
+        snapshot=replace(snapshot, is_running=is_running),
         read_time=stream.placed.token,
         last_streamed=stream.last_streamed,
         last_snapshotted=stream.last_snapshotted,

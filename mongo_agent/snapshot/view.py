@@ -29,6 +29,7 @@ class SnapshotView:
     """The snapshots of one stream. Unknown values are absent in JSON."""
 
     is_running: bool
+    """Whether documents are to be read, delivered or acknowledged, or the end is not stored."""
     is_paused: bool
     initial: str
     is_aborted: bool

@@ -194,10 +194,14 @@ class MongoStatus(StatusReporter[View]):
 def _snapshot(status: Status, stream: StreamView) -> Component:
     snapshot = stream.snapshot
     message = "no snapshot is running"
-    if snapshot.is_running:
+    if snapshot.remaining_collections:
         message = f"{snapshot.remaining_collections} collections wait for their snapshot"
         if snapshot.remaining_s is not None:
             message += f", for about {duration_text(snapshot.remaining_s)} more"
+    elif snapshot.requests:
+        message = "the agent lists the collections of a snapshot"
+    elif snapshot.is_running:
+        message = "the end of the snapshot is not stored yet"
     if snapshot.is_paused:
         message = "snapshots are paused; the signal `resume-snapshot` resumes them"
     details = {"is_running": snapshot.is_running, "is_paused": snapshot.is_paused}

@@ -68,6 +68,12 @@ def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
         yield found
 
 
+def message(agent: RunningAgent) -> str:
+    """What the health says of snapshots."""
+    components = agent.service.status.health().components
+    return next((each.message for each in components if each.name == "snapshot"), "")
+
+
 def arrived(*agents: RunningAgent) -> list[Arrival]:
     messages = [message for agent in agents for _, message in agent.sink.messages]
     return list(
@@ -215,3 +221,23 @@ def test_snapshot_resumes_after_a_restart(
         copied_and_stored(second, replica_set)
         found = arrived(first, second)
     assert list(broken_histories(found, workload.histories)) == []
+
+
+def test_a_snapshot_runs_until_its_end_is_stored(
+    tmp_path: Path, replica_set: MongoReplicaSet
+) -> None:
+    """Else a kill after a green answer would repeat it."""
+    with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
+        client[DATABASE].a.insert_many([{"_id": number} for number in range(5)])
+    directory, sink = tmp_path / "offsets", MemorySink(automatic=False)
+    with RunningAgent(directory, replica_set.connection_string, SETTINGS, sink=sink) as agent:
+        agent.wait_for(5)
+        agent.wait_until(
+            lambda: message(agent) == "the end of the snapshot is not stored yet", "its last chunk"
+        )
+        assert agent.is_snapshot_running
+        assert remaining(directory)
+        sink.automatic = True
+        sink.acknowledge()
+        agent.wait_until(lambda: not agent.is_snapshot_running, "the stored end")
+        assert not remaining(directory)

@@ -3,17 +3,21 @@ and the health names the fault until it has ended."""
 
 import base64
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import cramjam
 import pytest
+import zstandard
 from pymongo import MongoClient
 
 from tests.support import mongo_wire_faults as faults
 from tests.support.memory_sink import MemorySink
-from tests.support.mongo_proxy import ZLIB, Fault, MongoProxy, Sent, has_events
+from tests.support.mongo_proxy import ZLIB, Compressor, Fault, MongoProxy, Sent, has_events
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import Published, RunningAgent
 
@@ -349,10 +353,55 @@ def test_an_agent_that_starts_waits_for_whole_replies(
         assert_everything_once(agent.wait_for(3), 3)
 
 
-def test_everything_is_compressed(servers: MongoReplicaSet, tmp_path: Path, writer: Client) -> None:
+SNAPPY = Compressor(
+    "snappy",
+    1,
+    lambda data: bytes(cramjam.snappy.compress_raw(data)),
+    lambda data: bytes(cramjam.snappy.decompress_raw(data)),
+)
+ZSTD = Compressor("zstd", 3, zstandard.compress, zstandard.decompress)
+
+
+class BoundedDecompressor:
+    """As of `backports.zstd`."""
+
+    def __init__(self) -> None:
+        self._object = zstandard.ZstdDecompressor().decompressobj()
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        found = self._object.decompress(bytes(data))
+        return found[:most]
+
+    @property
+    def eof(self) -> bool:
+        return self._object.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._object.unused_data
+
+
+@pytest.fixture
+def compression_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optional packages of the driver, made of those that the tests have."""
+    snappy: Any = ModuleType("snappy")
+    snappy.compress, snappy.uncompress = SNAPPY.pack, SNAPPY.unpack
+    backports: Any = ModuleType("backports")
+    backports.zstd = SimpleNamespace(
+        compress=zstandard.compress, ZstdDecompressor=BoundedDecompressor
+    )
+    monkeypatch.setitem(sys.modules, "snappy", snappy)
+    monkeypatch.setitem(sys.modules, "backports", backports)
+
+
+@pytest.mark.parametrize("compressor", [ZLIB, SNAPPY, ZSTD], ids=lambda each: each.name)
+@pytest.mark.usefixtures("compression_packages")
+def test_everything_is_compressed(
+    compressor: Compressor, servers: MongoReplicaSet, tmp_path: Path, writer: Client
+) -> None:
     write(writer, 1, 3)
     with (
-        MongoProxy(servers.members[0], compressor=ZLIB) as proxy,
+        MongoProxy(servers.members[0], compressor=compressor) as proxy,
         streaming(tmp_path, proxy.connection_string, snapshot_mode="initial") as agent,
     ):
         agent.wait_for(3)

@@ -1,6 +1,7 @@
 """What follows from the properties of the MongoDB agent."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,18 @@ def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
     # The example matches no collection, which nobody would be told elsewhere.
     assert "`inventory[.]*` matches no collection" in warned
     assert not config.namespaces.captures("inventory", "products")
+
+
+@pytest.mark.parametrize(("name", "title"), [("snappy", "snappy"), ("zstd", "zstandard")])
+def test_a_compressor_without_its_package_is_a_warning(
+    name: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("snappy", "backports", "compression"):
+        monkeypatch.setitem(sys.modules, package, None)
+    uri = f"mongodb://a:1/?compressors=zlib,{name}"
+    properties = {"mongodb.hosts": None, "mongodb.connection.string": uri}
+    (warning,) = load(tmp_path, properties).warnings
+    assert f"Wire protocol compression with {title} is not available" in warning
 
 
 def test_hosts_become_seeds_and_the_name_of_the_set(tmp_path: Path) -> None:

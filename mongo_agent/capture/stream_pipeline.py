@@ -7,8 +7,7 @@ from mongo_agent.capture.match_stage import match_stage
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.capture.user_stages import Order, Stage, ordered_stages, read_stages
 
-INVALIDATE = "invalidate"
-NATIVE_EVENTS = ("drop", "dropDatabase", INVALIDATE, "rename")
+NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
 """Event types without a document that every server sends."""
 SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
 """Event types of `topic.schema.changes`; some exist from MongoDB 6.0 on."""
@@ -16,10 +15,10 @@ SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modi
 
 @dataclass(frozen=True, slots=True)
 class EventTypes:
-    """Event types to publish: those of documents (`operations`) and all others."""
+    """Event types of a stream: those of documents (`operations`) and all others."""
 
     operations: Collection[str]
-    others: Collection[str] = (INVALIDATE,)
+    others: Collection[str]
 
 
 def stream_pipeline(

@@ -34,7 +34,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser mongo-soak peer mongo-conformance mongo-real mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -128,6 +128,9 @@ fuzz: setup ## Fuzz the parsers, guided by coverage, and flip every bit of a seg
 
 soak: prerequisites-test setup ## Run the kill test for hours
 	@$(PY) -m tests.acceptance.soak $(ARGS)
+
+mongo-faults: prerequisites-test setup ## Send the MongoDB agent the largest documents and transactions, and measure its memory (takes minutes)
+	@$(PY) -m pytest -s tests/integration/mongo_agent/slow_hostile.py $(ARGS)
 
 mongo-soak: prerequisites-test setup ## Run the kill test of the MongoDB agent for hours
 	@$(PY) -m tests.acceptance.mongo_kill $(ARGS)

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from mongo_agent.config import loading
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
-COUNT = 40
+COUNT = 24
 SETTINGS: dict[str, Any] = {
     "snapshot_mode": "initial",
     "incremental_snapshot_chunk_size": 2,
@@ -127,12 +128,39 @@ def test_a_restart_after_a_change_of_names(
     run_agent: RunAgent,
 ) -> None:
     """The names change while the agent is stopped, so its position is before them."""
+    change_while_stopped(change, names, three_members, writer, run_agent)
+
+
+def test_an_upgrade_after_a_change_of_names(
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The position is of a release whose stream had no drops and renames."""
+    monkeypatch.setattr(loading, "NATIVE_EVENTS", ("invalidate",))
+
+    def exchange_in_the_upgrade(writer: Client) -> None:
+        monkeypatch.undo()
+        exchange(writer)
+
+    names = ("a", "b", "z")
+    change_while_stopped(exchange_in_the_upgrade, names, three_members, writer, run_agent)
+
+
+def change_while_stopped(
+    change: Callable[[Client], None],
+    names: tuple[str, ...],
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+) -> None:
     fill(writer, *names)
-    stuck = MemorySink(automatic=False, capacity=30)
+    stuck = MemorySink(automatic=False, capacity=16)
     with run_agent(stuck, **SETTINGS, shutdown_timeout_ms=1) as first:
-        first.wait_for(30)
+        first.wait_for(16)
         stuck.acknowledge()
-        first.wait_until(lambda: first.acknowledged >= 30, "the first documents")
+        first.wait_until(lambda: first.acknowledged >= 16, "the first documents")
         first.stop_at_once()
     change(writer)
     with run_agent(**SETTINGS) as second:

@@ -10,6 +10,7 @@ from bson import Decimal128, Int64
 from pymongo import MongoClient
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
+from mongo_agent.config import loading
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
@@ -154,6 +155,42 @@ def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None
     writer.shop.b.insert_one({"_id": 10})
     with run_agent(collection_include_list="shop[.]b") as agent:
         assert ids(agent.wait_for(1)) == [10]
+
+
+@pytest.mark.parametrize("scope", ["deployment", "database", "collection"])
+def test_a_position_of_a_release_without_drops_in_its_stream(
+    scope: str, writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first start of a later release opens the stream by time: after an invalidation, and in
+    the middle of a transaction."""
+    target = {"deployment": "", "database": "shop", "collection": "shop.a"}[scope]
+    scoped = {"capture_scope": scope, "capture_target": target} if target else {}
+    old = partial(monkeypatch.setattr, loading, "NATIVE_EVENTS", ("invalidate",))
+    old()
+    with run_agent(**scoped) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        writer.drop_database("shop")
+    monkeypatch.undo()
+    writer.shop.a.insert_one({"_id": 2})
+    with run_agent(**scoped) as agent:
+        assert ids(agent.wait_for(1)) == [2]
+    old()
+    sink = MemorySink(automatic=False, capacity=3)
+    with run_agent(sink, **scoped, shutdown_timeout_ms=1) as agent:
+        agent.wait_until_streaming()
+        with writer.start_session() as session, session.start_transaction():
+            for number in range(3, 9):
+                writer.shop.a.insert_one({"_id": number}, session=session)
+        assert ids(agent.wait_for(3)) == [3, 4, 5]
+        sink.acknowledge()
+        agent.wait_until(lambda: agent.acknowledged >= 3, "a part of the transaction")
+        agent.stop_at_once()
+    monkeypatch.undo()
+    writer.shop.a.insert_one({"_id": 9})
+    with run_agent(**scoped) as agent:
+        assert ids(agent.wait_for(4)) == [6, 7, 8, 9]
 
 
 def test_a_foreign_cluster_is_rejected(

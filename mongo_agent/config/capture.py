@@ -20,6 +20,8 @@ from sidecar.properties.types import (
     words,
 )
 
+AWAIT_MS = 1000
+"""Default of `cursor.max.await.time.ms`."""
 _LATEST = "-1"
 _TIME = re.compile(r"(\d+):(\d+)")
 _SECOND = 1 << 32

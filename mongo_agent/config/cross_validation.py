@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 from mongo_agent.capture.user_stages import read_stages, removed_field
+from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import filter_problems
@@ -129,10 +130,11 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
             "`skipped.operations` skips every change and `snapshot.mode=no_data` every existing "
             "document, so the agent would publish nothing. Change one of them."
         )
-    if 0 < properties.socket_timeout_ms <= properties.cursor_max_await_time_ms:
+    await_ms = properties.cursor_max_await_time_ms or AWAIT_MS
+    if 0 < properties.socket_timeout_ms <= await_ms:
         yield (
-            "`mongodb.socket.timeout.ms` must be larger than `cursor.max.await.time.ms`, or 0: an "
-            "idle stream replies only after that time."
+            "`mongodb.socket.timeout.ms` must be larger than `cursor.max.await.time.ms` "
+            f"({await_ms}), or 0: an idle stream replies only after that time."
         )
     queue, batch = properties.max_queue_size, properties.max_batch_size
     if queue is not None and batch is not None and queue <= batch:

@@ -18,6 +18,7 @@ from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, token_from_json
+from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
 from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
@@ -37,7 +38,6 @@ from sidecar.files import directories
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.source import command_line_settings
 
-_AWAIT_MS = 1000
 # Without a limit a reply holds 16 MB; several replies are in memory, each also encoded.
 _BATCH_EVENTS = 5000
 _OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
@@ -240,5 +240,5 @@ def _stream_options(properties: MongoProperties) -> StreamOptions:
         full_document_before="whenAvailable" if has_before else "off",
         shows_expanded_events=properties.schema_changes_topic is not None,
         batch_size=properties.max_batch_size or _BATCH_EVENTS,
-        await_ms=properties.cursor_max_await_time_ms or _AWAIT_MS,
+        await_ms=properties.cursor_max_await_time_ms or AWAIT_MS,
     )

@@ -112,8 +112,9 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({FILTERS: "a.b", f"{FILTERS}.a.b": '{"_id": {"$oid": "1"}}'}, "invalid extended JSON"),
         (
             {"mongodb.socket.timeout.ms": "500", "cursor.max.await.time.ms": "500"},
-            "must be larger than `cursor.max.await.time.ms`",
+            "must be larger than `cursor.max.await.time.ms` (500)",
         ),
+        ({"mongodb.socket.timeout.ms": "1000"}, "`cursor.max.await.time.ms` (1000)"),
         ({"max.queue.size": "10", "max.batch.size": "10"}, "must be larger than `max.batch.size`"),
         ({"max.queue.size": "10", "inflight.max.events": "10"}, "set the same limit"),
         ({"position.store": "kafka"}, "requires `sink=kafka`"),

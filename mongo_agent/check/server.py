@@ -153,7 +153,8 @@ def _stream_remedy(client: Client) -> str:
 def check_reading(client: Client, database: str, collection: str) -> Iterator[Finding]:
     """Check that documents can be read, as snapshots require."""
     try:
-        client[database][collection].find_one({}, {"_id": 1})
+        command = {"find": collection, "projection": {"_id": 1}, "limit": 1, "singleBatch": True}
+        client[database].command(command, read_preference=client.read_preference)
     except PyMongoError as error:
         yield fault(
             "reading",

@@ -15,7 +15,6 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
-from pymongo.read_concern import ReadConcern
 
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
@@ -109,10 +108,13 @@ def _documents(
 ) -> dict[bytes, bytes]:
     """Digests of the documents by message key, encoded as in a snapshot."""
     found: dict[bytes, bytes] = {}
-    concern = ReadConcern("majority")
-    database = client.get_database(collection.database, _RAW, read_concern=concern)
+    command: dict[str, Any] = {"find": collection.name, "batchSize": _DOCUMENTS}
+    command["readConcern"] = {"level": "majority"}
     try:
-        with database[collection.name].find({}, batch_size=_DOCUMENTS) as cursor:
+        with client[collection.database].cursor_command(
+            command, read_preference=client.read_preference, codec_options=_RAW
+        ) as cursor:
+            cursor.batch_size(_DOCUMENTS)
             while documents := [bytes(each.raw) for each in islice(cursor, _DOCUMENTS)]:
                 found.update(_encoded(encode, collection, documents))
     except PyMongoError as error:

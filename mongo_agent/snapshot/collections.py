@@ -73,15 +73,19 @@ def with_estimates(
     `PyMongoError`.
     """
     known = [
-        each
-        if each.skipped
-        else replace(
-            each,
-            estimated=client[each.database][each.collection].estimated_document_count(),
-        )
+        each if each.skipped else replace(each, estimated=_estimated_count(client, each))
         for each in selected
     ]
     return sorted(known, key=lambda each: each.estimated != 0)
+
+
+def _estimated_count(client: Client, selected: SelectedCollection) -> int:
+    """The driver's collections reject names with dots that the server accepts (`a.`, `a..b`)."""
+    preference = client.read_preference
+    reply = client[selected.database].command(
+        "count", selected.collection, read_preference=preference
+    )
+    return int(reply["n"])
 
 
 def select_collections(

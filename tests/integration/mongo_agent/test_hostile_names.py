@@ -1,5 +1,6 @@
-"""Collections that are renamed, replaced, dropped or created again while they are copied: every
-document arrives, and what a consumer has in the end is what the server has."""
+"""Collections with odd names, and those that are renamed, replaced, dropped or created again while
+they are copied: every document arrives, and what a consumer has in the end is what the server has.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from mongo_agent.check.server import check_reading
 from mongo_agent.config import loading
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
@@ -50,6 +52,10 @@ def replace(writer: Client) -> None:
     writer.shop.a.rename("b", dropTarget=True)
 
 
+def drop(writer: Client) -> None:
+    writer.shop.a.drop()
+
+
 def create_again(writer: Client) -> None:
     writer.shop.a.drop()
     writer.shop.a.insert_many([{"_id": n, "of": "new"} for n in range(0, 2 * COUNT, 3)])
@@ -65,6 +71,7 @@ CHANGES: list[tuple[Callable[[Client], None], tuple[str, ...]]] = [
     (rename_twice, ("a", "z")),
     (exchange, ("a", "b", "z")),
     (replace, ("a", "b", "z")),
+    (drop, ("a", "z")),
     (create_again, ("a", "z")),
     (drop_and_rename, ("a", "b", "z")),
 ]
@@ -187,3 +194,39 @@ def test_a_name_that_is_not_captured(
         assert len(rebuilt(agent.of_documents(), "z")) == COUNT
         assert len(rebuilt(agent.of_documents(), "a")) < COUNT
     assert "to a name that is not captured" in caplog.text
+
+
+# A server accepts those with dots, and drivers do not.
+ODD_NAMES = (
+    "a.b",
+    "a..b",
+    "a.",
+    "a b",
+    'a"b\\',
+    "a/b*",
+    "system",
+    "\x01\x7f",
+    "\ufffe\u202e",
+    "\N{LATIN SMALL LETTER O WITH DIAERESIS}\U0001f600",
+    "x" * 230,
+)
+
+
+def test_names_that_few_collections_have(writer: Client, run_agent: RunAgent) -> None:
+    """Each is selected by a pattern, copied and streamed."""
+
+    def insert(number: int) -> None:
+        for name in ODD_NAMES:
+            writer.shop.command("insert", name, documents=[{"_id": number}])
+
+    insert(1)
+    assert [found for name in ODD_NAMES for found in check_reading(writer, "shop", name)] == []
+    with run_agent(**SETTINGS, collection_include_list="shop[.](?s:.*)") as agent:
+        agent.wait_for(len(ODD_NAMES))
+        insert(2)
+        published = agent.wait_for(2 * len(ODD_NAMES))
+        agent.wait_until(lambda: not agent.service.status.status().conditions, "a green health")
+    for kind, number in (("read", 1), ("insert", 2)):
+        found = [each for each in published if each.kind == kind]
+        assert {each.id for each in found} == {number}
+        assert sorted(each.value["source"]["collection"] for each in found) == sorted(ODD_NAMES)

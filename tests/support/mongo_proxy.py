@@ -23,15 +23,18 @@ HEADER = struct.Struct("<iiii")
 COMPRESSED = struct.Struct("<iiB")
 OP_COMPRESSED, OP_MSG = 2012, 2013
 _BODY = HEADER.size + 5
+_BETWEEN_BYTES_S = 0.01
 _HELLO = ("hello", "isMaster", "ismaster")
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What the client gets in place of a reply; with `is_cut` the connection then ends."""
+    """What the client gets in place of a reply; with `is_cut` the connection then ends. With
+    `is_endless` more bytes follow until the client closes it."""
 
     data: bytes
     is_cut: bool = False
+    is_endless: bool = False
 
 
 Fault = Callable[[bytes], Sent]
@@ -108,6 +111,7 @@ class MongoProxy:
         """Replies altered since `alter`."""
         self.compressed_requests = 0
         self._sockets: set[socket.socket] = set()
+        self._closing = threading.Event()
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
 
@@ -151,6 +155,7 @@ class MongoProxy:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._closing.set()
         _shut(self._listener)
         self._threads[0].join()
         self.drop_connections()
@@ -199,6 +204,9 @@ class MongoProxy:
             while (message := _read(server)) is not None:
                 sent = self._sent(message, names.pop(HEADER.unpack_from(message)[2], ""))
                 client.sendall(sent.data)
+                while sent.is_endless:
+                    self._closing.wait(_BETWEEN_BYTES_S)
+                    client.sendall(b"\0")
                 if sent.is_cut:
                     return
         except OSError:

@@ -6,6 +6,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.support.mongo_proxy import (
     HEADER,
@@ -55,6 +56,15 @@ def cut_in_the_header(message: bytes) -> Sent:
 
 def no_answer(message: bytes) -> Sent:
     return Sent(b"")
+
+
+def trickles(message: bytes) -> Sent:
+    """Bytes arrive all the time, and the message does not end."""
+    return replace(header(length=40_000_000)(message), is_endless=True)
+
+
+def answers_twice(message: bytes) -> Sent:
+    return Sent(message + message)
 
 
 def half_a_document(message: bytes) -> Sent:
@@ -111,9 +121,9 @@ def noise(seed: int) -> Fault:
     return lambda message: Sent(message_of(message, source.randbytes(len(document_of(message)))))
 
 
-def compressed_noise(number: int) -> Fault:
+def compressed_noise(number: int, content: bytes = b"\xff\xfe" * 20) -> Fault:
     """The content is no content of the compressor with this id of the protocol."""
-    return lambda message: Sent(compressed(message, number, b"\xff\xfe" * 20))
+    return lambda message: Sent(compressed(message, number, content))
 
 
 def compressed_size(claim: Callable[[int], int]) -> Fault:

@@ -1,4 +1,5 @@
-"""The largest documents and transactions: nothing is lost, and the memory of the agent is bounded.
+"""False sizes, the largest documents and transactions: nothing is lost, and the memory of the agent
+is bounded.
 
 `make mongo-faults` prints the figures. The agent is a process of its own, and the bound of its
 resident memory (VmHWM) follows from its settings.
@@ -9,12 +10,15 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
+from tests.support import mongo_wire_faults as faults
+from tests.support.mongo_proxy import Fault, MongoProxy, has_events
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
@@ -99,6 +103,53 @@ def require_bound(what: str, peak: int, begin: int, bound: int) -> None:
         f"{what}: peak {peak / MIB:.0f} MiB, {begin / MIB:.0f} MiB before, bound {bound / MIB:.0f}"
     )
     assert peak <= bound
+
+
+FALSE_SIZES: dict[str, Fault] = {
+    "message longer than any": faults.header(length=faults.LONGEST),
+    "message that never ends": faults.trickles,
+    "document longer than any": faults.length_of_document(None),
+    "event longer than any": faults.length_after(rb"\x030\0", None),
+    "compressed to more than is allowed": faults.compressed_size(lambda size: faults.LONGEST),
+    "compressed bomb": faults.compressed_bomb,
+}
+MESSAGE_BYTES = 48_000_000
+"""`maxMessageSizeBytes` of a server."""
+
+
+def test_false_sizes(tmp_path: Path, replica_set: MongoReplicaSet, client: Client) -> None:
+    """A reply takes what a server may send in one message, and a copy of it."""
+    path = tmp_path / "published.ndjson"
+    limits: dict[str, Any] = {"cursor.max.await.time.ms": 20, "mongodb.socket.timeout.ms": 500}
+    limits |= {"connect.max.attempts": 100_000}
+    backoff = {"connect.backoff.initial.delay.ms": 20, "connect.backoff.max.delay.ms": 100}
+    with MongoProxy(replica_set.members[0]) as proxy:
+        given = {**limits, **backoff, "sink": "file", "file.path": path}
+        given["mongodb.connection.string"] = proxy.connection_string
+        agent = agent_of(tmp_path, replica_set, given)
+        try:
+            begin = launch(agent)
+            for number, (name, fault) in enumerate(FALSE_SIZES.items()):
+                proxy.alter(fault, when=has_events)
+                client.shop.a.insert_one({"_id": number})
+                agent.wait_until(partial(has_hits, proxy, 5), f"attempts: {name}", DEADLINE_S)
+                proxy.pass_all()
+                wait_for_messages(agent, number + 1)
+            agent.wait_until(lambda: is_green(agent), "a green status", DEADLINE_S)
+            peak = peak_bytes(agent)
+            agent.stop()
+        finally:
+            agent.end()
+    assert [line["key"]["id"] for line in lines(path)] == list(map(str, range(len(FALSE_SIZES))))
+    require_bound("false sizes", peak, begin, begin + 2 * MESSAGE_BYTES)
+
+
+def has_hits(proxy: MongoProxy, count: int) -> bool:
+    return proxy.hits >= count
+
+
+def is_green(agent: AgentProcess) -> bool:
+    return (agent.ask("/health") or {}).get("status") == "ok"
 
 
 def text_of(number: int, version: int) -> str:

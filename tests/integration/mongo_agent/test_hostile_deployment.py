@@ -18,7 +18,6 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings
-from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
@@ -117,34 +116,6 @@ def test_elections_during_a_copy(
         assert list(dict.fromkeys(copied)) == list(range(COUNT))
         streamed = [each.id for each in published if each.topic == "p.shop.b"]
         assert list(dict.fromkeys(streamed)) == [1, 2, 3]
-        agent.wait_until(lambda: conditions(agent) == [], "a green health")
-
-
-@pytest.mark.parametrize("is_renamed", [True, False], ids=["renamed", "dropped"])
-def test_a_collection_leaves_during_its_copy(
-    is_renamed: bool, writer: Client, run_agent: RunAgent
-) -> None:
-    """Its copy ends; other collections are copied, and what is written later arrives."""
-    for name in ("a", "b"):
-        writer.shop[name].insert_many([{"_id": number} for number in range(COUNT)])
-    sink = MemorySink(automatic=False, capacity=6)
-    with run_agent(sink, **SMALL_CHUNKS) as agent:
-        agent.wait_for(6)
-        if is_renamed:
-            writer.shop.a.rename("c")
-        else:
-            writer.shop.a.drop()
-        sink.capacity, sink.automatic = None, True
-        sink.acknowledge()
-        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
-        left = "c" if is_renamed else "a"
-        writer.shop[left].insert_one({"_id": COUNT})
-        agent.wait_until(
-            lambda: (f"p.shop.{left}", COUNT) in [(e.topic, e.id) for e in agent.of_documents()],
-            "the document that came later",
-        )
-        copied = [each.id for each in agent.published if each.topic == "p.shop.b"]
-        assert copied == list(range(COUNT))
         agent.wait_until(lambda: conditions(agent) == [], "a green health")
 
 

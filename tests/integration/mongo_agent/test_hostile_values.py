@@ -140,7 +140,7 @@ def stored(number: int) -> dict[str, Any]:
     return {"_id": number, "stands_for": number}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def servers() -> Iterator[MongoReplicaSet]:
     with MongoReplicaSet(members=1) as started:
         yield started
@@ -149,6 +149,7 @@ def servers() -> Iterator[MongoReplicaSet]:
 @pytest.fixture
 def writer(servers: MongoReplicaSet) -> Iterator[Client]:
     with Client(servers.connection_string) as connected:
+        connected.drop_database("shop")
         yield connected
 
 

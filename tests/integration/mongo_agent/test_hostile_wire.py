@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -58,6 +59,8 @@ REPLIES: dict[str, Fault] = {
     "noise": faults.noise(26),
     "compressed noise": faults.compressed_noise(2),
     "compressed by noop": faults.compressed_noise(0),
+    "compressed by Snappy unasked": faults.compressed_noise(1, b"\x14" + bytes(20)),
+    "compressed by zstd unasked": faults.compressed_noise(3),
     "compressed by nothing known": faults.compressed_noise(99),
     "compressed and cut": faults.compressed_and_cut,
     "compressed without content": faults.compressed_without_content,
@@ -146,49 +149,83 @@ def assert_everything_once(published: list[Published], last: int) -> None:
     ]
 
 
+@dataclass
+class SharedStream:
+    """An agent that many faults hit in turn, over a server of its own."""
+
+    agent: RunningAgent
+    proxy: MongoProxy
+    writer: Client
+    written: int = 0
+
+    def write(self) -> None:
+        write(self.writer, self.written + 1, self.written + 3)
+        self.written += 3
+
+    def require_all(self) -> None:
+        assert_everything_once(self.agent.wait_for(self.written), self.written)
+        self.agent.wait_until(lambda: is_green(self.agent), "the end of the fault")
+
+
+@pytest.fixture(scope="module")
+def shared_stream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedStream]:
+    with (
+        MongoReplicaSet(members=1) as servers,
+        Client(servers.connection_string) as writer,
+        MongoProxy(servers.members[0]) as proxy,
+        streaming(tmp_path_factory.mktemp("shared"), proxy.connection_string) as agent,
+    ):
+        yield SharedStream(agent, proxy, writer)
+
+
+@pytest.fixture
+def stream(shared_stream: SharedStream) -> Iterator[SharedStream]:
+    """With changes before the fault."""
+    shared_stream.write()
+    shared_stream.require_all()
+    yield shared_stream
+    shared_stream.proxy.pass_all()
+
+
 @pytest.mark.parametrize("fault", REPLIES.values(), ids=REPLIES)
-def test_a_reply_that_cannot_be_read_is_read_again(
-    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
-) -> None:
-    with streaming(tmp_path, proxy.connection_string) as agent:
-        write(writer, 1, 3)
-        agent.wait_for(3)
-        proxy.alter(fault, when=has_events)
-        write(writer, 4, 6)
-        agent.wait_until(lambda: proxy.hits >= 3, "attempts")
-        agent.wait_until(lambda: stream_message(agent), "the fault in the health")
-        assert "reopens the change stream" in stream_message(agent)
-        assert len(agent.published) == 3
-        proxy.pass_all()
-        assert_everything_once(agent.wait_for(6), 6)
-        agent.wait_until(lambda: is_green(agent), "the end of the fault")
+def test_a_reply_that_cannot_be_read_is_read_again(fault: Fault, stream: SharedStream) -> None:
+    agent, proxy, before = stream.agent, stream.proxy, stream.written
+    proxy.alter(fault, when=has_events)
+    stream.write()
+    agent.wait_until(lambda: proxy.hits >= 3, "attempts")
+    agent.wait_until(lambda: stream_message(agent), "the fault in the health")
+    assert "reopens the change stream" in stream_message(agent)
+    assert len(agent.published) == before
+    proxy.pass_all()
+    stream.require_all()
 
 
 @pytest.mark.parametrize("fault", CLAIMS.values(), ids=CLAIMS)
-def test_a_whole_reply_with_a_false_claim_is_taken(
-    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
-) -> None:
-    with streaming(tmp_path, proxy.connection_string) as agent:
-        proxy.alter(fault)
-        write(writer, 1, 6)
-        assert_everything_once(agent.wait_for(6), 6)
-        assert proxy.hits > 1
-        assert is_green(agent)
+def test_a_whole_reply_with_a_false_claim_is_taken(fault: Fault, stream: SharedStream) -> None:
+    stream.proxy.alter(fault)
+    for _ in range(2):
+        stream.write()
+        stream.require_all()
+    assert stream.proxy.hits > 1
+
+
+def test_an_answer_that_comes_twice(stream: SharedStream) -> None:
+    """The second one is out of order: it precedes the answer to the next request."""
+    stream.proxy.alter(faults.answers_twice, when=has_events, times=1)
+    stream.write()
+    stream.agent.wait_until(lambda: stream_message(stream.agent), "the fault in the health")
+    stream.require_all()
 
 
 @pytest.mark.parametrize("fault", EVENTS.values(), ids=EVENTS)
 def test_an_event_that_is_damaged_on_its_way_is_read_again(
-    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+    fault: Fault, stream: SharedStream
 ) -> None:
-    with streaming(tmp_path, proxy.connection_string) as agent:
-        write(writer, 1, 3)
-        agent.wait_for(3)
-        proxy.alter(fault, when=has_events, times=1)
-        write(writer, 4, 6)
-        assert_everything_once(agent.wait_for(6), 6)
-        assert proxy.hits == 1
-        agent.wait_until(lambda: is_green(agent), "the end of the fault")
-        assert not (agent.offsets / "quarantine").exists()
+    stream.proxy.alter(fault, when=has_events, times=1)
+    stream.write()
+    stream.require_all()
+    assert stream.proxy.hits == 1
+    assert not (stream.agent.offsets / "quarantine").exists()
 
 
 def test_events_that_the_server_has_damaged_are_dead_letters(
@@ -233,14 +270,18 @@ def quarantined(agent: RunningAgent) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def test_an_answer_that_never_comes_ends_at_the_timeout(
-    tmp_path: Path, writer: Client, proxy: MongoProxy
+endless = pytest.mark.parametrize("fault", [faults.no_answer, faults.trickles])
+
+
+@endless
+def test_an_answer_that_never_ends_is_read_until_the_timeout(
+    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
 ) -> None:
     limit: dict[str, Any] = {"mongodb_socket_timeout_ms": 200}
     with streaming(tmp_path, proxy.connection_string, **limit) as agent:
         write(writer, 1, 3)
         agent.wait_for(3)
-        proxy.alter(faults.no_answer)
+        proxy.alter(fault)
         write(writer, 4, 6)
         agent.wait_until(lambda: "timed out" in stream_message(agent), "the fault in the health")
         assert len(agent.published) == 3
@@ -249,14 +290,15 @@ def test_an_answer_that_never_comes_ends_at_the_timeout(
         agent.wait_until(lambda: is_green(agent), "the end of the fault")
 
 
-def test_without_a_timeout_an_answer_that_never_comes_is_a_stall(
-    tmp_path: Path, writer: Client, proxy: MongoProxy
+@endless
+def test_without_a_timeout_an_answer_that_never_ends_is_a_stall(
+    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
 ) -> None:
     """So is a server that ignores how long it may wait for an event."""
     with streaming(tmp_path, proxy.connection_string, stream_stall_warning_ms=300) as agent:
         write(writer, 1, 3)
         agent.wait_for(3)
-        proxy.alter(faults.no_answer)
+        proxy.alter(fault)
         write(writer, 4, 6)
         agent.wait_until(lambda: "stream_stalled" in conditions(agent), "the stall")
         assert "has not advanced" in stream_message(agent)
@@ -283,29 +325,35 @@ def test_a_slow_primary_is_waited_for(
         direct.admin.command("configureFailPoint", "failCommand", mode="off")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "answer to another request",
-        "cut in the middle",
-        "half a document",
-        "document longer than any",
-        "batch longer than the document",
-        "event longer than any",
-        "event that is no document",
-        "no cursor",
-        "noise",
-        "compressed noise",
-    ],
+SNAPSHOT_REPLIES = (
+    "answer to another request",
+    "cut in the middle",
+    "half a document",
+    "document longer than any",
+    "batch longer than the document",
+    "event longer than any",
+    "event that is no document",
+    "no cursor",
+    "noise",
+    "compressed noise",
 )
+
+
 def test_a_snapshot_reads_a_damaged_reply_again(
-    name: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+    tmp_path: Path, writer: Client, proxy: MongoProxy
 ) -> None:
     write(writer, 1, 6)
-    proxy.alter(REPLIES[name], commands=["find"], when=lambda reply: b"document 1" in reply)
+
+    def alter(fault: Fault) -> None:
+        proxy.alter(fault, commands=["find"], when=lambda reply: b"document 1" in reply)
+
+    alter(REPLIES["noise"])
     with streaming(tmp_path, proxy.connection_string, snapshot_mode="initial") as agent:
         agent.wait_until(lambda: "snapshot_blocked" in conditions(agent), "the fault")
-        assert not agent.published
+        for name in SNAPSHOT_REPLIES:
+            alter(REPLIES[name])
+            agent.wait_until(lambda: proxy.hits >= 2, f"attempts: {name}")
+            assert not agent.published
         proxy.pass_all()
         assert_everything_once(agent.wait_for(6), 6)
         agent.wait_until(lambda: is_green(agent), "the end of the fault")

@@ -1,14 +1,52 @@
 """Properties of the encoding of keys and values."""
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
 
-from sidecar.config.converters import JSON_WITHOUT_EFFECT, ConverterProperties, Names
+from pydantic import BeforeValidator
+
+from mongo_agent.encoder import OutboxConverter
+from sidecar.config.converters import (
+    AVRO_CONVERTER,
+    JSON_CONVERTER,
+    JSON_WITHOUT_EFFECT,
+    STRING_CONVERTER,
+    ConverterProperties,
+    JsonSettings,
+    Names,
+    Side,
+    converter,
+    converter_names,
+    json_settings,
+)
 from sidecar.properties.model import prop
 from sidecar.properties.types import LowerCase, Milliseconds
+
+BYTES_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
+BINARY_CONVERTER = "io.debezium.converters.BinaryDataConverter"
+_OF_OUTBOX: tuple[OutboxConverter, ...] = ("string", "bytes", "binary")
+_NAMES: Mapping[str, str] = {
+    "json": JSON_CONVERTER,
+    "avro": AVRO_CONVERTER,
+    "string": STRING_CONVERTER,
+    "bytes": BYTES_CONVERTER,
+    "binary": BINARY_CONVERTER,
+}
+_DELEGATE = "delegate.converter.type"
+_SIDES: tuple[Side, ...] = ("key", "value")
+Converter = Annotated[str | None, BeforeValidator(converter_names(_NAMES))]
+
+
+def _converter(side: Side) -> Any:
+    names = [f"`{name}` or `{_NAMES[name]}`" for name in _OF_OUTBOX]
+    return converter(side, f"; for an outbox alone {', '.join(names)}")
 
 
 class EncodingProperties(ConverterProperties):
     """Converters, and handling of rejected schemas."""
+
+    key_converter: Converter = _converter("key")
+    value_converter: Converter = _converter("value")
 
     # Events contain no decimals.
     json_without_effect: ClassVar[frozenset[str]] = JSON_WITHOUT_EFFECT | {"decimal.format"}
@@ -34,3 +72,44 @@ class EncodingProperties(ConverterProperties):
     def schema_names(self) -> Names:
         """The replacement for characters that Avro rejects."""
         return self.schema_name_adjustment_mode or self.names
+
+    def outbox_converter(self, side: Side) -> OutboxConverter:
+        """The converter of an outbox's keys or payloads; other messages of its side are JSON."""
+        name, _ = self._side(side)
+        found = (each for each in _OF_OUTBOX if name in (each, _NAMES[each]))
+        return next(found, "encoding")
+
+    def json_settings(self, side: Side) -> JsonSettings:
+        match self.outbox_converter(side):
+            case "encoding":
+                return super().json_settings(side)
+            case "binary":
+                _, settings = self._side(side)
+                prefix = f"{_DELEGATE}."
+                return json_settings(
+                    f"{side}.converter.{prefix}",
+                    {
+                        name.removeprefix(prefix): value
+                        for name, value in settings.items()
+                        if name.startswith(prefix)
+                    },
+                    has_schemas=_DELEGATE in settings,
+                )
+            case _:
+                return JsonSettings()
+
+    def converter_problems(self) -> Iterator[str]:
+        yield from super().converter_problems()
+        for side in _SIDES:
+            kind = self.outbox_converter(side)
+            if kind not in ("bytes", "binary"):
+                continue
+            _, settings = self._side(side)
+            for name, value in sorted(settings.items()):
+                full = f"`{side}.converter.{name}`"
+                is_delegate = kind == "binary" and name.startswith(_DELEGATE)
+                if not is_delegate and name != "converter.type":
+                    class_name = _NAMES[kind].rpartition(".")[2]
+                    yield f"{full} is not a setting of {class_name}. Remove it."
+                elif is_delegate and name == _DELEGATE and value.strip() != JSON_CONVERTER:
+                    yield f"{full} must be `{JSON_CONVERTER}`, not `{value}`."

@@ -10,9 +10,11 @@ from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 from mongo_agent.capture.user_stages import read_stages, removed_field
 from mongo_agent.config.capture import AWAIT_MS
 from mongo_agent.config.client import connection_problems
+from mongo_agent.config.event_router import EVENT_ROUTER
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.snapshot import filter_problems
 from mongo_agent.config.topic_naming import naming_problems
+from sidecar.config.converters import Side
 from sidecar.errors import ConfigError
 from sidecar.properties.topic_names import LONGEST_TOPIC
 from sidecar.schema_registry.settings import Strategy
@@ -49,6 +51,7 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
         )
     yield from _converters(properties)
     yield from _transforms(properties)
+    yield from _outbox_converters(properties)
     yield from _database_names(properties)
     yield from _topics(properties)
     yield from _renames(properties)
@@ -320,11 +323,18 @@ def _transforms(properties: MongoProperties) -> Iterator[str]:
             f"`transforms` requires `event.layout=debezium-3` or `debezium-2.1`, not `{layout}`: "
             "it transforms Debezium's envelope."
         )
-    for side, encoding in (("key", properties.key_encoding), ("value", properties.value_encoding)):
-        if encoding == "avro":
+
+
+def _outbox_converters(properties: MongoProperties) -> Iterator[str]:
+    if properties.routes_outbox:
+        return
+    sides: tuple[Side, ...] = ("key", "value")
+    for side in sides:
+        converter = properties.outbox_converter(side)
+        if converter != "encoding":
             yield (
-                f"`{side}.converter` must be `json` or JsonConverter for `transforms`, which have "
-                "no Avro. Set it, or transform the events in the consumer."
+                f"`{side}.converter` is `{converter}`, which is for an outbox: it requires "
+                f"`transforms` with `{EVENT_ROUTER}`. Use `json` or JsonConverter."
             )
 
 

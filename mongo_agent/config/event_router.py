@@ -3,7 +3,7 @@
 from typing import Literal
 
 from mongo_agent.config.transform_options import OptionReader
-from mongo_agent.encoder import MongoTransform
+from mongo_agent.encoder import MongoTransform, OutboxConverter
 from mongo_agent.topic_naming.regex import regex_naming
 
 EVENT_ROUTER = "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"
@@ -14,7 +14,9 @@ _PLACEMENT = "collection.fields.additional.placement"
 _MOST_PARTS = 3
 
 
-def event_router(reader: OptionReader) -> MongoTransform | None:
+def event_router(
+    reader: OptionReader, key_converter: OutboxConverter, value_converter: OutboxConverter
+) -> MongoTransform | None:
     """The transformation of the options; None if there are problems."""
     key = reader.text("collection.field.event.key")
     if not key:
@@ -37,6 +39,12 @@ def event_router(reader: OptionReader) -> MongoTransform | None:
     additional = [
         placed for text in reader.list(_PLACEMENT) if (placed := _placed(reader, text)) is not None
     ]
+    if value_converter in ("string", "bytes") and "envelope" in (each[1] for each in additional):
+        reader.reject(
+            _PLACEMENT,
+            "has the placement `envelope`, and `value.converter` writes the payload alone. Use "
+            "`header`, or JsonConverter",
+        )
     try:
         naming = regex_naming(regex, replacement)
     except ValueError as error:
@@ -53,6 +61,8 @@ def event_router(reader: OptionReader) -> MongoTransform | None:
         rejects_updates="fatal" in behaviors,
         additional=additional,
         ignores_missing=missing == "ignore",
+        key_converter=key_converter,
+        value_converter=value_converter,
         topic_of=naming.name,
     )
 

@@ -201,7 +201,13 @@ def load_config(
 def _transforms(loaded: LoadedProperties[MongoProperties]) -> Transforms:
     properties = loaded.properties
     try:
-        return transforms(properties, properties.event_layout)
+        return transforms(
+            properties,
+            properties.event_layout,
+            key_converter=properties.outbox_converter("key"),
+            value_converter=properties.outbox_converter("value"),
+            is_avro=properties.value_encoding == "avro",
+        )
     except ConfigError as error:
         raise ConfigError(*map(loaded.located, error.problems)) from error
 

@@ -4,6 +4,7 @@
 select topics. The encoder applies them; no Java class is loaded.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Literal
 
 from mongo_agent.config.event_router import EVENT_ROUTER, event_router
 from mongo_agent.config.transform_options import OptionReader
-from mongo_agent.encoder import MongoTransform
+from mongo_agent.encoder import MongoTransform, OutboxConverter
 from sidecar.config.converters import Names
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
@@ -21,6 +22,8 @@ from sidecar.regular_expressions import compile_bounded
 _PACKAGE = "io.debezium.connector.mongodb.transforms."
 EXTRACT_DOCUMENT = f"{_PACKAGE}ExtractNewDocumentState"
 _TOPIC_MATCHES = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+_DELIMITER = "flatten.struct.delimiter"
+_AVRO_NAME = re.compile("([A-Za-z_][A-Za-z0-9_]*)?")
 _DELETE_MODE = "delete.tombstone.handling.mode"
 _Deletes = Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"]
 _ARRAYS: tuple[Literal["array", "document"], ...] = ("array", "document")
@@ -52,6 +55,12 @@ class TransformProperties(Properties):
         "expression for the whole topic.",
     )
 
+    @property
+    def routes_outbox(self) -> bool:
+        """Whether a transformation is MongoEventRouter."""
+        types = (f"{name}.type" for name in self.transform_names)
+        return any(self.transform_options.get(name, "").strip() == EVENT_ROUTER for name in types)
+
 
 @dataclass(frozen=True, slots=True)
 class Transforms:
@@ -67,9 +76,16 @@ class Transforms:
         return next(holds, None)
 
 
-def transforms(properties: TransformProperties, layout: str) -> Transforms:
-    """The configured transformations of the envelope of a layout. Raises ConfigError with all
-    mistakes."""
+def transforms(
+    properties: TransformProperties,
+    layout: str,
+    *,
+    key_converter: OutboxConverter = "encoding",
+    value_converter: OutboxConverter = "encoding",
+    is_avro: bool = False,
+) -> Transforms:
+    """The configured transformations of the envelope of a layout; the converters are those of an
+    outbox. `is_avro`: values are Avro. Raises ConfigError with all mistakes."""
     problems = [*_unnamed(properties)]
     readers = [
         OptionReader(f"transforms.{name}.", _under(properties.transform_options, name))
@@ -80,7 +96,10 @@ def transforms(properties: TransformProperties, layout: str) -> Transforms:
     warnings: list[str] = []
     for reader in readers:
         predicates.append(_predicate(reader, properties))
-        transform = _transform(reader, layout)
+        if reader.text("type") == EVENT_ROUTER:
+            transform = event_router(reader, key_converter, value_converter)
+        else:
+            transform = _transform(reader, layout, is_avro)
         if transform is not None:
             made.append(transform)
         problems += reader.problems()
@@ -147,14 +166,14 @@ def _matches(matches: Callable[[str], bool], is_negated: bool, topic: str) -> bo
     return matches(topic) != is_negated
 
 
-def _transform(reader: OptionReader, layout: str) -> MongoTransform | None:
+def _transform(reader: OptionReader, layout: str, is_avro: bool) -> MongoTransform | None:
     match reader.text("type"):
         case None:
             reader.reject("type", "must be set")
         case name if name == EXTRACT_DOCUMENT:
+            if is_avro:
+                _check_avro_names(reader)
             return _extract_document(reader, layout)
-        case name if name == EVENT_ROUTER:
-            return event_router(reader)
         case name:
             reader.ignore_rest()
             hint = "Use `event.transform`, or run it in the consumer"
@@ -166,9 +185,21 @@ def _transform(reader: OptionReader, layout: str) -> MongoTransform | None:
     return None
 
 
+def _check_avro_names(reader: OptionReader) -> None:
+    """Parts of names that the encoder does not adjust."""
+    added = (text.partition(":")[2] for text in reader.list("add.fields"))
+    parts = [("add.fields", name) for name in added]
+    parts += [(name, reader.text(name, "")) for name in ("add.fields.prefix", _DELIMITER)]
+    for name, part in parts:
+        if not _AVRO_NAME.fullmatch(part):
+            reader.reject(
+                name, f"has `{part}`; names of fields in Avro have only letters, digits and `_`"
+            )
+
+
 def _extract_document(reader: OptionReader, layout: str) -> MongoTransform | None:
     is_flat = reader.flag("flatten.struct", False)
-    delimiter = reader.text("flatten.struct.delimiter", "_")
+    delimiter = reader.text(_DELIMITER, "_")
     arrays = reader.choice("array.encoding", _ARRAYS, "array")
     names = reader.choice("field.name.adjustment.mode", _NAMES, "none")
     deletes = _deletes(reader)

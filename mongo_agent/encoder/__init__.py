@@ -4,6 +4,8 @@ The crate in this folder does the work. One extension module has the code of bot
 package exports the part of MongoDB. `__init__.pyi` describes it.
 """
 
+from typing import Literal
+
 from commitlog._commitlog import _mongo
 
 ChangeEvents = _mongo.ChangeEvents
@@ -15,6 +17,8 @@ MongoTransform = _mongo.MongoTransform
 EncodingFailure = _mongo.EncodingFailure
 StreamReply = _mongo.StreamReply
 
+OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
+
 __all__ = [
     "ChangeEvents",
     "EncodingFailure",
@@ -23,5 +27,6 @@ __all__ = [
     "MongoEncoder",
     "MongoTransaction",
     "MongoTransform",
+    "OutboxConverter",
     "StreamReply",
 ]

@@ -21,9 +21,12 @@ __all__ = [
     "MongoEncoder",
     "MongoTransaction",
     "MongoTransform",
+    "OutboxConverter",
     "StreamReply",
 ]
 
+OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
+"""How keys or payloads of an outbox are written; `encoding`: as in other messages."""
 _ClusterTime = tuple[int, int]
 """Seconds and increment."""
 
@@ -141,11 +144,14 @@ class MongoTransform:
         rejects_updates: bool = False,
         additional: Sequence[tuple[str, Literal["header", "envelope", "partition"], str]] = ...,
         ignores_missing: bool = False,
+        key_converter: OutboxConverter = "encoding",
+        value_converter: OutboxConverter = "encoding",
         topic_of: Callable[[str], str],
     ) -> MongoTransform:
         """`MongoEventRouter`: the events in an outbox collection, by the names of its fields.
         `additional` are field, placement and alias. `topic_of` returns the topic for a value of
-        `route_by`; it is called once for each value."""
+        `route_by`; it is called once for each value. The converters write keys and payloads:
+        `string` text as it is, `bytes` binaries alone, `binary` binaries as they are."""
 
 @final
 class MongoBatch:

@@ -96,6 +96,7 @@ class StreamFactory:
             backoff=config.backoff,
             wake=wake,
         )
+        has_many_schemas = properties.uses_avro and bool(config.transforms.transforms)
         snapshotter = Snapshotter(
             self._client,
             self._encoder,
@@ -106,6 +107,7 @@ class StreamFactory:
             backoff=config.backoff,
             waits_when_denied=properties.waits_when_denied,
             is_ready=partial(self._is_ready, wake),
+            wait_for_ids=self._schemas.registration.wait if has_many_schemas else None,
         )
         reader.start()
         return Stream(

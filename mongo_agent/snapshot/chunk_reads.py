@@ -1,18 +1,26 @@
 """Reads of chunks on threads: submitted by the pipeline's thread, encoded where they are read."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from commitlog import Unregistered
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
-from mongo_agent.snapshot.collection_reader import ChunkDocuments, CollectionReader
+from mongo_agent.snapshot.collection_reader import (
+    ChunkDocuments,
+    CollectionReader,
+    ReadingStoppedError,
+)
 from mongo_agent.snapshot.encoding import ChunkPart, encode_chunk
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.windows import Window
 
 T = TypeVar("T")
+WaitForIds = Callable[[Sequence[Unregistered], threading.Event], bool]
+"""Waits until each schema has an id or its documents are rejected; False when the event is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,11 @@ class ChunkReads:
         threads: int,
         *,
         wake: Callable[[], None],
+        wait_for_ids: WaitForIds | None = None,
     ) -> None:
+        """`wait_for_ids` is set if schemas depend on documents, as transformed ones in Avro do."""
+        self._wait_for_ids = wait_for_ids
+        self._closed = threading.Event()
         self._reader = reader
         self._encoder = encoder
         self._wake = wake
@@ -75,6 +87,7 @@ class ChunkReads:
         return ChunkRead(snapshot, chunk, future, window)
 
     def close(self) -> None:
+        self._closed.set()
         self._reader.close()
         self._threads.shutdown(cancel_futures=True)
 
@@ -86,12 +99,33 @@ class ChunkReads:
         # Markers of the first and last chunks are known only when earlier chunks are delivered.
         is_initial = snapshot.reason is SnapshotReason.INITIAL
         if is_initial and (snapshot.is_planned or not snapshot.documents):
+            self._register(snapshot, rows, point)
             return ChunkContent(rows, count)
-        parts = encode_chunk(self._encoder, snapshot, rows.documents, point, rows.read_at_ms)
+        parts = self._encode(snapshot, rows, point)
         return ChunkContent(replace(rows, documents=()), count, parts)
 
     def _read_since(
         self, snapshot: CollectionSnapshot, chunk: Chunk, time: ClusterTime
     ) -> ChunkContent:
         rows = self._reader.since(snapshot, chunk, time)
+        self._register(snapshot, rows, time)
         return ChunkContent(rows, len(rows.documents))
+
+    def _register(
+        self, snapshot: CollectionSnapshot, rows: ChunkDocuments, time: ClusterTime
+    ) -> None:
+        """Request the ids of schemas that depend on documents; the pipeline's thread encodes them
+        later and must not wait."""
+        if self._wait_for_ids is not None:
+            self._encode(snapshot, rows, time)
+
+    def _encode(
+        self, snapshot: CollectionSnapshot, rows: ChunkDocuments, time: ClusterTime
+    ) -> list[ChunkPart]:
+        while True:
+            parts = encode_chunk(self._encoder, snapshot, rows.documents, time, rows.read_at_ms)
+            missing = [schema for part in parts for schema in part.batch.unregistered]
+            if self._wait_for_ids is None or not missing:
+                return parts
+            if not self._wait_for_ids(missing, self._closed):
+                raise ReadingStoppedError

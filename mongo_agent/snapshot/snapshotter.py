@@ -24,7 +24,7 @@ from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.server.errors import error_text
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
-from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads
+from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
 from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
@@ -69,12 +69,13 @@ class Snapshotter:
         backoff: Backoff | None = None,
         waits_when_denied: bool = False,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
+        wait_for_ids: WaitForIds | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """With `waits_when_denied` the agent retries rejected credentials without a limit.
 
-        `is_ready` returns whether documents of a database and collection can be encoded; `clock` is
-        in seconds.
+        `is_ready` returns whether documents of a database and collection can be encoded;
+        `wait_for_ids` is that of ChunkReads; `clock` is in seconds.
         """
         self._is_ready = is_ready
         self._encoder = encoder
@@ -84,7 +85,9 @@ class Snapshotter:
         self._clock = clock
         reader = CollectionReader(client, settings)
         self._planner = Planner(client, reader, namespaces, settings, is_ready)
-        self._reads = ChunkReads(reader, encoder, settings.threads, wake=wake)
+        self._reads = ChunkReads(
+            reader, encoder, settings.threads, wake=wake, wait_for_ids=wait_for_ids
+        )
         self._planning: tuple[PlanTask, Future[Plan]] | None = None
         self._round: deque[ChunkRead] = deque()
         self._windows: list[ChunkRead] = []

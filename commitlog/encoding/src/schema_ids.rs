@@ -52,16 +52,36 @@ pub struct UnregisteredSchema {
 #[derive(Debug, Default)]
 pub struct SchemaIds(RwLock<Known>);
 
+/// Stands for a schema: there may be many, and their texts are long.
+type Digest = [u8; 32];
+
 #[derive(Debug, Default)]
 struct Known {
-    ids: HashMap<UnregisteredSchema, u32>,
-    abandoned: HashSet<UnregisteredSchema>,
+    ids: HashMap<Digest, u32>,
+    abandoned: HashSet<Digest>,
+}
+
+impl UnregisteredSchema {
+    fn digest(&self) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        let names = [
+            self.part.name(),
+            self.language.name(),
+            &self.topic,
+            &self.record,
+        ];
+        for name in names {
+            hasher.update(name.as_bytes()).update(&[0]);
+        }
+        hasher.update(self.schema.as_bytes());
+        *hasher.finalize().as_bytes()
+    }
 }
 
 impl SchemaIds {
     pub fn get(&self, schema: &UnregisteredSchema) -> Option<u32> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.ids.get(schema).copied()
+        known.ids.get(&schema.digest()).copied()
     }
 
     /// Those of the schemas that have no id.
@@ -73,22 +93,24 @@ impl SchemaIds {
         missing.cloned().collect()
     }
 
-    pub fn set(&self, schema: UnregisteredSchema, id: u32) {
+    pub fn set(&self, schema: &UnregisteredSchema, id: u32) {
+        let digest = schema.digest();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.abandoned.remove(&schema);
-        known.ids.insert(schema, id);
+        known.abandoned.remove(&digest);
+        known.ids.insert(digest, id);
     }
 
     /// Encoders reject events of a schema without an id, until it has one.
-    pub fn abandon(&self, schema: UnregisteredSchema) {
+    pub fn abandon(&self, schema: &UnregisteredSchema) {
+        let digest = schema.digest();
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if !known.ids.contains_key(&schema) {
-            known.abandoned.insert(schema);
+        if !known.ids.contains_key(&digest) {
+            known.abandoned.insert(digest);
         }
     }
 
     pub fn is_abandoned(&self, schema: &UnregisteredSchema) -> bool {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.abandoned.contains(schema)
+        known.abandoned.contains(&schema.digest())
     }
 }

@@ -174,7 +174,7 @@ fn events(
                     return Err(format!("{:?}", batch.blocked));
                 }
                 for (id, schema) in (1..).zip(schemas) {
-                    format.schema_ids.set(schema, id);
+                    format.schema_ids.set(&schema, id);
                 }
             }
         }

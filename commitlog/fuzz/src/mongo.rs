@@ -90,7 +90,7 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &MessageBatch, e
         ..format.clone()
     };
     for (id, schema) in (0..).zip(encode(&format, events, None).unregistered) {
-        format.schema_ids.set(schema, id);
+        format.schema_ids.set(&schema, id);
     }
     let batch = encode(&format, events, None);
     assert!(batch.unregistered.is_empty(), "a schema without an id");

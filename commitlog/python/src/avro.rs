@@ -60,10 +60,10 @@ impl SchemaIds {
     }
 
     fn set(&self, schema: &Unregistered, id: u32) {
-        self.0.set(schema.0.clone(), id);
+        self.0.set(&schema.0, id);
     }
 
     fn abandon(&self, schema: &Unregistered) {
-        self.0.abandon(schema.0.clone());
+        self.0.abandon(&schema.0);
     }
 }

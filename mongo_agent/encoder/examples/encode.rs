@@ -54,7 +54,7 @@ fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), Str
     });
     let first = encoder.encode([bytes.as_slice()], 0);
     for (id, schema) in (1..).zip(first.unregistered) {
-        ids.set(schema, id);
+        ids.set(&schema, id);
     }
     for _ in 0..rounds {
         let start_ns = cpu_ns()?;

@@ -78,6 +78,8 @@ pub struct MessageEntry {
     pub value_end: usize,
     pub id: [u8; 16],
     pub kind: Kind,
+    /// Whether the value is not null.
+    pub has_value: bool,
     /// Time of the change, microseconds.
     pub timestamp_us: i64,
     pub cluster_time: Timestamp,
@@ -136,7 +138,7 @@ impl MessageBatch {
     /// None for a tombstone, and for a delete that a transformation makes one.
     pub fn value(&self, entry: &MessageEntry) -> Option<&[u8]> {
         let range = entry.value_start..entry.value_end;
-        let has_value = entry.kind != Kind::Tombstone && !range.is_empty();
+        let has_value = entry.kind != Kind::Tombstone && entry.has_value;
         has_value.then(|| self.bytes.get(range).unwrap_or_default())
     }
 

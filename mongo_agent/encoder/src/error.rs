@@ -58,6 +58,10 @@ pub enum Problem {
     OutboxField { field: String },
     #[error("the field {field:?} of the outbox is not text")]
     OutboxText { field: String },
+    #[error(
+        "the field {field:?} of the outbox is not binary, and ByteArrayConverter takes no other"
+    )]
+    OutboxBinary { field: String },
     #[error("the field {field:?} of the outbox is not a number of its kind")]
     OutboxNumber { field: String },
     #[error("the outbox leads to the topic {topic:?}, which Kafka does not allow")]
@@ -98,6 +102,7 @@ impl Problem {
             | Self::OutboxUpdate
             | Self::OutboxField { .. }
             | Self::OutboxText { .. }
+            | Self::OutboxBinary { .. }
             | Self::OutboxNumber { .. }
             | Self::OutboxTopic { .. }
             | Self::Size { .. }

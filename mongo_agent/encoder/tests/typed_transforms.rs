@@ -11,7 +11,8 @@ use mongo_encoder::batch::MessageBatch;
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{Encoding, EventFormat, Layout};
 use mongo_encoder::transform::{
-    AdditionalField, ArrayEncoding, EventRouter, ExtractDocument, NamedMember, Placement, Transform,
+    AdditionalField, ArrayEncoding, EventRouter, ExtractDocument, NamedMember, OutboxConverter,
+    Placement, Transform,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -199,7 +200,7 @@ fn documents_of_a_shape_share_an_avro_schema() {
     let encode = |events: &[Vec<u8>]| encoder.encode(events.iter().map(Vec::as_slice), AT_NS);
     let batch = encode(&[document(1), document(2)]);
     for (id, schema) in batch.unregistered.iter().enumerate() {
-        ids.set(schema.clone(), u32::try_from(id).unwrap() % 2);
+        ids.set(schema, u32::try_from(id).unwrap() % 2);
     }
     assert_eq!(batch.unregistered.len(), 4);
     assert_eq!(batch.unregistered[1], batch.unregistered[3]);
@@ -234,6 +235,8 @@ fn an_outbox_has_the_schemas_of_its_fields() {
         rejects_updates: false,
         additional: Vec::new(),
         ignores_missing: false,
+        key_converter: OutboxConverter::Encoding,
+        value_converter: OutboxConverter::Encoding,
     };
     let events = [insert(&[
         int64("_id", 7),

@@ -14,7 +14,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared
-from tests.oracle.debezium_mongodb.connect import read_by_connect
+from tests.oracle.debezium_mongodb.connect import read_by_connect, with_namespaces
 from tests.oracle.debezium_mongodb.engines import VERSION, EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, END_KEY
 from tests.support.bson_documents import event
@@ -171,17 +171,7 @@ def test_connects_converters_take_the_messages_and_make_the_same_avro(layout: st
         lacking = [*avro.encode(given).unregistered, *avro.unregistered_heartbeat("hb")]
         made = {(each.topic, str(each.side)): json.loads(each.schema) for each in lacking}
         read = read_by_connect(message for _, _, message in parts)
-        for (topic, side, message), (again, schema) in zip(parts, read, strict=True):
-            assert json.loads(again) == json.loads(message)
-            assert normal(made[topic, side]) == normal(json.loads(schema))
-
-
-def normal(schema: Any, namespace: str = "") -> Any:
-    """With the namespace at every record: Avro's own text leaves it out inside of an equal one."""
-    if isinstance(schema, list):
-        return [normal(each, namespace) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = schema.get("namespace", namespace)
-    found = {name: normal(value, inner) for name, value in schema.items()}
-    return {**found, "namespace": inner} if schema.get("type") == "record" else found
+        for (topic, side, message), found in zip(parts, read, strict=True):
+            assert json.loads(found.again) == json.loads(message)
+            own = with_namespaces(made[topic, side])
+            assert own == with_namespaces(json.loads(found.schema))

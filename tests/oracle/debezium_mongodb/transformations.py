@@ -8,6 +8,7 @@ from mongo_agent.config.event_router import EVENT_ROUTER as EVENT_ROUTER
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.transforms import EXTRACT_DOCUMENT as EXTRACT_DOCUMENT
 from mongo_agent.config.transforms import Transforms, transforms
+from mongo_agent.encoder import OutboxConverter
 
 Options = Mapping[str, str]
 ADDITIONAL = (
@@ -86,8 +87,11 @@ def event_router(random: Random) -> dict[str, str]:
     return {**chosen, "collection.field.event.key": random.choice(("aggregateid", "number"))}
 
 
-def ours(options: Options, kind: str = EXTRACT_DOCUMENT) -> Transforms:
-    """The transformation as the agent reads it from a file."""
+def ours(
+    options: Options, kind: str = EXTRACT_DOCUMENT, converter: OutboxConverter = "encoding"
+) -> Transforms:
+    """The transformation as the agent reads it from a file; `converter` is that of the keys and
+    values of an outbox."""
     properties = MongoProperties(
         topic_prefix="t",
         hosts="rs0/h:1",
@@ -96,4 +100,4 @@ def ours(options: Options, kind: str = EXTRACT_DOCUMENT) -> Transforms:
         transform_names=("t",),
         transform_options={f"t.{name}": value for name, value in {**options, "type": kind}.items()},
     )
-    return transforms(properties, "debezium-3")
+    return transforms(properties, "debezium-3", key_converter=converter, value_converter=converter)

@@ -63,7 +63,8 @@ def outbox(client: MongoClient[Any], random: Random, steps: int) -> None:
     """Documents of an outbox, a few of which are changed."""
     collection = client[OUTBOX[0]][OUTBOX[1]]
     for step in range(steps):
-        payloads = (document(random), document(random, 0), text(random), "", " \n", None, step)
+        texts = (text(random), "", " \n")
+        payloads = (document(random), document(random, 0), *texts, None, step, random.randbytes(5))
         found = {
             "_id": random.choice((ObjectId(), step, str(step))),
             "aggregatetype": random.choice(("order", "other", "customer")),

@@ -3,6 +3,8 @@
 //! Properties that Avro lacks are in members that begin with `connect.`, in its order, so that a
 //! registry finds the schema that the converter registered.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::schema::{Schema, Shape, TIMESTAMP};
@@ -24,6 +26,10 @@ impl Schema {
 struct Writer {
     /// Records so far that have no name.
     unnamed: usize,
+    /// Records so far by their full name; a later one of a name refers to it.
+    records: HashMap<String, Schema>,
+    /// The namespace of the enclosing record.
+    namespace: String,
 }
 
 impl Writer {
@@ -38,6 +44,9 @@ impl Writer {
     }
 
     fn base(&mut self, schema: &Schema) -> Value {
+        if let Some(reference) = self.reference(schema) {
+            return reference;
+        }
         let mut members = Map::new();
         self.put_shape(schema, &mut members);
         if schema.name.as_deref() == Some(TIMESTAMP) {
@@ -111,11 +120,13 @@ impl Writer {
                 put("type", "record".into());
                 put("name", name.into());
                 if !namespace.is_empty() {
-                    put("namespace", namespace.into());
+                    put("namespace", namespace.as_str().into());
                 }
+                let outer = std::mem::replace(&mut self.namespace, namespace);
                 let fields = fields.iter().map(|(name, field)| self.field(name, field));
                 let fields = fields.collect();
                 put("fields", fields);
+                self.namespace = outer;
                 return;
             }
         };
@@ -134,10 +145,28 @@ impl Writer {
         field
     }
 
-    /// Namespace and name of a record.
+    /// A reference to an equal record of the same name: Avro defines a name once.
+    fn reference(&self, schema: &Schema) -> Option<Value> {
+        let name = schema.name.as_ref()?;
+        let known = self.records.get(name)?;
+        let is_same = known.shape == schema.shape && known.version == schema.version;
+        let local = name
+            .rsplit_once('.')
+            .filter(|(namespace, _)| *namespace == self.namespace);
+        is_same.then(|| local.map_or(name.as_str(), |(_, name)| name).into())
+    }
+
+    /// Namespace and name of a record. One that differs from a record of its name gets a number.
     fn name(&mut self, schema: &Schema) -> (String, String) {
         if let Some(name) = &schema.name {
-            let (namespace, name) = name.rsplit_once('.').unwrap_or(("", name));
+            let mut full = name.clone();
+            let mut number = 1;
+            while self.records.contains_key(&full) {
+                number += 1;
+                full = format!("{name}{number}");
+            }
+            self.records.insert(full.clone(), schema.clone());
+            let (namespace, name) = full.rsplit_once('.').unwrap_or(("", &full));
             return (namespace.to_owned(), name.to_owned());
         }
         self.unnamed = self.unnamed.saturating_add(1);
@@ -152,6 +181,24 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_defined_once() {
+        let record = |shape| Schema::structure(vec![("x", Schema::of(shape))]).named("n.R");
+        let schema = Schema::structure(vec![
+            ("a", record(Shape::Int32)),
+            ("b", record(Shape::Int32).optional()),
+            ("c", record(Shape::String)),
+        ]);
+        let of = |namespace: &str| {
+            let avro = schema.clone().named(format!("{namespace}.S")).avro();
+            let fields = avro.get("fields").cloned().unwrap_or_default();
+            let kind = |index: usize| fields.pointer(&format!("/{index}/type")).cloned();
+            (kind(1), kind(2).and_then(|kind| kind.get("name").cloned()))
+        };
+        assert_eq!(of("m"), (Some(json!(["null", "n.R"])), Some(json!("R2"))));
+        assert_eq!(of("n").0, Some(json!(["null", "R"])));
+    }
 
     #[test]
     fn a_timestamp_has_its_logical_type() {

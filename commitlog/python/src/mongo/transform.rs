@@ -3,7 +3,7 @@
 use mongo_encoder::format::Layout;
 use mongo_encoder::transform::{
     AdditionalField, ArrayEncoding, DeleteHandling, EventRouter, ExtractDocument, MemberError,
-    NamedMember, Placement, Transform,
+    NamedMember, OutboxConverter, Placement, Transform,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,6 +19,13 @@ const PLACEMENTS: [(&str, Placement); 3] = [
     ("header", Placement::Header),
     ("envelope", Placement::Envelope),
     ("partition", Placement::Partition),
+];
+
+const CONVERTERS: [(&str, OutboxConverter); 4] = [
+    ("encoding", OutboxConverter::Encoding),
+    ("string", OutboxConverter::Text),
+    ("bytes", OutboxConverter::Bytes),
+    ("binary", OutboxConverter::BytesOrEncoding),
 ];
 
 /// A transformation of the events of documents.
@@ -80,7 +87,8 @@ impl MongoTransform {
     #[staticmethod]
     #[pyo3(signature = (*, id = "_id", key, payload = "payload", timestamp = None,
         route_by = "aggregatetype", expands_payload = false, tombstones = false,
-        rejects_updates = false, additional = Vec::new(), ignores_missing = false, topic_of))]
+        rejects_updates = false, additional = Vec::new(), ignores_missing = false,
+        key_converter = "encoding", value_converter = "encoding", topic_of))]
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -97,6 +105,8 @@ impl MongoTransform {
         rejects_updates: bool,
         additional: Vec<(String, String, String)>,
         ignores_missing: bool,
+        key_converter: &str,
+        value_converter: &str,
         topic_of: Py<PyAny>,
     ) -> PyResult<Self> {
         let additional = additional.into_iter().map(|(field, placement, alias)| {
@@ -119,6 +129,8 @@ impl MongoTransform {
                 rejects_updates,
                 additional: additional.collect::<PyResult<_>>()?,
                 ignores_missing,
+                key_converter: choose("key_converter", key_converter, &CONVERTERS)?,
+                value_converter: choose("value_converter", value_converter, &CONVERTERS)?,
             }),
             topic_of: Some(topic_of),
         })

@@ -233,6 +233,7 @@ impl<'f> BatchBuilder<'f> {
             value_end: bytes.len(),
             id: message.id,
             kind: message.kind,
+            has_value: message.value_start < bytes.len(),
             timestamp_us: message.timestamp_us,
             cluster_time: message.cluster_time,
             partition_hash: kafka_partition_hash(key.unwrap_or_default()),

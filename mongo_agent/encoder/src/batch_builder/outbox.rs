@@ -88,7 +88,7 @@ impl<'f> BatchBuilder<'f> {
         let key_start = out.len();
         router.write_key(out, document, self.format, shapes)?;
         let value_start = out.len();
-        router.write_value(out, document, self.format, shapes)?;
+        let has_value = router.write_value(out, document, self.format, shapes)?;
         self.batch.unregistered.extend(missing.into_inner());
         let number = self.batch.entries.len();
         let extras = router.extras(document, number)?;
@@ -101,6 +101,10 @@ impl<'f> BatchBuilder<'f> {
             cluster_time: change.cluster_time,
         };
         self.push(topic, &message);
+        if let Some(entry) = self.batch.entries.last_mut() {
+            // A text may be empty.
+            entry.has_value = has_value;
+        }
         self.identity
             .set_change(change, number, &mut self.batch.entries);
         self.batch.extras.push(extras);

@@ -10,7 +10,10 @@ mod fields;
 mod fields_union;
 mod indented_json;
 mod inferred_schema;
+mod outbox_converter;
+mod outbox_message;
 mod shape_key;
+mod text_form;
 mod typed_message;
 mod typed_writer;
 
@@ -19,6 +22,7 @@ pub use envelope_member::{MemberError, NamedMember};
 pub use event_router::{AdditionalField, EventRouter, Placement};
 pub(crate) use extract_document::Outcome;
 pub use extract_document::{DeleteHandling, ExtractDocument};
+pub use outbox_converter::OutboxConverter;
 
 /// A transformation of the events of documents.
 #[derive(Debug, Clone)]

@@ -1,3 +1,4 @@
+import io.debezium.converters.BinaryDataConverter;
 import io.debezium.embedded.Connect;
 import io.debezium.engine.DebeziumEngine;
 import io.debezium.engine.RecordChangeEvent;
@@ -17,10 +18,14 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.apache.kafka.connect.converters.ByteArrayConverter;
+import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
+import org.apache.kafka.connect.storage.StringConverter;
 import org.apache.kafka.connect.transforms.Transformation;
 
 /**
@@ -31,8 +36,9 @@ import org.apache.kafka.connect.transforms.Transformation;
  * transformation:
  *
  *     record    engine/NAME  topic  key  value  header=value…    in hexadecimal digits, `-` for none; the last
- *                                                                headers are Kafka's time and partition, and key and
- *                                                                value with their schemas
+ *                                                                headers are Kafka's time and partition, key and
+ *                                                                value with their schemas, and those by other
+ *                                                                converters, unless these reject them
  *     dropped   engine/NAME
  *     rejected  engine/NAME  message
  *     stopped   engine       message
@@ -40,7 +46,7 @@ import org.apache.kafka.connect.transforms.Transformation;
 public final class TransformedRecords {
     private static final String SMT = "smt.";
     private static final HexFormat HEX = HexFormat.of();
-    private static final Map<String, JsonConverter> CONVERTERS = new ConcurrentHashMap<>();
+    private static final Map<String, Converter> CONVERTERS = new ConcurrentHashMap<>();
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
     public static void main(String[] arguments) throws Exception {
@@ -118,26 +124,50 @@ public final class TransformedRecords {
             }
             headers.append("\tkafka.timestamp=").append(hex(String.valueOf(made.timestamp()).getBytes()));
             headers.append("\tkafka.partition=").append(hex(String.valueOf(made.kafkaPartition()).getBytes()));
-            headers.append("\tkafka.typed.key=").append(hex(key(made, true)));
-            headers.append("\tkafka.typed.value=").append(hex(value(made, true)));
-            print("record", name, made.topic(), hex(key(made, false)), hex(value(made, false)) + headers);
+            for (String kind : new String[] {"typed", "string", "bytes", "binary"}) {
+                try {
+                    String key = hex(key(made, kind));
+                    headers.append("\tkafka.").append(kind).append(".key=").append(key);
+                } catch (DataException error) {
+                    // No column.
+                }
+                try {
+                    String value = hex(value(made, kind));
+                    headers.append("\tkafka.").append(kind).append(".value=").append(value);
+                } catch (DataException error) {
+                    // No column.
+                }
+            }
+            print("record", name, made.topic(), hex(key(made, "json")), hex(value(made, "json")) + headers);
         } catch (RuntimeException error) {
             print("rejected", name, line(String.valueOf(error)));
         }
     }
 
-    private static byte[] key(SourceRecord record, boolean hasSchema) {
-        return converter(hasSchema, true).fromConnectData(record.topic(), record.keySchema(), record.key());
+    private static byte[] key(SourceRecord record, String kind) {
+        return converter(kind, true).fromConnectData(record.topic(), record.keySchema(), record.key());
     }
 
-    private static byte[] value(SourceRecord record, boolean hasSchema) {
-        return converter(hasSchema, false).fromConnectData(record.topic(), record.valueSchema(), record.value());
+    private static byte[] value(SourceRecord record, String kind) {
+        return converter(kind, false).fromConnectData(record.topic(), record.valueSchema(), record.value());
     }
 
-    private static JsonConverter converter(boolean hasSchema, boolean isKey) {
-        return CONVERTERS.computeIfAbsent(hasSchema + "/" + isKey, each -> {
-            JsonConverter made = new JsonConverter();
-            made.configure(Map.of("schemas.enable", String.valueOf(hasSchema)), isKey);
+    private static Converter converter(String kind, boolean isKey) {
+        return CONVERTERS.computeIfAbsent(kind + "/" + isKey, each -> {
+            Map<String, String> options = new HashMap<>();
+            Converter made = switch (kind) {
+                case "string" -> new StringConverter();
+                case "bytes" -> new ByteArrayConverter();
+                case "binary" -> new BinaryDataConverter();
+                default -> new JsonConverter();
+            };
+            options.put("schemas.enable", String.valueOf(kind.equals("typed")));
+            if (kind.equals("binary")) {
+                options.clear();
+                options.put("delegate.converter.type", JsonConverter.class.getName());
+                options.put("delegate.converter.type.schemas.enable", "false");
+            }
+            made.configure(options, isKey);
             return made;
         });
     }

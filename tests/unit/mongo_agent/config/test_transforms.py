@@ -19,8 +19,15 @@ PREDICATE: Settings = {
     "predicates.p.type": MATCHES,
     "predicates.p.pattern": "t[.]shop[.]c.*",
 }
-
-
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+BINARY = "io.debezium.converters.BinaryDataConverter"
+DELEGATE = "delegate.converter.type"
+AVRO: Settings = {
+    "value.converter": "avro",
+    "value.converter.schema.registry.url": "http://registry:8081",
+}
+PLACEMENT = "collection.fields.additional.placement"
 ROUTER: Settings = {
     "transforms": "outbox",
     "transforms.outbox.type": ("io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"),
@@ -81,7 +88,7 @@ def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
         tmp_path,
         {
             **routed("route.topic.replacement", "to.${routedByValue}"),
-            "transforms.outbox.collection.fields.additional.placement": "_id:partition,n:header:m",
+            f"transforms.outbox.{PLACEMENT}": "_id:partition,n:header:m",
             "transforms.outbox.collection.field.event.timestamp": "at",
             "transforms.outbox.collection.field.event.type": "type",
         },
@@ -106,6 +113,50 @@ def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
     # A partition that the topic lacks: that of the key.
     [(_, _, _, partition, *_)] = batch.produce_arguments(0, 9, lambda _: 2, print)
     assert partition == batch.messages(0, 1)[0][4] % 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "payload", "value"),
+    [
+        ({"value.converter": STRING}, '{"n": 1}', b'{"n": 1}'),
+        ({"value.converter": "string"}, "", b""),
+        ({"value.converter": BYTES}, b"\xff", b"\xff"),
+        ({"value.converter": BINARY}, b"\xff", b"\xff"),
+        ({"value.converter": BINARY}, "x", b'"x"'),
+        (
+            {
+                "value.converter": BINARY,
+                f"value.converter.{DELEGATE}": "org.apache.kafka.connect.json.JsonConverter",
+            },
+            "x",
+            b'{"schema":{"type":"string","optional":true},"payload":"x"}',
+        ),
+        (
+            {
+                "value.converter": BINARY,
+                f"value.converter.{DELEGATE}": "org.apache.kafka.connect.json.JsonConverter",
+                f"value.converter.{DELEGATE}.schemas.enable": "false",
+            },
+            "x",
+            b'"x"',
+        ),
+    ],
+)
+def test_converters_of_an_outbox(
+    tmp_path: Path, settings: Settings, payload: object, value: bytes
+) -> None:
+    config = load(tmp_path, {**ROUTER, **settings, "key.converter": STRING})
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    document = {"_id": 1, "aggregatetype": "order", "aggregateid": "k", "payload": payload}
+    batch = making.encode([event("insert", 1, fullDocument=document)])
+    assert batch.messages(0, 1)[0][:3] == ("outbox.event.order", b"k", value)
+
+
+def test_transformed_documents_may_be_avro(tmp_path: Path) -> None:
+    config = load(tmp_path, {**UNWRAP, **AVRO})
+    making = encoder(config, Deployment("rs0", "c", (7, 0)))
+    batch = making.encode([event("insert", 1, fullDocument={"_id": 1})])
+    assert [each.record for each in batch.unregistered] == ["t.shop.cust"]
 
 
 @pytest.mark.parametrize(
@@ -162,19 +213,36 @@ def test_deletes_by_old_and_current_options(
         ),
         ({"predicates.p.type": MATCHES}, "`predicates` does not list `p`"),
         (routed("collection.field.event.key", None), "messages need a key"),
-        (routed("collection.fields.additional.placement", "a"), "which is not `field:placement"),
-        (routed("collection.fields.additional.placement", "a:b"), "must be header, envelope or"),
+        (routed(PLACEMENT, "a"), "which is not `field:placement"),
+        (routed(PLACEMENT, "a:b"), "must be header, envelope or"),
         (routed("collection.op.invalid.behavior", "stop"), "warn, error or fatal, not `stop`"),
         (routed("route.topic.regex", "("), "and `route.topic.replacement` cannot be used"),
         (routed("table.field.event.key", "a"), "is not a known option"),
         ({**UNWRAP, "event.layout": "mongodb"}, "requires `event.layout=debezium-3`"),
+        ({**option("add.fields", "op:o-p"), **AVRO}, "has `o-p`; names of fields in Avro"),
+        ({**option("add.fields.prefix", "1"), **AVRO}, "has `1`; names of fields in Avro"),
+        ({**option("flatten.struct.delimiter", "."), **AVRO}, "has `.`; names of fields in Avro"),
+        ({**UNWRAP, "value.converter": STRING}, "which is for an outbox"),
+        ({"key.converter": "bytes"}, "is `bytes`, which is for an outbox"),
         (
-            {
-                **UNWRAP,
-                "value.converter": "io.confluent.connect.avro.AvroConverter",
-                "value.converter.schema.registry.url": "http://registry:8081",
-            },
-            "must be `json` or JsonConverter for `transforms`",
+            {**routed(PLACEMENT, "a:envelope"), "value.converter": STRING},
+            "`value.converter` writes the payload alone",
+        ),
+        (
+            {**ROUTER, "value.converter": BYTES, "value.converter.schemas.enable": "false"},
+            "is not a setting of ByteArrayConverter. Remove it",
+        ),
+        (
+            {**ROUTER, "value.converter": BINARY, "value.converter.schemas.enable": "false"},
+            "is not a setting of BinaryDataConverter. Remove it",
+        ),
+        (
+            {**ROUTER, "value.converter": BINARY, f"value.converter.{DELEGATE}": BYTES},
+            "must be `org.apache.kafka.connect.json.JsonConverter`, not",
+        ),
+        (
+            {**ROUTER, "value.converter": BINARY, f"value.converter.{DELEGATE}.colour": "red"},
+            "is not a known setting of the JSON converter",
         ),
     ],
 )

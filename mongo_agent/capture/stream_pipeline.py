@@ -10,7 +10,7 @@ from mongo_agent.capture.user_stages import Order, Stage, ordered_stages, read_s
 NATIVE_EVENTS = ("drop", "dropDatabase", "invalidate", "rename")
 """Event types without a document that every server sends."""
 SCHEMA_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
-"""Event types of `topic.schema.changes`; some exist from MongoDB 6.0 on."""
+"""Event types of `topic.schema.changes`; all but `NATIVE_EVENTS` exist from MongoDB 6.0 on."""
 
 
 @dataclass(frozen=True, slots=True)

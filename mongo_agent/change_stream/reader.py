@@ -116,6 +116,7 @@ class StreamReader:
         self._joiner = self._new_joiner()
         self._is_reread = False
         self._has_advanced = False
+        self._replied_at: ClusterTime | None = None
         self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
         self.state = StreamState(False, "the agent is opening the change stream")
@@ -224,6 +225,7 @@ class StreamReader:
         cursor = StreamCursor.open(
             source.client, source.scope, source.stages, start, source.options
         )
+        self._replied_at = None
         with cursor:
             if not is_after_failure:
                 self._note_open()
@@ -325,11 +327,12 @@ class StreamReader:
         try:
             time = read_token(reply.token).time
         except ValueError:
-            # The server's tokens are opaque.
-            last = time_at(events, -1) if events else reply.operation_time
-            if last is None:
-                return None
-            time = last
+            # The server's tokens are opaque. The request for a reply without events came after the
+            # last reply, so nothing is missing up to the time of that one.
+            last = self._position
+            reached = last.time if last.token else last.time.before
+            time = time_at(events, -1) if events else max(reached, self._replied_at or reached)
+            self._replied_at = reply.operation_time
         return self._at(reply.token, time)
 
     def _behind_events(self, events: ChangeEvents) -> StreamPosition | None:

@@ -1,4 +1,4 @@
-"""Whether the server has `startAfter`, found out by asking for it.
+"""The options of streams that a server supports; `startAfter` is found out by asking for it.
 
 Amazon DocumentDB reports a release that has it, and rejects it as an unknown field. A token without
 content tells the difference: a server with `startAfter` rejects the token.
@@ -17,16 +17,19 @@ from mongo_agent.server.replies import decoded_replies
 
 _UNKNOWN_FIELD = 40415
 _NAME = "startAfter"
+_EXPANDED_EVENTS = (6, 0)
 
 
 def supported_options(
-    client: MongoClient[Any], scope: Scope, options: StreamOptions
+    client: MongoClient[Any], scope: Scope, options: StreamOptions, version: tuple[int, ...]
 ) -> StreamOptions:
-    """The options with `has_start_after` as the server has it.
+    """The options without expanded events before 6.0, with `has_start_after` as the server has it.
 
     Any other error of the server is left to the opening of the stream. Raises UnavailableError or
     ConfigError without a reply.
     """
+    if version < _EXPANDED_EVENTS:
+        options = replace(options, shows_expanded_events=False)
     stage: dict[str, object] = {_NAME: {}}
     if scope.database is None:
         stage["allChangesForCluster"] = True

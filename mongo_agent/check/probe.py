@@ -90,11 +90,12 @@ def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
         # The checks of the server report the cause.
         config = assignment(config, round(ANSWER_S * 1000)).config or config
     with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
+        server = CachedAnswer(partial(_server, config, client))
         yield MongoProbe(
             config,
             client,
-            CachedAnswer(partial(_server, config, client)),
-            CachedAnswer(partial(_options, config, client)),
+            server,
+            CachedAnswer(partial(_options, config, client, server)),
             CachedAnswer(partial(_collections, config, client)),
             CachedAnswer(partial(ask_broker, config.properties)),
         )
@@ -112,17 +113,18 @@ def probe_of_run(
     sink's state.
     """
 
-    def server() -> ServerAnswer:
+    def ask() -> ServerAnswer:
         known = error()
         if known:
             return ServerAnswer(error=UnavailableError(known))
         return _server(config, client)
 
+    server = CachedAnswer(ask)
     return MongoProbe(
         config,
         client,
-        CachedAnswer(server),
-        CachedAnswer(partial(_options, config, client)),
+        server,
+        CachedAnswer(partial(_options, config, client, server)),
         CachedAnswer(partial(_collections, config, client)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
     )
@@ -138,10 +140,14 @@ def _server(config: MongoConfig, client: Client) -> ServerAnswer:
         return ServerAnswer(error=error)
 
 
-def _options(config: MongoConfig, client: Client) -> StreamOptions:
+def _options(
+    config: MongoConfig, client: Client, server: Callable[[], ServerAnswer]
+) -> StreamOptions:
+    deployment = server().deployment
+    version = () if deployment is None else deployment.version
     try:
         with pymongo.timeout(ANSWER_S):
-            return supported_options(client, config.scopes[0], config.stream)
+            return supported_options(client, config.scopes[0], config.stream, version)
     except SidecarError:
         # The check of the server reports the cause.
         return config.stream

@@ -26,24 +26,19 @@ def check_features(
     """Check the release; no finding if it supports everything."""
     release = ".".join(map(str, version))
     properties = config.properties
-    if not has_start_after and properties.snapshot_mode != "no_data":
-        yield fault(
-            "version",
-            f"`snapshot.mode={properties.snapshot_mode}`: this server reports MongoDB {release} "
-            "but has no `startAfter`, as Amazon DocumentDB. The agent takes no snapshots there.",
-            "Set `snapshot.mode=no_data`, and copy existing documents by another tool.",
-            code="server_without_snapshots",
-        )
-    elif version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
+    has_snapshot_reads = has_start_after and version >= _SNAPSHOT_READS
+    if not has_snapshot_reads and properties.snapshot_mode != "no_data":
+        server = f"MongoDB {release}" if has_start_after else "A server without `startAfter`"
         yield warning(
             "version",
-            f"MongoDB {release} does not support reads at a cluster time, so the agent orders "
-            "snapshots by key.",
+            f"{server} does not support reads at a cluster time, so the agent orders snapshots "
+            "by key.",
             "Use MongoDB 5.0 or later for snapshots at an exact position of the stream.",
             code="server_without_snapshot_reads",
         )
     if version < _IMAGES:
         yield from _without_images(config, release)
+        yield from _without_expanded_events(config, release)
     if version < _SPLIT and properties.oversize_handling == "split":
         yield warning(
             "version",
@@ -54,21 +49,30 @@ def check_features(
         )
 
 
+def _without_expanded_events(config: MongoConfig, release: str) -> Iterator[Finding]:
+    if config.stream.shows_expanded_events:
+        yield warning(
+            "version",
+            f"MongoDB {release} has events of dropped and renamed collections and dropped "
+            "databases only; `topic.schema.changes` gets no others.",
+            "Use MongoDB 6.0 or later for created collections, indexes and options.",
+            code="server_without_expanded_events",
+        )
+
+
 def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
     wanted = [
         f"`{name}`"
         for name, is_wanted in (
             ("capture.mode", config.stream.full_document_before != "off"),
             ("capture.mode.full.update.type", config.stream.full_document == "whenAvailable"),
-            ("topic.schema.changes", config.stream.shows_expanded_events),
         )
         if is_wanted
     ]
     if wanted:
         yield fault(
             "version",
-            f"MongoDB {release} has no pre- and post-images and no events of indexes and options; "
-            f"{' and '.join(wanted)} requires them.",
+            f"MongoDB {release} has no pre- and post-images; {' and '.join(wanted)} requires them.",
             "Use MongoDB 6.0 or later, or remove the property.",
             code="server_without_pre_images",
         )

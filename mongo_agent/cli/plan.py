@@ -79,7 +79,7 @@ def _require_start_token(
 ) -> None:
     """Raises ConfigError when `run` would end because of `capture.start.token`."""
     if config.start_token is not None:
-        options = supported_options(client, config.scopes[0], config.stream)
+        options = supported_options(client, config.scopes[0], config.stream, deployment.version)
         for finding in check_offsets(client, config, deployment, options):
             if finding.code == START_TOKEN_REJECTED:
                 raise ConfigError(finding.message)

@@ -184,8 +184,8 @@ class EventProperties(Properties):
         "topic.schema.changes",
         default=None,
         min_length=1,
-        doc="Topic for changes of collections and databases: create, rename, drop, indexes. Not "
-        "set: the agent counts them and does not publish them.",
+        doc="Topic for changes of collections and databases: rename, drop, and from MongoDB 6.0 on "
+        "create, indexes, options. Not set: the agent counts them and does not publish them.",
     )
     heartbeat_interval_ms: Milliseconds = prop(
         "heartbeat.interval.ms",

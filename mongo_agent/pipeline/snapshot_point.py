@@ -15,6 +15,7 @@ may belong to several shards, and only a later time proves it.
 
 from dataclasses import dataclass
 
+from mongo_agent.change_stream.position import is_ordered
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.documents.cluster_time import ClusterTime
 
@@ -25,6 +26,8 @@ class StreamWatermark:
 
     `is_silent`: a reply without events came after the last event. `is_merged`: the stream merges
     several shards. `has_moved`: the server has passed the token with which the stream began.
+    `is_opaque`: the tokens contain no time; `token` is that of the last event, or the last time
+    that a reply without events covers.
     """
 
     last_event: ClusterTime
@@ -32,12 +35,14 @@ class StreamWatermark:
     is_silent: bool = False
     is_merged: bool = False
     has_moved: bool = False
+    is_opaque: bool = False
 
     @property
     def through(self) -> ClusterTime:
         """All events up to this time are placed for certain."""
-        if self.token == self.last_event and self.is_silent and not self.is_merged:
-            return self.last_event
+        is_covered = self.token == self.last_event or self.is_opaque
+        if is_covered and self.is_silent and not self.is_merged:
+            return max(self.token, self.last_event)
         return max(self.token, self.last_event).before
 
     @property
@@ -51,9 +56,12 @@ class StreamWatermark:
     def after(self, read: StreamBatch) -> "StreamWatermark":
         is_silent = not read.events and not len(read.batch)
         last_event = read.last_time or self.last_event
-        token = read.position.time
-        has_moved = self.has_moved or token != self.token
-        return StreamWatermark(last_event, token, is_silent, self.is_merged, has_moved)
+        position = read.position
+        has_moved = self.has_moved or position.time != self.token
+        is_opaque = bool(position.token) and not is_ordered(position.token)
+        return StreamWatermark(
+            last_event, position.time, is_silent, self.is_merged, has_moved, is_opaque
+        )
 
 
 def exact_point(placed: StreamWatermark, following: StreamBatch | None) -> ClusterTime | None:

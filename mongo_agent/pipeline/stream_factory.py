@@ -101,7 +101,7 @@ class StreamFactory:
             self._client,
             self._encoder,
             self._namespaces(name),
-            config.snapshot,
+            replace(config.snapshot, has_index_bounds=self._options.has_start_after),
             position.snapshot,
             wake=wake,
             backoff=config.backoff,

@@ -100,7 +100,7 @@ def _supported(config: MongoConfig, client: Client, deployment: Deployment) -> S
     problem = deployment_error(deployment, config.accepted_deployment, config.client.address)
     if problem is not None:
         raise ConfigError(problem)
-    options = supported_options(client, config.scopes[0], config.stream)
+    options = supported_options(client, config.scopes[0], config.stream, deployment.version)
     findings = check_features(config, deployment.version, has_start_after=options.has_start_after)
     lacking = [f"{each.message} {each.remedy}" for each in findings if each.level is Level.FAULT]
     if lacking:

@@ -2,18 +2,20 @@
 
 Bounds are index bounds (`min`, `max`, `hint`), which order values of all types, so no document of a
 collection with mixed `_id` types is missed; conditions such as `$gt` stay within one type. The
-server compares bounds with the collation of the collection.
+server compares bounds with the collation of the collection. A server without index bounds gets
+conditions for each type (`id_ranges`).
 """
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from bson import CodecOptions, Timestamp
 from bson.raw_bson import RawBSONDocument
+from pymongo import ReadPreference
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 from pymongo.errors import PyMongoError
@@ -24,6 +26,7 @@ from mongo_agent.documents.extended_json import parse_filter
 from mongo_agent.server.replies import decoded_replies
 from mongo_agent.server.sessions import new_session
 from mongo_agent.snapshot.collections import Client, exists
+from mongo_agent.snapshot.id_ranges import conditions
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
 from mongo_agent.snapshot.settings import SnapshotSettings
 
@@ -64,6 +67,9 @@ class CollectionReader:
     def __init__(self, client: Client, settings: SnapshotSettings) -> None:
         self._client = client
         self._settings = settings
+        self._read_preference = (
+            client.read_preference if settings.has_index_bounds else ReadPreference.PRIMARY
+        )
         self._is_closed = threading.Event()
 
     def close(self) -> None:
@@ -78,16 +84,22 @@ class CollectionReader:
         found: list[bytes] = []
         lower = snapshot.planned_to
         while len(found) < limit:
-            command = {**_find(snapshot, lower), "projection": _FIELD, "limit": 1}
-            command["skip"] = self._settings.chunk_size
-            with self._session() as session, self._run(snapshot, command, session) as cursor:
-                upper = next(_documents(cursor), None)
+            upper = self._bound(snapshot, lower)
             if upper is None:
                 return ChunkBounds(tuple(found), is_whole=True)
             _require_progress(snapshot, lower, upper)
             found.append(upper)
             lower = upper
         return ChunkBounds(tuple(found), is_whole=False)
+
+    def _bound(self, snapshot: CollectionSnapshot, lower: bytes | None) -> bytes | None:
+        options = {"projection": _FIELD, "limit": 1, "skip": self._settings.chunk_size}
+        for command in self._finds(snapshot, lower, None):
+            with self._session() as session:
+                found = self._found(snapshot, [{**command, **options}], session)
+                if (upper := next(found, None)) is not None:
+                    return upper
+        return None
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
         concern = {"level": "snapshot", "atClusterTime": point.timestamp}
@@ -97,27 +109,32 @@ class CollectionReader:
         self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime
     ) -> ChunkDocuments:
         """Read the documents of a chunk, each as of a time between a cluster time and `read_to`."""
-        concern = {"level": "majority", "afterClusterTime": point.timestamp}
-        return self._read(snapshot, chunk, concern)
+        if self._settings.has_index_bounds:
+            concern = {"level": "majority", "afterClusterTime": point.timestamp}
+            return self._read(snapshot, chunk, concern)
+        # The primary has what a stream has shown, except for a moment after an election.
+        read = self._read(snapshot, chunk, None)
+        if read.read_to < point:
+            raise PyMongoError(f"the server's time {read.read_to} is before the stream's, {point}")
+        return read
 
     def _read(
-        self, snapshot: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any]
+        self, snapshot: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any] | None
     ) -> ChunkDocuments:
         limit = 2 * self._settings.chunk_size
-        command = _find(snapshot, chunk.lower)
-        if chunk.upper is not None:
-            command["max"] = RawBSONDocument(chunk.upper)
-        if snapshot.filter is not None:
-            command["filter"] = parse_filter(snapshot.filter)
         # One more document marks the start of the rest.
-        command["limit"] = limit + 1
-        command["batchSize"] = self._settings.fetch_size or limit + 1
-        command["readConcern"] = concern
+        options: dict[str, Any] = {
+            "limit": limit + 1,
+            "batchSize": self._settings.fetch_size or limit + 1,
+        }
+        if concern is not None:
+            options["readConcern"] = concern
         read_at_ms = time.time_ns() // 1_000_000
-        with self._session() as session, self._run(snapshot, command, session) as cursor:
-            if self._settings.fetch_size:
-                cursor.batch_size(self._settings.fetch_size)
-            documents, rest_from = self._taken(_documents(cursor), limit)
+        with self._session() as session:
+            finds = self._finds(snapshot, chunk.lower, chunk.upper, snapshot.filter)
+            found = self._found(snapshot, ({**each, **options} for each in finds), session)
+            with closing(found):
+                documents, rest_from = self._taken(found, limit)
             read_to = self._cluster_time(session)
         if rest_from is not None:
             _require_progress(snapshot, chunk.lower, rest_from)
@@ -125,6 +142,41 @@ class CollectionReader:
         if not documents and not exists(self._client, snapshot.database, snapshot.collection):
             gone_at = self.cluster_time()
         return ChunkDocuments(documents, rest_from, read_at_ms, read_to, gone_at)
+
+    def _finds(
+        self,
+        snapshot: CollectionSnapshot,
+        lower: bytes | None,
+        upper: bytes | None,
+        query: str | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The commands whose documents, one after the other, are those between the bounds."""
+        command: dict[str, Any] = {"find": snapshot.collection}
+        chosen = None if query is None else parse_filter(query)
+        if self._settings.has_index_bounds:
+            command["hint"] = snapshot.hint
+            if chosen is not None:
+                command["filter"] = chosen
+            for name, bound in (("min", lower), ("max", upper)):
+                if bound is not None:
+                    command[name] = RawBSONDocument(bound)
+            yield command
+            return
+        for condition in conditions(lower, upper):
+            wanted = condition if chosen is None else {"$and": [chosen, condition]}
+            yield {**command, "filter": wanted, "sort": _FIELD}
+
+    def _found(
+        self,
+        snapshot: CollectionSnapshot,
+        commands: Iterable[dict[str, Any]],
+        session: ClientSession | None,
+    ) -> Generator[bytes, None, None]:
+        for command in commands:
+            with self._run(snapshot, command, session) as cursor:
+                if self._settings.fetch_size:
+                    cursor.batch_size(self._settings.fetch_size)
+                yield from _documents(cursor)
 
     def _taken(self, found: Iterable[bytes], limit: int) -> tuple[tuple[bytes, ...], bytes | None]:
         documents: list[bytes] = []
@@ -152,16 +204,15 @@ class CollectionReader:
         with decoded_replies():
             return database.cursor_command(
                 command,
-                read_preference=self._client.read_preference,
+                read_preference=self._read_preference,
                 codec_options=_RAW,
                 session=session,
             )
 
     def cluster_time(self) -> ClusterTime:
         """The present time of the server; zero if it has none."""
-        preference = self._client.read_preference
         with decoded_replies():
-            reply = self._client.admin.command("ping", read_preference=preference)
+            reply = self._client.admin.command("ping", read_preference=self._read_preference)
         return _time_of(reply.get("operationTime"))
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
@@ -185,10 +236,3 @@ def _documents(cursor: CommandCursor[RawBSONDocument]) -> Iterator[bytes]:
     with decoded_replies():
         for document in cursor:
             yield bytes(document.raw)
-
-
-def _find(snapshot: CollectionSnapshot, lower: bytes | None) -> dict[str, Any]:
-    command: dict[str, Any] = {"find": snapshot.collection, "hint": snapshot.hint}
-    if lower is not None:
-        command["min"] = RawBSONDocument(lower)
-    return command

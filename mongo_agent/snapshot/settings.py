@@ -21,6 +21,7 @@ class SnapshotSettings:
     chosen by the server). `filters` are queries in extended JSON by `database.collection`
     (`snapshot.collection.filter.overrides`). `chosen` selects collections of automatic snapshots
     (`snapshot.include.collection.list`). Reads start after `delay_ms` (`snapshot.delay.ms`).
+    Without `has_index_bounds` the server has no `min` and `max`, and no causal reads.
     """
 
     mode: SnapshotMode = "initial"
@@ -31,3 +32,4 @@ class SnapshotSettings:
     filters: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     chosen: Namespaces = field(default_factory=Namespaces)
     delay_ms: int = 0
+    has_index_bounds: bool = True

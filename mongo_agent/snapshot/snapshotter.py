@@ -96,7 +96,7 @@ class Snapshotter:
         self._scanned = NEVER
         self._gone: dict[int, ClusterTime] = {}
         self._reread: tuple[int, Chunk] | None = None
-        self._reads_at_times = True
+        self._reads_at_times = settings.has_index_bounds
         self._retry = ReadRetry(
             backoff or Backoff(), clock, settings.delay_ms, waits_when_denied=waits_when_denied
         )
@@ -150,7 +150,7 @@ class Snapshotter:
                 )
 
     def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
-        """Record events of the stream in the output, and a time before which all events are.
+        """Record events of the stream in the output; all events up to `time` are.
 
         All drops and renames up to `scanned` are applied.
         """

@@ -77,8 +77,8 @@ class Window:
             self.touched.add(touch.document)
 
     def has_passed(self, time: ClusterTime) -> bool:
-        """Whether all events up to the end of the read are delivered; `time` as in `passed`."""
-        return self.rows is not None and self.rows.read_to < time
+        """Whether all events up to the end of the read are delivered, if those up to `time` are."""
+        return self.rows is not None and self.rows.read_to <= time
 
     def documents(self) -> tuple[bytes, ...]:
         """The documents without an event."""

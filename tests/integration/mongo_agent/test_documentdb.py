@@ -11,7 +11,6 @@ from pymongo import MongoClient
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import asking_probe
 from sidecar.check.finding import Finding, Level
-from sidecar.errors import ConfigError
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunningAgent
 
@@ -93,18 +92,6 @@ def test_other_filters_lose_nothing(
     enabled.shop.b.insert_one({"_id": 1})
     with run_agent(tmp_path, documentdb, collection_include_list="shop[.]b") as agent:
         assert [each.id for each in agent.wait_for(1)] == [1]
-
-
-@pytest.mark.parametrize("mode", ["initial", "when_needed", "initial_only"])
-def test_snapshots_are_refused(
-    tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client, mode: str
-) -> None:
-    with run_agent(tmp_path, documentdb, snapshot_mode=mode) as agent:
-        error = agent.wait_until_ended()
-    assert isinstance(error, ConfigError)
-    assert f"`snapshot.mode={mode}`" in str(error)
-    assert "Set `snapshot.mode=no_data`" in str(error)
-    assert "server_without_snapshots" in [each.code for each in findings(agent)]
 
 
 def test_images_are_refused(tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client) -> None:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from mongo_agent.check.checks import CHECKS
+from mongo_agent.check.probe import asking_probe
+from sidecar.check.finding import Level
 from sidecar.errors import SidecarError
 from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
@@ -193,6 +196,31 @@ def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: Ru
         writer.shop.b.drop()
         published = [each for each in agent.wait_for(4) if each.topic == "p.schema"]
     assert [each.kind for each in published] == ["schema"] * 3
+
+
+@pytest.mark.parametrize("version", ["4.4.29", "5.0.31"])
+def test_schema_changes_of_releases_without_expanded_events(tmp_path: Path, version: str) -> None:
+    """Nothing is sent for a created collection or an index."""
+    properties = {"topic.schema.changes": "p.schema"}
+    with (
+        MongoReplicaSet(version=version) as replica_set,
+        MongoClient[Any](replica_set.connection_string) as client,
+        RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent,
+    ):
+        agent.wait_until_streaming()
+        client.shop.create_collection("a")
+        client.shop.a.create_index("n")
+        client.shop.a.rename("b")
+        client.shop.b.drop()
+        client.drop_database("shop")
+        published = agent.wait_for(3)
+        with asking_probe(agent.configuration()) as probe:
+            check = next(each for each in CHECKS if each.name == "deployment")
+            found = {each.code: each.level for each in check.find(probe)}
+    assert {each.topic for each in published} == {"p.schema"}
+    operations = [each.value["operation"] for each in published]
+    assert operations == ["rename", "drop", "dropDatabase"]
+    assert found["server_without_expanded_events"] is Level.WARNING
 
 
 def test_native_events(writer: Client, run_agent: RunAgent) -> None:

@@ -3,19 +3,28 @@
 make mongo-servers
 """
 
+import random
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import bson
 import pytest
 
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.snapshot import id_ranges
+from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.acceptance.mongo_real.command import prove, reasons
 from tests.acceptance.mongo_real.run import CASES
-from tests.oracle.mongo_servers.questions import Client, answers, prepare
-from tests.oracle.mongo_servers.servers import SERVERS, secantusdb
+from tests.oracle.mongo_servers.questions import DATABASE, IDS, Client, answers, prepare
+from tests.oracle.mongo_servers.servers import SERVERS, ferretdb, secantusdb
 from tests.support.mongo_server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
-_BOUNDS = "it ignores `min`, `max` and `hint`, so nothing can be copied from it in chunks"
+_BOUNDS = "it ignores `min`, `max` and `hint`, so chunks are copied by conditions"
 _SUBTYPES = "it compares no subtypes, which order binary values in MongoDB"
 _EXHAUSTED = "a cursor without documents ends with the next `getMore`; here with the last document"
 # What is not as on the tests' own server, and why.
@@ -84,3 +93,36 @@ def test_the_agent_on_a_foreign_server_with_change_streams(tmp_path: Path) -> No
         "servers killed",
         "oplog rolled over",
     }
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 5, 50])
+def test_chunks_of_a_server_without_index_bounds(
+    chunk_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FerretDB has no MinKey, MaxKey, NaN and infinite numbers, also in conditions."""
+    unknown = [each for each in id_ranges.BRACKETS if each.is_single and each.lowest is not None]
+    known = tuple(
+        replace(each, lowest=-1e308) if each.lowest == float("-inf") else each
+        for each in id_ranges.BRACKETS
+        if each not in unknown
+    )
+    monkeypatch.setattr(id_ranges, "BRACKETS", known)
+    settings = SnapshotSettings(chunk_size=chunk_size, has_index_bounds=False)
+    ids = [*IDS, *range(10, 60), *(f"text {number}" for number in range(40))]
+    random.Random(chunk_size).shuffle(ids)
+    with ferretdb(tmp_path / "server") as target, Client(target) as client:
+        client.drop_database(DATABASE)
+        client[DATABASE].mixed.insert_many([{"_id": each, "n": 1} for each in ids])
+        expected = [bson.encode(each) for each in client[DATABASE].mixed.find(sort={"_id": 1})]
+        reader = CollectionReader(client, settings)
+        snapshot = CollectionSnapshot(1, DATABASE, "mixed", SnapshotReason.INITIAL)
+        planned = reader.bounds(snapshot, 1000)
+        found: list[bytes] = []
+        for lower, upper in pairwise((None, *planned.bounds, None)):
+            chunk: Chunk | None = Chunk(lower, upper)
+            while chunk is not None:
+                read = reader.since(snapshot, chunk, ClusterTime(0, 0))
+                found += read.documents
+                chunk = None if read.rest_from is None else Chunk(read.rest_from, upper)
+    assert len(found) == len(ids)
+    assert found == expected

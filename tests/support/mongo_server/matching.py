@@ -4,11 +4,12 @@ Paths are dotted and go through arrays as the server's do. An operator that is n
 as the server refuses an unknown one.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bson import Regex
+from bson import Decimal128, Regex
 
 from tests.support.mongo_server.errors import CommandError
 from tests.support.mongo_server.expressions import evaluated, is_true
@@ -148,6 +149,8 @@ def _equals(values: list[Any], wanted: Any) -> bool:
 def _compares(operator: str, value: Any, operand: Any) -> bool:
     if type_order(value) != type_order(operand):
         return False
+    if _is_nan(value) or _is_nan(operand):
+        return operator in ("$gte", "$lte") and _is_nan(value) and _is_nan(operand)
     left, right = order(value), order(operand)
     match operator:
         case "$gt":
@@ -158,6 +161,13 @@ def _compares(operator: str, value: Any, operand: Any) -> bool:
             return left < right
         case _:
             return left <= right
+
+
+def _is_nan(value: Any) -> bool:
+    """NaN is compared with itself alone (`ComparisonMatchExpression`)."""
+    if isinstance(value, Decimal128):
+        return value.to_decimal().is_nan()
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _pattern(pattern: Any, options: str) -> re.Pattern[str]:

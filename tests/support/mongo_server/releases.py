@@ -15,7 +15,7 @@ class Release:
     """One release; `Release("7.0.14")`. Raises ValueError for a series that is not known here.
 
     With `is_documentdb` it is Amazon DocumentDB of that release: no `startAfter`, no causal reads,
-    opaque tokens, and streams only where `modifyChangeStreams` enabled them.
+    no index bounds, opaque tokens, and streams only where `modifyChangeStreams` enabled them.
     """
 
     version: str

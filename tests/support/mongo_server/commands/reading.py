@@ -90,6 +90,9 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
     """`min` (inclusive) and `max` (exclusive) over an index, in its order: that of the collation
     that the collection has."""
     body = context.body
+    if context.deployment.topology.release.is_documentdb:
+        # It documents that it has `min` and `max`, MongoDB that it has not.
+        return documents
     bounds = {name: body[name] for name in ("min", "max") if body.get(name)}
     hint = body.get("hint")
     if hint is None:

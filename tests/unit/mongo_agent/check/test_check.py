@@ -28,7 +28,7 @@ def test_a_present_release_has_everything(tmp_path: Path) -> None:
         ((6, 0, 8), {}, Level.WARNING, "cannot split events"),
         ((5, 0, 1), PRE_IMAGES, Level.FAULT, "`capture.mode` requires"),
         ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` requires"),
-        ((5, 0, 1), {"topic.schema.changes": "d"}, Level.FAULT, "`topic.schema.changes`"),
+        ((5, 0, 1), {"topic.schema.changes": "d"}, Level.WARNING, "`topic.schema.changes`"),
         ((4, 4, 0), {}, Level.WARNING, "does not support reads at a cluster time"),
     ],
 )

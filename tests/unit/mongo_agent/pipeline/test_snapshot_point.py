@@ -49,6 +49,16 @@ def test_snapshot_point_follows_the_last_event() -> None:
     assert exact_point(merged, None) is None
 
 
+def test_opaque_tokens_have_no_time() -> None:
+    """The time of a reply without events is one up to which nothing is missing."""
+    opaque = StreamPosition({"_data": "opaque"}, at(7), "f", "rs0")
+    placed = StreamWatermark(at(3), at(3)).after(replace(read(7), position=opaque))
+    assert placed.through == at(7)
+    eventful = placed.after(replace(read(8, 8), position=replace(opaque, time=at(8))))
+    assert eventful.through == at(7)
+    assert StreamWatermark(at(3), at(3)).after(read(7)).through == at(6)
+
+
 def test_snapshot_point_precedes_a_later_event() -> None:
     assert exact_point(StreamWatermark(at(3), at(3)), read(7, 5, 7)) == at(4)
 

@@ -1,0 +1,218 @@
+"""Snapshots of a server with the profile of Amazon DocumentDB 5.0: ranges of `_id` as conditions,
+no reads at a cluster time, no no-ops without writes."""
+
+import json
+import random
+import threading
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from mongo_agent.documents.cluster_time import ClusterTime
+from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.settings import SnapshotSettings
+from tests.support.memory_sink import MemorySink
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+SMALL_CHUNKS = {"incremental_snapshot_chunk_size": 4, "snapshot_max_threads": 2}
+MIXED_IDS: tuple[Any, ...] = (
+    MinKey(),
+    None,
+    float("nan"),
+    float("-inf"),
+    *(number / 2 for number in range(-9, 10)),
+    Decimal128("7.25"),
+    Int64(2**60),
+    "",
+    *"abcdefghi",
+    {},
+    {"x": 1},
+    {"$ref": "a", "$id": 1},
+    Binary(b""),
+    Binary(b"ab", 5),
+    ObjectId(bytes(12)),
+    ObjectId(b"abcdefghijkl"),
+    False,
+    True,
+    datetime(1950, 1, 1, tzinfo=UTC),
+    Timestamp(0, 0),
+    Timestamp(9, 9),
+    MaxKey(),
+)
+
+
+@pytest.fixture
+def documentdb() -> Iterator[MongoReplicaSet]:
+    started = MongoReplicaSet(
+        members=2, version="5.0.0", is_documentdb=True, noop_interval_s=24 * 3600
+    )
+    with started:
+        yield started
+
+
+@pytest.fixture
+def writer(documentdb: MongoReplicaSet) -> Iterator[Client]:
+    with MongoClient[dict[str, Any]](documentdb.connection_string) as client:
+        client.admin.command("modifyChangeStreams", 1, database="", collection="", enable=True)
+        yield client
+
+
+def run_agent(
+    tmp_path: Path,
+    documentdb: MongoReplicaSet,
+    sink: MemorySink | None = None,
+    **properties: object,
+) -> RunningAgent:
+    named = {
+        name.replace("_", "."): value for name, value in {**SMALL_CHUNKS, **properties}.items()
+    }
+    return RunningAgent(tmp_path / "offsets", documentdb.connection_string, named, sink=sink)
+
+
+def wait_for_end(agent: RunningAgent) -> None:
+    agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
+
+
+def of_index(client: Client, limit: int) -> tuple[CollectionReader, CollectionSnapshot]:
+    settings = SnapshotSettings(chunk_size=limit, has_index_bounds=False)
+    return CollectionReader(client, settings), CollectionSnapshot(
+        1, "shop", "a", SnapshotReason.INITIAL
+    )
+
+
+@pytest.mark.parametrize("chunk_size", [1, 3, 7, 100])
+def test_chunks_cover_ids_of_all_types(writer: Client, chunk_size: int) -> None:
+    documents = [bson.encode({"_id": each}) for each in MIXED_IDS]
+    shuffled = [bson.decode(each) for each in documents]
+    random.Random(chunk_size).shuffle(shuffled)
+    writer.shop.a.insert_many(shuffled)
+    reader, snapshot = of_index(writer, chunk_size)
+    planned = reader.bounds(snapshot, 1000)
+    assert planned.is_whole
+    bounds = (None, *planned.bounds, None)
+    assert documents == [
+        each for chunk in pairwise(bounds) for each in documents_of(reader, snapshot, Chunk(*chunk))
+    ]
+
+
+def documents_of(
+    reader: CollectionReader, snapshot: CollectionSnapshot, chunk: Chunk
+) -> Iterator[bytes]:
+    while True:
+        read = reader.since(snapshot, chunk, ClusterTime(1, 1))
+        yield from read.documents
+        if read.rest_from is None:
+            return
+        chunk = Chunk(read.rest_from, chunk.upper)
+
+
+def test_a_read_from_a_server_behind_the_stream_is_repeated(writer: Client) -> None:
+    """As for a moment after an election."""
+    writer.shop.a.insert_one({"_id": 1})
+    reader, snapshot = of_index(writer, 4)
+    with pytest.raises(PyMongoError, match="is before the stream's"):
+        reader.since(snapshot, Chunk(None, None), ClusterTime(2**31, 1))
+
+
+@pytest.mark.parametrize("mode", ["initial", "initial_only"])
+def test_a_quiet_collection_is_copied(
+    tmp_path: Path, documentdb: MongoReplicaSet, writer: Client, mode: str
+) -> None:
+    """Nothing is written meanwhile, and the server has no no-ops."""
+    writer.shop.a.insert_many([{"_id": number} for number in range(20)])
+    writer.shop.b.insert_many([{"_id": name} for name in "abc"])
+    with run_agent(tmp_path, documentdb, snapshot_mode=mode) as agent:
+        copied = agent.wait_for(23)
+        if mode == "initial":
+            wait_for_end(agent)
+            writer.shop.a.insert_one({"_id": 20})
+            assert agent.wait_for(24)[-1].kind == "insert"
+        else:
+            agent.wait_until_ended()
+    assert {each.kind for each in copied} == {"read"}
+    assert sorted(str(each.id) for each in copied) == sorted([*map(str, range(20)), *"abc"])
+
+
+def test_a_filter_and_a_signal(tmp_path: Path, documentdb: MongoReplicaSet, writer: Client) -> None:
+    writer.shop.a.insert_many([{"_id": number, "n": number % 2} for number in range(20)])
+    with run_agent(tmp_path, documentdb) as agent:
+        agent.wait_until_streaming()
+        named = {"data-collection": "shop.a", "filter": '{"n": 1}'}
+        data = {"data-collections": ["shop.a"], "additional-conditions": [named]}
+        signal = json.dumps({"type": "execute-snapshot", "data": data}).encode()
+        request = urllib.request.Request(
+            f"{agent.url}/signals", signal, {"Content-Type": "application/json"}
+        )
+        assert urllib.request.urlopen(request).status == 202
+        assert sorted(each.id for each in agent.wait_for(10)) == list(range(1, 20, 2))
+        wait_for_end(agent)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nothing_is_lost_or_runs_backwards_under_load(
+    tmp_path: Path, documentdb: MongoReplicaSet, writer: Client, seed: int
+) -> None:
+    """Writes go on during snapshots that restarts and an election interrupt. Each document ends in
+    its last state; its versions only grow, but for repeats of a restart."""
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    names: list[Any] = [*range(30), *"abcdefghijklmnopqrst", *(None, True, 2.5)]
+    versions = {repr(name): 0 for name in names}
+    writer.shop.a.insert_many([{"_id": name, "n": 0} for name in names])
+    stopped = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stopped.is_set():
+            number += 1
+            name = chance.choice(names)
+            writer.shop.a.replace_one({"_id": name}, {"_id": name, "n": number}, upsert=True)
+            versions[repr(name)] = number
+
+    load = threading.Thread(target=write)
+    load.start()
+    runs = []
+    try:
+        for run in range(3):
+            sink = MemorySink()
+            with run_agent(tmp_path, documentdb, sink, snapshot_mode="initial") as agent:
+                agent.wait_for(20)
+                if run == 1:
+                    documentdb.step_down()
+                if run == 2:
+                    wait_for_end(agent)
+                    stopped.set()
+                    load.join()
+                    writer.shop.a.insert_one({"_id": "last", "n": -1})
+                    agent.wait_until(lambda: agent.published[-1].id == "last", "the last event")
+            runs.append(agent.published)
+    finally:
+        stopped.set()
+        load.join()
+    last: dict[str, int] = {}
+    for published in runs:
+        seen: dict[str, list[int]] = defaultdict(list)
+        for each in published:
+            seen[repr(each.after["_id"])].append(_number(each.after["n"]))
+        for name, numbers in seen.items():
+            assert numbers == sorted(numbers), name
+            last[name] = numbers[-1]
+    del last[repr("last")]
+    assert last == versions
+
+
+def _number(value: Any) -> int:
+    return int(value["$numberLong"]) if isinstance(value, dict) else int(value)

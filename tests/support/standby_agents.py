@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pymongo import MongoClient
 
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
@@ -21,14 +21,15 @@ from tests.support.servers.processes import wait_until
 SESSION_MS = 3000
 BROKER_PROPERTIES = {"group.min.session.timeout.ms": "1000"}
 _PAUSE_S = 0.005
+Server = MongoReplicaSet | MongoShardedCluster
 
 
 class NumberedWrites:
     """Inserts documents 0, 1, 2 … from a thread of its own, until its end."""
 
-    def __init__(self, replica_set: MongoReplicaSet, database: str) -> None:
+    def __init__(self, server: Server, database: str) -> None:
         self._client = MongoClient[dict[str, Any]](
-            replica_set.connection_string, retryWrites=True, heartbeatFrequencyMS=500
+            server.connection_string, retryWrites=True, heartbeatFrequencyMS=500
         )
         self._documents = self._client[database].a
         self._is_over = threading.Event()
@@ -71,7 +72,7 @@ class StandbyAgents:
     def __init__(
         self,
         directory: Path,
-        replica_set: MongoReplicaSet,
+        server: Server,
         broker: KafkaBroker,
         prefix: str,
         properties: Mapping[str, object] | None = None,
@@ -79,7 +80,7 @@ class StandbyAgents:
         """They capture the database `prefix`."""
         self.prefix = prefix
         self._directory = directory
-        self._replica_set = replica_set
+        self._server = server
         self._broker = broker
         self._properties = dict(properties or {})
         self._stack = ExitStack()
@@ -91,7 +92,7 @@ class StandbyAgents:
         offsets.mkdir(parents=True)
         values = {
             "topic.prefix": self.prefix,
-            "mongodb.connection.string": self._replica_set.connection_string,
+            "mongodb.connection.string": self._server.connection_string,
             "mongodb.server.selection.timeout.ms": 2000,
             "mongodb.heartbeat.frequency.ms": 500,
             "connect.backoff.initial.delay.ms": 50,

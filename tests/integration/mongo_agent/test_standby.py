@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pymongo import MongoClient
 
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
@@ -24,6 +25,8 @@ from tests.support.standby_agents import (
 )
 
 pytestmark = pytest.mark.servers
+
+TASKS = "tasks"
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +160,45 @@ def test_election_of_the_servers(scene: Scene, replica_set: MongoReplicaSet) -> 
     leader.kill()
     scene.agents.wait_until_leading(standby)
     scene.finish(standby)
+
+
+@pytest.fixture
+def cluster() -> Iterator[MongoShardedCluster]:
+    with MongoShardedCluster() as started:
+        yield started
+
+
+def task(
+    directory: Path, cluster: MongoShardedCluster, broker: KafkaBroker, number: int
+) -> StandbyAgents:
+    properties = {
+        "mongodb.connection.mode": "replica_set",
+        "tasks.max": 2,
+        "task.id": number,
+        "position.topic": "positions",
+    }
+    return StandbyAgents(directory / f"task{number}", cluster, broker, TASKS, properties)
+
+
+def test_task_of_a_shard(tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker) -> None:
+    """Another agent continues it by the position in Kafka. Each task has its own leader, position
+    and transactional id, so the other task continues."""
+    with MongoClient[dict[str, object]](cluster.connection_string) as client:
+        client.admin.command("shardCollection", f"{TASKS}.a", key={"_id": 1})
+    tasks = [task(tmp_path, cluster, broker, number) for number in range(2)]
+    with tasks[0], tasks[1]:
+        (first, standby), (second, _) = (each.wait_for_pair() for each in tasks)
+        with NumberedWrites(cluster, TASKS) as writes:
+            writes.wait_for_more()
+            first.kill()
+            tasks[0].wait_until_leading(standby)
+            writes.wait_for_more()
+            writes.stop()
+        tasks[0].wait_until_committed(writes.written)
+        committed = tasks[0].committed()
+        assert metric_of(second, "cdc_leader") == 1
+        published = [metric_of(each, "cdc_events_total") for each in (standby, second)]
+    assert sorted(committed) == list(range(writes.written))
+    assert all(published)
+    keys = {str(record.key) for record in broker.consume_all("positions")}
+    assert keys == {f"b'{TASKS}.shard{number}'" for number in range(2)}

@@ -34,7 +34,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -154,6 +154,9 @@ faults-page: setup ## Write docs/evidence/faults.md from the last results
 # MONGODB_URI, MONGOD and MONGOS reach the program by its environment: make exports what it is given.
 mongo-real: prerequisites-test setup ## Prove the MongoDB agent on a real server: MONGODB_URI=mongodb://… or MONGOD=mongod [MONGOS=mongos]
 	@$(PY) -m tests.acceptance.mongo_real $(ARGS)
+
+mongo-real-check: prerequisites-test setup ## Run the proof of mongo-real on the MongoDB test server, of each release and with shards
+	@$(PY) -m pytest tests/acceptance/mongo_real/slow_mongo_real.py $(ARGS)
 
 mongo-servers: prerequisites-test setup ## Compare the MongoDB test server with FerretDB and SecantusDB, and run the agent on the latter (downloads 40 MB, builds 1 to 4 minutes)
 	@$(PY) -m pytest tests/oracle/mongo_servers/on_servers.py $(ARGS)

@@ -1,6 +1,6 @@
 """The whole proof in small, on the tests' own server: by its URI, and by programs with shards.
 
-pytest tests/acceptance/mongo_real/slow_mongo_real.py
+make mongo-real-check
 """
 
 from pathlib import Path

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tests.support.mongo_server.commands import COMMANDS, Command
 from tests.support.mongo_server.commands.administration import introduce
+from tests.support.mongo_server.commands.fields import check_fields
 from tests.support.mongo_server.commands.sessions import abort, enter_transaction
 from tests.support.mongo_server.context import Context
 from tests.support.mongo_server.direct import check_direct
@@ -64,6 +65,7 @@ def _run(context: Context) -> Document:
     command = COMMANDS.get(context.name)
     if command is None:
         raise CommandError(59, f"no such command: '{context.name}'")
+    check_fields(context.name, context.body)
     check_rights(context, command)
     check_direct(context, command)
     _check_role(context, command)

@@ -28,6 +28,7 @@ class Cursor:
     documents: list[Document] = field(default_factory=list)
     max_await_s: float = 1.0
     at_cluster_time: Any = None
+    has_known_end: bool = False
 
 
 @dataclass(eq=False)

@@ -191,7 +191,7 @@ def _drop_indexes(context: Context) -> Document:
 
 def _first_batch(context: Context, name: str, documents: list[Document]) -> Document:
     size = context.body.get("cursor", {}).get("batchSize", len(documents))
-    return cursor_reply(context, (context.database, name), documents, size, is_single=False)
+    return cursor_reply(context, (context.database, name), documents, size, has_known_end=True)
 
 
 def _list_indexes(context: Context) -> Document:

@@ -9,7 +9,7 @@ from bson.binary import UUID_SUBTYPE
 
 from tests.support.mongo_server.change_events import INTERNAL_DATABASES, Scope
 from tests.support.mongo_server.change_streams import open_stream
-from tests.support.mongo_server.commands.batches import FIRST_BATCH, cursor_reply, taken
+from tests.support.mongo_server.commands.batches import FIRST_BATCH, cursor_reply, is_over, taken
 from tests.support.mongo_server.commands.command import Command
 from tests.support.mongo_server.commands.shards import config_documents
 from tests.support.mongo_server.context import Context
@@ -49,7 +49,15 @@ def _find(context: Context) -> Document:
     documents = _bounded(context, _documents(context, namespace))
     found = list(aggregated(documents, stages))
     size = body.get("batchSize", FIRST_BATCH)
-    return cursor_reply(context, namespace, found, size, bool(body.get("singleBatch")))
+    is_limited = body.get("limit") == len(found)
+    return cursor_reply(
+        context,
+        namespace,
+        found,
+        size,
+        is_single=bool(body.get("singleBatch")),
+        has_known_end=is_limited or context.collection(namespace) is None,
+    )
 
 
 def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
@@ -138,17 +146,17 @@ def _aggregate(context: Context) -> Document:
     if pipeline and "$listChangeStreams" in pipeline[0]:
         names = sorted(context.deployment.stream_namespaces)
         listed = [{"database": database, "collection": name} for database, name in names]
-        return cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size, False)
+        return cursor_reply(context, ("admin", "$cmd.aggregate"), listed, size)
     if any("$changeStreamSplitLargeEvent" in stage for stage in pipeline):
         message = "$changeStreamSplitLargeEvent can only be used in a $changeStream pipeline"
         raise CommandError(20, message)
     if pipeline and "$listLocalSessions" in pipeline[0]:
         sessions = aggregated(_local_sessions(context), pipeline[1:])
         namespace = (context.database, "$cmd.aggregate")
-        return cursor_reply(context, namespace, list(sessions), size, False)
+        return cursor_reply(context, namespace, list(sessions), size)
     namespace = context.namespace
     found = list(aggregated(_documents(context, namespace), pipeline))
-    return cursor_reply(context, namespace, found, size, False)
+    return cursor_reply(context, namespace, found, size)
 
 
 def _local_sessions(context: Context) -> Iterator[Document]:
@@ -206,7 +214,7 @@ def _get_more(context: Context) -> Document:
     size = body.get("batchSize") or _MANY
     if cursor.stream is None:
         batch = taken(cursor.documents, size)
-        if not cursor.documents:
+        if is_over(cursor, batch, size):
             del context.member.cursors[number]
             number = 0
         extra = {} if cursor.at_cluster_time is None else {"atClusterTime": cursor.at_cluster_time}

@@ -99,7 +99,7 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
     that the collection has."""
     body = context.body
     if context.deployment.topology.release.is_documentdb:
-        # It documents that it has `min` and `max`, MongoDB that it has not.
+        # Whether the service applies `min` and `max` is not known, so no client may rely on them.
         return documents
     bounds = {name: body[name] for name in ("min", "max") if body.get(name)}
     hint = body.get("hint")

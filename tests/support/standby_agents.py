@@ -5,8 +5,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -161,11 +161,46 @@ class StandbyAgents:
         ]
 
 
+class Takeover:
+    """Two agents during writes, as a test sees them."""
+
+    def __init__(self, agents: StandbyAgents, writes: NumberedWrites) -> None:
+        self.agents = agents
+        self.writes = writes
+
+    def finish(self, leader: AgentProcess) -> None:
+        """Assert that every change was seen once and in order, the last ones by this leader."""
+        self.writes.wait_for_more()
+        self.writes.stop()
+        written = self.writes.written
+        self.agents.wait_until_committed(written)
+        assert self.agents.committed() == list(range(written))
+        assert metric_of(leader, "cdc_leader") == 1
+        assert metric_of(leader, "cdc_events_total")
+
+
+@contextmanager
+def takeover(
+    directory: Path, server: Server, broker: KafkaBroker, prefix: str
+) -> Iterator[Takeover]:
+    """A leader, a standby and a client that writes into the database `prefix`."""
+    with StandbyAgents(directory, server, broker, prefix) as agents:
+        agents.wait_for_pair()
+        with NumberedWrites(server, prefix) as writes:
+            writes.wait_for_more()
+            yield Takeover(agents, writes)
+
+
 def role_of(agent: AgentProcess) -> str:
     """As `/health` reports it; empty while there is no answer."""
-    document = agent.ask("/health") if agent.is_running else None
-    election = (document or {}).get("components", {}).get("election", {})
+    document = status_of(agent) if agent.is_running else {}
+    election = document.get("components", {}).get("election", {})
     return str(election.get("role", ""))
+
+
+def status_of(agent: AgentProcess) -> dict[str, Any]:
+    """`/health`; empty while there is no answer."""
+    return agent.ask("/health") or {}
 
 
 def metric_of(agent: AgentProcess, name: str) -> float | None:

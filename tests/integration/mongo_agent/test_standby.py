@@ -1,83 +1,21 @@
-"""A second agent takes over: a consumer of committed records sees each change once, in order."""
+"""A standby takes over: a consumer of committed records sees each change once, in order.
+
+`slow_standby_faults.py` has the other faults.
+"""
 
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongo_server import MongoReplicaSet
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.servers.processes import wait_until
-from tests.support.standby_agents import (
-    BROKER_PROPERTIES,
-    NumberedWrites,
-    StandbyAgents,
-    freeze,
-    metric_of,
-    role_of,
-)
+from tests.support.standby_agents import BROKER_PROPERTIES, metric_of, status_of, takeover
 
 pytestmark = pytest.mark.servers
-
-TASKS = "tasks"
-
-
-@pytest.fixture(scope="module")
-def replica_set() -> Iterator[MongoReplicaSet]:
-    with MongoReplicaSet(members=3) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    directory = tmp_path_factory.mktemp("standby") / "kafka"
-    with KafkaBroker(directory, heap_mib=256, properties=BROKER_PROPERTIES) as started:
-        yield started
-
-
-class Scene:
-    """Both agents and the writes, as a test sees them."""
-
-    def __init__(self, agents: StandbyAgents, writes: NumberedWrites) -> None:
-        self.agents = agents
-        self.writes = writes
-
-    def finish(self, leader: AgentProcess) -> None:
-        """Every change was seen once and in order, the last ones by this leader."""
-        self.writes.wait_for_more()
-        self.writes.stop()
-        written = self.writes.written
-        self.agents.wait_until_committed(written)
-        assert self.agents.committed() == list(range(written))
-        assert metric_of(leader, "cdc_leader") == 1
-        assert metric_of(leader, "cdc_events_total")
-
-
-@pytest.fixture
-def scene(
-    tmp_path: Path,
-    replica_set: MongoReplicaSet,
-    broker: KafkaBroker,
-    request: pytest.FixtureRequest,
-) -> Iterator[Scene]:
-    prefix = request.node.name.removeprefix("test_").replace("_", "")
-    agents = StandbyAgents(tmp_path, replica_set, broker, prefix)
-    with agents:
-        agents.wait_for_pair()
-        with NumberedWrites(replica_set, prefix) as writes:
-            writes.wait_for_more()
-            yield Scene(agents, writes)
-
-
-def status_of(agent: AgentProcess) -> dict[str, Any]:
-    return agent.ask("/health") or {}
 
 
 def send_signal(agent: AgentProcess) -> None:
@@ -89,116 +27,24 @@ def send_signal(agent: AgentProcess) -> None:
     urllib.request.urlopen(request).close()
 
 
-def has_role(agent: AgentProcess, role: str) -> bool:
-    return role_of(agent) == role
-
-
-def test_killed_leader(scene: Scene) -> None:
-    leader, standby = scene.agents.wait_for_pair()
-    assert status_of(standby)["status"] == "ok"
-    assert "another agent of the group cdc-sidecar-killedleader" in status_of(standby)["message"]
-    assert b"Standby" in standby.get("/ready")
-    assert metric_of(standby, "cdc_leader") == 0
-    assert metric_of(standby, "cdc_sink_up") == 1
-    assert metric_of(standby, "cdc_events_total") is None
-    with pytest.raises(urllib.error.HTTPError, match="422"):
-        send_signal(standby)
-    send_signal(leader)
-    leader.kill()
-    scene.agents.wait_until_leading(standby)
-    leader.launch()
-    assert scene.agents.wait_for_pair() == (standby, leader)
-    scene.finish(standby)
-
-
-def test_stopped_leader(scene: Scene) -> None:
-    leader, standby = scene.agents.wait_for_pair()
-    leader.stop()
-    scene.agents.wait_until_leading(standby)
-    scene.finish(standby)
-
-
-def test_frozen_leader(scene: Scene) -> None:
-    """It wakes as the leader that it was, and must not commit anything."""
-    leader, standby = scene.agents.wait_for_pair()
-    thaw = freeze(leader)
-    scene.agents.wait_until_leading(standby)
-    scene.writes.wait_for_more()
-    thaw()
-    leader.wait_until(partial(has_role, leader, "standby"), "the former leader on standby", 120)
-    assert metric_of(leader, "cdc_stream_open") is None
-    scene.finish(standby)
-
-
-def test_agent_outside_the_group(scene: Scene) -> None:
-    """It fences the leader, which leaves the group, leads again and fences it."""
-    outsider = scene.agents.agent("outsider", standby_enabled="false")
-    outsider.launch()
-    wait_until(lambda: outsider.exit_status is not None, "the end of the third agent")
-    assert outsider.exit_status == 3, outsider.log_tail()
-    leader, _ = scene.agents.wait_for_pair()
-    scene.finish(leader)
-
-
-def test_stopped_broker(scene: Scene, broker: KafkaBroker) -> None:
-    """Both lose their session; one leads again."""
-    scene.agents.wait_for_pair()
-    broker.stop()
-    for agent in scene.agents.agents:
-        agent.wait_until(partial(has_role, agent, "candidate"), "no session", 120)
-        found = {each["code"] for each in status_of(agent)["conditions"]}
-        assert "not_in_group" in found
-        assert metric_of(agent, "cdc_leader") == metric_of(agent, "cdc_sink_up") == 0
-    broker.start()
-    leader, _ = scene.agents.wait_for_pair()
-    scene.finish(leader)
-
-
-def test_election_of_the_servers(scene: Scene, replica_set: MongoReplicaSet) -> None:
-    leader, standby = scene.agents.wait_for_pair()
-    replica_set.step_down()
-    leader.kill()
-    scene.agents.wait_until_leading(standby)
-    scene.finish(standby)
-
-
-@pytest.fixture
-def cluster() -> Iterator[MongoShardedCluster]:
-    with MongoShardedCluster() as started:
-        yield started
-
-
-def task(
-    directory: Path, cluster: MongoShardedCluster, broker: KafkaBroker, number: int
-) -> StandbyAgents:
-    properties = {
-        "mongodb.connection.mode": "replica_set",
-        "tasks.max": 2,
-        "task.id": number,
-        "position.topic": "positions",
-    }
-    return StandbyAgents(directory / f"task{number}", cluster, broker, TASKS, properties)
-
-
-def test_task_of_a_shard(tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker) -> None:
-    """Another agent continues it by the position in Kafka. Each task has its own leader, position
-    and transactional id, so the other task continues."""
-    with MongoClient[dict[str, object]](cluster.connection_string) as client:
-        client.admin.command("shardCollection", f"{TASKS}.a", key={"_id": 1})
-    tasks = [task(tmp_path, cluster, broker, number) for number in range(2)]
-    with tasks[0], tasks[1]:
-        (first, standby), (second, _) = (each.wait_for_pair() for each in tasks)
-        with NumberedWrites(cluster, TASKS) as writes:
-            writes.wait_for_more()
-            first.kill()
-            tasks[0].wait_until_leading(standby)
-            writes.wait_for_more()
-            writes.stop()
-        tasks[0].wait_until_committed(writes.written)
-        committed = tasks[0].committed()
-        assert metric_of(second, "cdc_leader") == 1
-        published = [metric_of(each, "cdc_events_total") for each in (standby, second)]
-    assert sorted(committed) == list(range(writes.written))
-    assert all(published)
-    keys = {str(record.key) for record in broker.consume_all("positions")}
-    assert keys == {f"b'{TASKS}.shard{number}'" for number in range(2)}
+def test_killed_leader(tmp_path: Path) -> None:
+    with (
+        MongoReplicaSet() as replica_set,
+        KafkaBroker(tmp_path / "kafka", heap_mib=256, properties=BROKER_PROPERTIES) as broker,
+        takeover(tmp_path, replica_set, broker, "shop") as running,
+    ):
+        leader, standby = running.agents.wait_for_pair()
+        assert status_of(standby)["status"] == "ok"
+        assert "another agent of the group cdc-sidecar-shop" in status_of(standby)["message"]
+        assert b"Standby" in standby.get("/ready")
+        assert metric_of(standby, "cdc_leader") == 0
+        assert metric_of(standby, "cdc_sink_up") == 1
+        assert metric_of(standby, "cdc_events_total") is None
+        with pytest.raises(urllib.error.HTTPError, match="422"):
+            send_signal(standby)
+        send_signal(leader)
+        leader.kill()
+        running.agents.wait_until_leading(standby)
+        leader.launch()
+        assert running.agents.wait_for_pair() == (standby, leader)
+        running.finish(standby)

@@ -167,6 +167,12 @@ def _tasks(properties: MongoProperties) -> Iterator[str]:
             f"`task.id` is {properties.task_id}; with `tasks.max={properties.tasks_max}` it must "
             "be smaller than this number. Correct one of them."
         )
+    elif properties.task_id and mode != "replica_set":
+        yield (
+            f"`task.id` is {properties.task_id} without `mongodb.connection.mode=replica_set`: the "
+            "agent would deliver the changes of all shards, as task 0 does. Set the mode, or run "
+            "one agent without `task.id`."
+        )
     if mode == "replica_set" and properties.tasks_max > 1 and properties.capture_start_token:
         yield (
             "`capture.start.token` belongs to one stream, and each of the "

@@ -125,7 +125,10 @@ _RELATIONAL = (
 _MODES = "the agent supports only the five values of `snapshot.mode`"
 
 UNSUPPORTED: Mapping[str, str] = {
-    "topic.creation.groups": kafka_connect.UNSUPPORTED["topic.creation.groups"],
+    **{
+        name: kafka_connect.UNSUPPORTED[name]
+        for name in ("bootstrap.servers", "topic.creation.groups")
+    },
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **dict.fromkeys(

@@ -25,6 +25,7 @@ _NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
 UNSUPPORTED: Mapping[str, str] = {
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
+    "bootstrap.servers": "use `kafka.producer.bootstrap.servers`",
     "topic.creation.groups": "use `topic.creation.default.*`, for all topics",
 }
 """Rejected properties of every connector, with their replacement."""

@@ -58,8 +58,8 @@ def final_error(
             )
         return LockedError(
             f"Another instance with the transactional id {transactional_id} took over. Run one "
-            "agent for each logical name. No event is lost: the other instance sends what this "
-            "one had not committed."
+            "agent for each topic.prefix and task.id, or set standby.enabled=true. No event is "
+            "lost: the other instance sends what this one had not committed."
         )
     if error.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
         return ConfigError(

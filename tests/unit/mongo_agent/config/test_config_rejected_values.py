@@ -14,6 +14,7 @@ FILTERS = "snapshot.collection.filter.overrides"
     ("settings", "part"),
     [
         ({"mongodb.usr": "x"}, "the nearest one is `mongodb.user`"),
+        ({"bootstrap.servers": "a:1"}, "not supported: use `kafka.producer.bootstrap.servers`"),
         ({"topic.prefix": None}, "`topic.prefix` must be set"),
         ({"topic.prefix": "a b"}, "may only contain letters"),
         ({"mongodb.hosts": None}, "`mongodb.hosts` or `mongodb.connection.string` must be set"),
@@ -88,6 +89,7 @@ FILTERS = "snapshot.collection.filter.overrides"
             "exclude each other",
         ),
         ({"task.id": "1"}, "is 1; with `tasks.max=1` it must be smaller"),
+        ({"task.id": "1", "tasks.max": "2"}, "the agent would deliver the changes of all shards"),
         (
             {
                 "mongodb.connection.mode": "replica_set",

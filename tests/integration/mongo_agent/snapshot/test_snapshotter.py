@@ -181,14 +181,14 @@ def test_restart_resumes_at_any_step_of_a_rename(client: Client) -> None:
         again = replace(output, messages=list(output.messages), places=[])
         with Pipeline.restarted(client, again, place, settings=settings) as pipeline:
             pipeline.run()
-        # Under the second name, unless that copy ended before the second rename.
+        # Under the last name, unless the copy ended before the renames.
         last = [
             {
                 json.loads(key)["id"]: json.loads(value["after"])
                 for topic, key, value in again.messages
                 if topic == f"L.shop.{name}" and value is not None
             }
-            for name in "bc"
+            for name in "abc"
         ]
         assert {str(each["_id"]): each for each in shop.c.find()} in last
 

@@ -1,5 +1,6 @@
 """Replies that the driver cannot decode, as errors of the driver."""
 
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,8 +16,17 @@ def decoded_replies() -> Iterator[None]:
     """
     try:
         yield
-    except PyMongoError:
-        raise
     except Exception as error:
+        _release_replies(error)
+        if isinstance(error, PyMongoError):
+            raise
         kind = type(error).__name__
         raise ProtocolError(f"a reply cannot be decoded ({kind}: {error})") from error
+
+
+def _release_replies(error: BaseException | None) -> None:
+    """Clear the frames of an error. A frame of the driver refers to its own error, and so keeps a
+    reply of up to 48 MB until a search for cycles, which is rare (`tune_interpreter`)."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__

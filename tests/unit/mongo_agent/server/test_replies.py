@@ -1,0 +1,52 @@
+"""Replies that cannot be decoded are errors of the driver, and leave no memory behind."""
+
+import gc
+import weakref
+from collections.abc import Callable
+
+import pytest
+from pymongo.errors import AutoReconnect, ProtocolError, PyMongoError
+
+from mongo_agent.server.replies import decoded_replies
+
+
+class Reply:
+    """Bytes have no weak references."""
+
+
+def failing(error: Exception) -> Callable[[], list[weakref.ref[Reply]]]:
+    """A read whose frame refers to its own error, as frames of the driver do."""
+    replies: list[weakref.ref[Reply]] = []
+
+    def read() -> list[weakref.ref[Reply]]:
+        reply = Reply()
+        replies.append(weakref.ref(reply))
+        try:
+            raise error
+        except Exception as raised:
+            own = raised
+            assert own
+            raise AutoReconnect("closed") from raised
+
+    def run() -> list[weakref.ref[Reply]]:
+        with pytest.raises(PyMongoError), decoded_replies():
+            read()
+        return replies
+
+    return run
+
+
+@pytest.mark.parametrize("error", [ProtocolError("too long"), OSError("timed out")])
+def test_a_failed_read_keeps_no_reply(error: Exception) -> None:
+    gc.disable()
+    try:
+        (reply,) = failing(error)()
+        assert reply() is None
+    finally:
+        gc.enable()
+
+
+def test_an_error_of_a_decoder_names_its_kind() -> None:
+    message = r"cannot be decoded \(ValueError: no length\)"
+    with pytest.raises(ProtocolError, match=message), decoded_replies():
+        raise ValueError("no length")

@@ -24,8 +24,8 @@ impl Schema {
 
 #[derive(Default)]
 struct Writer {
-    /// Records so far that have no name.
-    unnamed: usize,
+    /// Records so far that have no name; equal ones have one name.
+    unnamed: Vec<Schema>,
     /// Records so far by their full name; a later one of a name refers to it.
     records: HashMap<String, Schema>,
     /// The namespace of the enclosing record.
@@ -147,13 +147,18 @@ impl Writer {
 
     /// A reference to an equal record of the same name: Avro defines a name once.
     fn reference(&self, schema: &Schema) -> Option<Value> {
-        let name = schema.name.as_ref()?;
-        let known = self.records.get(name)?;
-        let is_same = known.shape == schema.shape && known.version == schema.version;
+        let name = if let Some(name) = &schema.name {
+            let known = self.records.get(name)?;
+            let is_same = known.shape == schema.shape && known.version == schema.version;
+            is_same.then(|| name.clone())?
+        } else {
+            let number = self.unnamed.iter().position(|known| known == schema)?;
+            format!("{NAMESPACE}.{}", unnamed(number))
+        };
         let local = name
             .rsplit_once('.')
             .filter(|(namespace, _)| *namespace == self.namespace);
-        is_same.then(|| local.map_or(name.as_str(), |(_, name)| name).into())
+        Some(local.map_or(name.as_str(), |(_, name)| name).into())
     }
 
     /// Namespace and name of a record. One that differs from a record of its name gets a number.
@@ -169,12 +174,17 @@ impl Writer {
             let (namespace, name) = full.rsplit_once('.').unwrap_or(("", &full));
             return (namespace.to_owned(), name.to_owned());
         }
-        self.unnamed = self.unnamed.saturating_add(1);
-        let number = match self.unnamed {
-            1 => String::new(),
-            number => number.to_string(),
-        };
-        (NAMESPACE.to_owned(), format!("{UNNAMED}{number}"))
+        let number = self.unnamed.len();
+        self.unnamed.push(schema.clone());
+        (NAMESPACE.to_owned(), unnamed(number))
+    }
+}
+
+/// The name of a record without one, which follows so many others.
+fn unnamed(others: usize) -> String {
+    match others {
+        0 => UNNAMED.to_owned(),
+        others => format!("{UNNAMED}{}", others.saturating_add(1)),
     }
 }
 
@@ -198,6 +208,23 @@ mod tests {
         };
         assert_eq!(of("m"), (Some(json!(["null", "n.R"])), Some(json!("R2"))));
         assert_eq!(of("n").0, Some(json!(["null", "R"])));
+    }
+
+    #[test]
+    fn equal_records_without_a_name_are_one() {
+        let of = |shape| Schema::structure(vec![("x", Schema::of(shape))]).optional();
+        let schema = Schema::structure(vec![
+            ("a", of(Shape::Int32)),
+            ("b", of(Shape::String)),
+            ("c", of(Shape::Int32)),
+        ]);
+        let avro = schema.named("n.S").avro();
+        let kind =
+            |field: usize, path: &str| avro.pointer(&format!("/fields/{field}/type/1{path}"));
+        assert_eq!(kind(0, "/name"), Some(&json!("ConnectDefault")));
+        assert_eq!(kind(1, "/name"), Some(&json!("ConnectDefault2")));
+        let reference = json!("io.confluent.connect.avro.ConnectDefault");
+        assert_eq!(kind(2, ""), Some(&reference));
     }
 
     #[test]

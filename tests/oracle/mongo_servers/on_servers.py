@@ -78,11 +78,14 @@ def test_answers(name: str, tmp_path: Path) -> None:
 
 
 def test_the_agent_on_a_foreign_server_with_change_streams(tmp_path: Path) -> None:
-    """SecantusDB has no dates after year 9999, and looks images up instead of keeping them."""
+    """SecantusDB has no dates after year 9999, and looks images up instead of keeping them. It
+    accepts `atClusterTime` but reads the present state, so the order of a snapshot under load
+    depends on timing."""
     with secantusdb(tmp_path / "server") as target:
         cases = [name for name in CASES if name != "every BSON type"]
         done = prove(tmp_path, cases, "--no-images", "--yes", MONGODB_URI=target)
-    assert done.exit_code == 0
+    failed = {each["case"] for each in done.results if each["outcome"] == "failed"}
+    assert failed <= {"initial copy under load"}
     assert reasons(done.results).keys() == {
         "pre- and post-images",
         "events of more than 16 MB",

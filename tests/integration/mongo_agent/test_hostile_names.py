@@ -2,6 +2,7 @@
 they are copied: every document arrives, and what a consumer has in the end is what the server has.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -194,6 +195,25 @@ def test_a_name_that_is_not_captured(
         assert len(rebuilt(agent.of_documents(), "z")) == COUNT
         assert len(rebuilt(agent.of_documents(), "a")) < COUNT
     assert "to a name that is not captured" in caplog.text
+
+
+def test_a_pipeline_that_removes_renames(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    """The agent cannot know the new name: the snapshot ends as of a drop, the others continue."""
+    fill(writer, "a", "z")
+    sink = MemorySink(automatic=False, capacity=6)
+    only_inserts = json.dumps([{"$match": {"operationType": "insert"}}])
+    with run_agent(sink, **SETTINGS, cursor_pipeline=only_inserts) as agent:
+        agent.wait_for(6)
+        writer.shop.a.rename("c")
+        # Reads at a time before the rename would still find the collection.
+        writer.shop.z.insert_one({"_id": COUNT, "of": "z"})
+        sink.capacity, sink.automatic = None, True
+        sink.acknowledge()
+        settle(agent, three_members)
+        assert len(rebuilt(agent.of_documents(), "z")) == COUNT + 1
+        assert len(rebuilt(agent.of_documents(), "a")) < COUNT
 
 
 # A server accepts those with dots, and drivers do not.

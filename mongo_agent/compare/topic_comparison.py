@@ -7,7 +7,7 @@ topic. So no read needs a fixed cluster time, and reading a large collection may
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -22,13 +22,15 @@ from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.compare.comparison import CollectionComparison, TopicState, compare_collection
 from mongo_agent.compare.document_state import document_state
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.config.shard_assignment import at_shard
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.encoder import MongoEncoder
-from mongo_agent.offsets.agent_offsets import parse_offsets
+from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from mongo_agent.offsets.kafka_store import load_offsets
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
+from mongo_agent.server.shards import list_shards
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.reader import committed_records
@@ -62,13 +64,14 @@ def compare(
             "`key.converter` or `value.converter` is Avro; `compare` supports only JSON topics, "
             "with or without schemas."
         )
+    tasks = _tasks(client, config, deployment)
     collections = _chosen(client, config, names)
     encode = encoder(config, deployment)
     since = _now(client)
     read = {
         f"{each.database}.{each.name}": _documents(client, encode, each) for each in collections
     }
-    _wait_for_delivery(config, deployment, _now(client), wait_s)
+    _wait_for_delivery(tasks, deployment, _now(client), wait_s)
     topics = {collection: TopicState(since) for collection in read}
     wanted = dict.fromkeys(config.topic_of(each.database, each.name) for each in collections)
     settings = config.properties.kafka_producer
@@ -77,6 +80,28 @@ def compare(
         if name in existing:
             _read_topic(settings, name, topics)
     return [compare_collection(name, documents, topics[name]) for name, documents in read.items()]
+
+
+def _tasks(client: Client, config: MongoConfig, deployment: Deployment) -> list[MongoConfig]:
+    """The configuration of each agent that fills the topics: one for each shard, or one alone."""
+    if config.properties.connection_mode != "replica_set":
+        return [config]
+    if deployment.is_config_server:
+        raise ConfigError(
+            "`compare` reads all shards through a mongos, and a config server answers at "
+            f"{config.client.address}. Name a mongos in `mongodb.hosts` or "
+            "`mongodb.connection.string`."
+        )
+    if not deployment.is_sharded:
+        return [config]
+    shards = list_shards(client)
+    if len(shards) > 1 and config.properties.position_store == "file":
+        raise ConfigError(
+            f"The {len(shards)} shards have one task each, and `compare` reads the offsets of all: "
+            "it requires `position.store=kafka`. With offsets in files compare through an agent "
+            "with `mongodb.connection.mode=sharded`."
+        )
+    return [at_shard(config, shard) for shard in shards]
 
 
 def _chosen(client: Client, config: MongoConfig, names: tuple[str, ...]) -> list[CollectionInfo]:
@@ -140,13 +165,11 @@ def _encoded(
 
 
 def _wait_for_delivery(
-    config: MongoConfig, deployment: Deployment, read_to: ClusterTime, wait_s: float
+    tasks: Sequence[MongoConfig], deployment: Deployment, read_to: ClusterTime, wait_s: float
 ) -> None:
     until_s = time.monotonic() + wait_s
     while True:
-        stored = load_offsets(config, deployment)
-        streams = parse_offsets(stored.values, deployment.cluster).streams.values()
-        reached = min((offset.stream.time for offset in streams), default=None)
+        reached = _reached(tasks, deployment)
         if reached is not None and reached > read_to:
             return
         if time.monotonic() >= until_s:
@@ -157,6 +180,19 @@ def _wait_for_delivery(
                 "seconds, with the server's no-op."
             )
         time.sleep(_POLL_INTERVAL_S)
+
+
+def _reached(tasks: Sequence[MongoConfig], deployment: Deployment) -> ClusterTime | None:
+    """The time up to which every task has delivered; None while one has not stored its offset."""
+    times: list[ClusterTime] = []
+    for task in tasks:
+        values = load_offsets(task, deployment).values
+        cluster = deployment.cluster if task.shard is None else stored_cluster(values)
+        streams = parse_offsets(values, cluster).streams.values()
+        if not streams:
+            return None
+        times += [offset.stream.time for offset in streams]
+    return min(times)
 
 
 def _read_topic(settings: Any, name: str, topics: dict[str, TopicState]) -> None:

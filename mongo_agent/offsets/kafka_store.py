@@ -28,7 +28,9 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
     if config.properties.position_store != "kafka":
         return None
     name = config.properties.topic_prefix
-    if deployment.is_shard or config.shard is not None:
+    if config.shard is not None:
+        name = f"{name}.{config.shard.replica_set}"
+    elif deployment.is_shard:
         name = f"{name}.{deployment.name}"
     return PositionRecords(config.properties.position_topic_name, name, _values)
 

@@ -1,0 +1,89 @@
+"""`compare` beside one task for each shard, each with its own position in Kafka."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.check.connection_diagnostics import connected
+from mongo_agent.compare.comparison import CollectionComparison
+from mongo_agent.compare.topic_comparison import compare
+from mongo_agent.service import create_service
+from sidecar.errors import ConfigError
+from tests.support.mongo_server import MongoShardedCluster
+from tests.support.running_mongo_agent import RunningAgent
+from tests.support.servers.kafka import KafkaBroker
+
+pytestmark = pytest.mark.servers
+
+DOCUMENTS = 40
+
+
+@pytest.fixture
+def cluster() -> Iterator[MongoShardedCluster]:
+    with MongoShardedCluster() as started:
+        yield started
+
+
+def task(folder: Path, address: str, number: int, **properties: object) -> RunningAgent:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    values = {
+        "mongodb.connection.mode": "replica_set",
+        "tasks.max": 2,
+        "task.id": number,
+        "sink": "kafka",
+        "topic.creation.enable": "true",
+        **named,
+    }
+    return RunningAgent(folder / f"task{number}", address, values)
+
+
+def compared(agent: RunningAgent) -> list[CollectionComparison]:
+    config = agent.configuration()
+    with connected(config) as (client, deployment):
+        return compare(client, config, deployment, (), wait_s=60)
+
+
+def test_all_shards_are_compared(tmp_path: Path, cluster: MongoShardedCluster) -> None:
+    with (
+        KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker,
+        MongoClient[dict[str, Any]](cluster.connection_string) as router,
+    ):
+        router.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        kafka = {
+            "position_store": "kafka",
+            "position_commit_interval_ms": 20,
+            "kafka_producer_bootstrap_servers": broker.bootstrap,
+        }
+        first, second = (
+            task(tmp_path, cluster.connection_string, number, **kafka) for number in range(2)
+        )
+        for agent in (first, second):
+            agent.service = create_service(agent.configuration())
+        with first, second:
+            for agent in (first, second):
+                agent.wait_until_streaming()
+            router.shop.orders.insert_many(
+                [{"_id": number, "region": number} for number in range(DOCUMENTS)]
+            )
+            (found,) = compared(second)
+    assert (found.documents, found.equal) == (DOCUMENTS, DOCUMENTS)
+    assert found.is_equal
+
+
+@pytest.mark.parametrize(
+    ("seeds", "store", "sentence"),
+    [
+        ("mongos", "file", "`position.store=kafka`"),
+        ("config servers", "kafka", "Name a mongos"),
+    ],
+)
+def test_what_shards_cannot_be_compared_by(
+    tmp_path: Path, cluster: MongoShardedCluster, seeds: str, store: str, sentence: str
+) -> None:
+    address = (cluster if seeds == "mongos" else cluster.config_server).connection_string
+    brokers = {"kafka_producer_bootstrap_servers": "127.0.0.1:1"}
+    with pytest.raises(ConfigError, match=sentence):
+        compared(task(tmp_path, address, 0, position_store=store, **brokers))

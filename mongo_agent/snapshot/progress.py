@@ -10,11 +10,11 @@ documents, so a restart resumes there. A partly read chunk leaves its rest as a 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, with_config
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
-from mongo_agent.snapshot.json_records import RecordReader, to_json_value
 from mongo_agent.snapshot.records import (
     Chunk,
     CollectionSnapshot,
@@ -34,6 +34,7 @@ _VERSION = 1
 _VERSION_NAME = "version"
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True)
 class SnapshotProgress:
     """The snapshot progress of a stream.
@@ -213,7 +214,8 @@ class SnapshotProgress:
 
     def to_json(self) -> str:
         """The stored form, one line without default values."""
-        return json.dumps({_VERSION_NAME: _VERSION, **to_json_value(self)}, separators=(",", ":"))
+        stored = _STORED.dump_python(self, mode="json", exclude_defaults=True)
+        return json.dumps({_VERSION_NAME: _VERSION, **stored}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "SnapshotProgress":
@@ -222,7 +224,7 @@ class SnapshotProgress:
             stored = json.loads(text)
             version = stored.pop(_VERSION_NAME)
             if version == _VERSION:
-                return cls(**_read(RecordReader(stored)))
+                return _STORED.validate_python(stored)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise OffsetStoreError(
                 f"The stored snapshot progress cannot be read: {type(error).__name__}, {error}. "
@@ -268,11 +270,4 @@ def _entry(
     )
 
 
-def _read(stored: RecordReader) -> dict[str, Any]:
-    stored.each("requests", RecordReader.request)
-    stored.each("collections", RecordReader.collection)
-    stored.each("finished", RecordReader.finished)
-    stored.each("seen", str)
-    stored.one("initial", InitialSnapshot)
-    stored.one("scope", RecordReader.namespaces)
-    return stored.values
+_STORED = TypeAdapter(SnapshotProgress)

@@ -1,7 +1,11 @@
 """Records of snapshot progress: requests, running and finished snapshots."""
 
+import base64
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated
+
+from pydantic import Base64Encoder, EncodedBytes
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
@@ -37,12 +41,22 @@ class InitialSnapshot(Enum):
     DONE = "done"
 
 
+class _StrictBase64(Base64Encoder):
+    @classmethod
+    def decode(cls, data: bytes) -> bytes:
+        return base64.b64decode(data, validate=True)
+
+
+Bound = Annotated[bytes, EncodedBytes(encoder=_StrictBase64)]
+"""A raw `{_id: …}`; base64 in the stored form."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Documents from `lower` to before `upper`, both raw `{_id: …}`; None is unbounded."""
+    """Documents from `lower` to before `upper`; None is unbounded."""
 
-    lower: bytes | None
-    upper: bytes | None
+    lower: Bound | None
+    upper: Bound | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,7 @@ class CollectionSnapshot:
     hint: str = "_id_"
     is_plain: bool = False
     estimated: int | None = None
-    planned_to: bytes | None = None
+    planned_to: Bound | None = None
     is_planned: bool = False
     chunks: tuple[Chunk, ...] = ()
     documents: int = 0

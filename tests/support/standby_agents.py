@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from pymongo import MongoClient
 
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
@@ -86,16 +86,9 @@ class StandbyAgents:
         self._stack = ExitStack()
         self.agents = [self.agent("first"), self.agent("second")]
 
-    def agent(self, name: str, **changes: str) -> AgentProcess:
+    def agent(self, name: str, **changes: str) -> MongoAgentProcess:
         """Another agent with the same position, not yet running; `changes` have `_` for a dot."""
-        offsets = self._directory / name / "offsets"
-        offsets.mkdir(parents=True)
         values = {
-            "topic.prefix": self.prefix,
-            "mongodb.connection.string": self._server.connection_string,
-            "mongodb.server.selection.timeout.ms": 2000,
-            "mongodb.heartbeat.frequency.ms": 500,
-            "connect.backoff.initial.delay.ms": 50,
             "database.include.list": self.prefix,
             "snapshot.mode": "no_data",
             "sink": "kafka",
@@ -106,12 +99,12 @@ class StandbyAgents:
             "position.commit.interval.ms": 20,
             "standby.enabled": "true",
             "standby.session.timeout.ms": SESSION_MS,
-            "offset.backing.store.dir": offsets,
             "shutdown.timeout.ms": 5000,
             **self._properties,
             **{key.replace("_", "."): value for key, value in changes.items()},
         }
-        agent = AgentProcess("mongo-agent", self._directory / name, values)
+        uri = self._server.connection_string
+        agent = MongoAgentProcess(self._directory / name, uri, self.prefix, values)
         self._stack.callback(agent.end)
         return agent
 
@@ -130,20 +123,20 @@ class StandbyAgents:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def wait_for_pair(self) -> tuple[AgentProcess, AgentProcess]:
+    def wait_for_pair(self) -> tuple[MongoAgentProcess, MongoAgentProcess]:
         """The leader, once it reads a stream, and the standby."""
         wait_until(lambda: sorted(map(role_of, self.agents)) == ["leader", "standby"], "both roles")
         leader = next(each for each in self.agents if role_of(each) == "leader")
         self.wait_until_leading(leader)
         return leader, self.other(leader)
 
-    def other(self, agent: AgentProcess) -> AgentProcess:
+    def other(self, agent: MongoAgentProcess) -> MongoAgentProcess:
         return self.agents[1 - self.agents.index(agent)]
 
-    def wait_until_leading(self, agent: AgentProcess) -> float:
+    def wait_until_leading(self, agent: MongoAgentProcess) -> float:
         """Until it reads a stream; returns the seconds."""
         begun_s = time.monotonic()
-        agent.wait_until(lambda: metric_of(agent, "cdc_stream_open") == 1, "a stream", 180)
+        agent.wait_until(lambda: agent.metric("cdc_stream_open") == 1, "a stream", 180)
         return time.monotonic() - begun_s
 
     def wait_until_committed(self, changes: int) -> None:
@@ -168,15 +161,15 @@ class Takeover:
         self.agents = agents
         self.writes = writes
 
-    def finish(self, leader: AgentProcess) -> None:
+    def finish(self, leader: MongoAgentProcess) -> None:
         """Assert that every change was seen once and in order, the last ones by this leader."""
         self.writes.wait_for_more()
         self.writes.stop()
         written = self.writes.written
         self.agents.wait_until_committed(written)
         assert self.agents.committed() == list(range(written))
-        assert metric_of(leader, "cdc_leader") == 1
-        assert metric_of(leader, "cdc_events_total")
+        assert leader.metric("cdc_leader") == 1
+        assert leader.metric("cdc_events_total")
 
 
 @contextmanager
@@ -191,30 +184,19 @@ def takeover(
             yield Takeover(agents, writes)
 
 
-def role_of(agent: AgentProcess) -> str:
+def role_of(agent: MongoAgentProcess) -> str:
     """As `/health` reports it; empty while there is no answer."""
     document = status_of(agent) if agent.is_running else {}
     election = document.get("components", {}).get("election", {})
     return str(election.get("role", ""))
 
 
-def status_of(agent: AgentProcess) -> dict[str, Any]:
+def status_of(agent: MongoAgentProcess) -> dict[str, Any]:
     """`/health`; empty while there is no answer."""
     return agent.ask("/health") or {}
 
 
-def metric_of(agent: AgentProcess, name: str) -> float | None:
-    """The sum over its labels; None without a sample."""
-    found = [
-        float(value)
-        for line in agent.get("/metrics").decode().splitlines()
-        for sample, _, value in [line.rpartition(" ")]
-        if sample.partition("{")[0] == name
-    ]
-    return sum(found) if found else None
-
-
-def freeze(agent: AgentProcess) -> Callable[[], None]:
+def freeze(agent: MongoAgentProcess) -> Callable[[], None]:
     """SIGSTOP; the result continues it."""
     pid = agent.pid
     assert pid is not None

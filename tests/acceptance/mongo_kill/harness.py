@@ -1,7 +1,6 @@
 """A replica set, a broker and an agent, with what is to be done to them."""
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,10 +15,9 @@ from pymongo import MongoClient
 from tests.acceptance.mongo_kill.lives import Life
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.agent_command import Outcome
-from tests.support.mongo_agent_command import mongo_agent
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.server_process import MongoServerProcess
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
 COLLECTIONS = ("customers", "orders")
@@ -69,7 +67,12 @@ class ReplicaSetHarness:
             for name in COLLECTIONS:
                 self.broker.create_topic(f"{PREFIX}.{DATABASE}.{name}", PARTITIONS)
             self.broker.create_topic(_POSITION_TOPIC, config={"cleanup.policy": "compact"})
-            self.agent = AgentProcess("mongo-agent", self._directory / "agent", self._properties())
+            self.agent = MongoAgentProcess(
+                self._directory / "agent",
+                self.replica_set.connection_string,
+                PREFIX,
+                self._properties(),
+            )
             stack.callback(lambda: self.agent.end())
             self._stack = stack.pop_all()
         return self
@@ -108,19 +111,10 @@ class ReplicaSetHarness:
         return [f"{PREFIX}.{DATABASE}.{name}" for name in COLLECTIONS]
 
     def _properties(self) -> dict[str, object]:
-        offsets = self._directory / "offsets"
-        offsets.mkdir()
         return {
-            "topic.prefix": PREFIX,
-            "mongodb.connection.string": self.replica_set.connection_string,
-            "mongodb.server.selection.timeout.ms": 2000,
-            "mongodb.heartbeat.frequency.ms": 500,
-            "connect.backoff.initial.delay.ms": 50,
             "database.include.list": DATABASE,
             "capture.mode.full.update.type": "post_image",
             "kafka.producer.bootstrap.servers": self.broker.bootstrap,
-            "offset.backing.store.dir": offsets,
-            "offset.flush.interval.ms": 0,
             "inflight.max.events": WINDOW_EVENTS,
             "max.batch.size": 50,
             "incremental.snapshot.chunk.size": 20,
@@ -128,19 +122,9 @@ class ReplicaSetHarness:
             **self._settings,
         }
 
-    def acknowledged_events(self) -> int:
-        """By this process of the agent so far; 0 while it does not answer."""
-        for line in self.agent.get("/metrics").decode().splitlines():
-            name, _, value = line.rpartition(" ")
-            if name == "cdc_events_acknowledged_total":
-                return int(float(value))
-        return 0
-
     def wait_until_acknowledged(self, events: int) -> None:
         """Until the agent's process has brought so many events to the broker."""
-        self.agent.wait_until(
-            lambda: self.acknowledged_events() >= events, f"{events} events", _DEADLINE_S
-        )
+        self.agent.wait_until_acknowledged(events, _DEADLINE_S)
 
     def wait_until_drained(self) -> None:
         """Until all that is written by now is stored as delivered, and copied."""
@@ -164,19 +148,7 @@ class ReplicaSetHarness:
     def compare(self) -> Outcome:
         """What `mongo-agent compare` says of the topics beside what the servers have, while the
         agent runs."""
-        done = threading.Event()
-
-        def move_time() -> None:
-            while not done.wait(0.1):
-                self.replica_set.write_noop()
-
-        clock = threading.Thread(target=move_time)
-        clock.start()
-        try:
-            return mongo_agent("compare", "--config", self.agent.configuration)
-        finally:
-            done.set()
-            clock.join()
+        return self.agent.compare(self.replica_set.write_noop)
 
     def records(self, *, committed_only: bool = True) -> list[KafkaRecord]:
         """Of all collections."""

@@ -14,6 +14,7 @@ from tests.acceptance.mongo_real.deployment import NotApplicableError
 from tests.acceptance.mongo_real.proof import SCHEMA_TOPIC, Proof, require
 from tests.oracle.debezium_mongodb import values
 from tests.support.mongo_agent_command import mongo_agent
+from tests.support.mongo_agent_process import ticking
 from tests.support.servers.kafka import KafkaRecord
 
 _MIB = 1 << 20
@@ -39,7 +40,7 @@ def snapshot_under_load(proof: Proof) -> str:
 
 def check_and_plan(proof: Proof) -> str:
     """`mongo-agent check` finds no fault, and `mongo-agent plan` lists the collections."""
-    with proof.ticking():
+    with ticking(proof.tick):
         checked = mongo_agent("check", "--config", proof.agent.configuration)
     require(checked.exit_code == 0, "`mongo-agent check` fails", [checked.output, checked.errors])
     planned = mongo_agent("plan", "--config", proof.agent.configuration)

@@ -1,8 +1,6 @@
 """A broker, an agent and clients over one deployment."""
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +16,7 @@ from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histori
 from tests.acceptance.mongo_kill.workload import Maker, Workload
 from tests.acceptance.mongo_real.deployment import Client, Deployment, connect
 from tests.support.agent_command import Outcome
-from tests.support.mongo_agent_command import mongo_agent
-from tests.support.servers.agent_process import AgentProcess
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
@@ -81,7 +78,12 @@ class Proof:
         with self._stack as stack:
             stack.enter_context(self.broker)
             self.client: Client = stack.enter_context(connect(self.deployment.connection_string))
-            self.agent = AgentProcess("mongo-agent", self.directory / "agent", self._properties())
+            self.agent = MongoAgentProcess(
+                self.directory / "agent",
+                self.deployment.connection_string,
+                TOPIC_PREFIX,
+                self._properties(),
+            )
             stack.callback(lambda: self.agent.end())
             self._stack = stack.pop_all()
         return self
@@ -95,25 +97,17 @@ class Proof:
         self._stack.__exit__(kind, error, trace)
 
     def _properties(self) -> dict[str, object]:
-        offsets = self.directory / "offsets"
-        offsets.mkdir()
         catalogue = {"topic.schema.changes": SCHEMA_TOPIC}
         images = {
             "capture.mode": "change_streams_update_full_with_pre_image",
             "capture.mode.full.update.type": "post_image",
         }
         return {
-            "topic.prefix": TOPIC_PREFIX,
-            "mongodb.connection.string": self.deployment.connection_string,
             "mongodb.server.selection.timeout.ms": 5000,
-            "mongodb.heartbeat.frequency.ms": 500,
-            "connect.backoff.initial.delay.ms": 50,
             "database.include.list": self.database,
             "kafka.producer.bootstrap.servers": self.broker.bootstrap,
             "kafka.producer.max.request.size": _LARGEST_RECORD_BYTES,
             "inflight.max.bytes": 2 * _LARGEST_RECORD_BYTES,
-            "offset.backing.store.dir": offsets,
-            "offset.flush.interval.ms": 0,
             "incremental.snapshot.chunk.size": max(20, self.sizes.documents // 50),
             "snapshot.max.threads": 2,
             "oplog.headroom.warning.ms": 0,
@@ -167,18 +161,9 @@ class Proof:
         stored = (self.agent.ask("/offsets") or {}).get("stored", {})
         return list(parse_offsets(stored, stored_cluster(stored)).streams.values())
 
-    def acknowledged(self) -> int:
-        """Events that this process of the agent has brought to the broker."""
-        for line in self.agent.get("/metrics").decode().splitlines():
-            name, _, value = line.rpartition(" ")
-            if name == "cdc_events_acknowledged_total":
-                return int(float(value))
-        return 0
-
     def wait_for_acknowledged(self, events: int) -> None:
-        self.agent.wait_until(
-            lambda: self.acknowledged() >= events, f"{events} events", self.sizes.deadline_s
-        )
+        """Until this process of the agent has brought so many events to the broker."""
+        self.agent.wait_until_acknowledged(events, self.sizes.deadline_s)
 
     def records(self, *collections: str) -> list[KafkaRecord]:
         """Of these collections of the captured database."""
@@ -202,25 +187,7 @@ class Proof:
 
     def compare(self) -> Outcome:
         """`mongo-agent compare` while the agent runs."""
-        with self.ticking():
-            return mongo_agent("compare", "--config", self.agent.configuration)
-
-    @contextlib.contextmanager
-    def ticking(self) -> Iterator[None]:
-        """Inside the block the cluster time moves."""
-        done = threading.Event()
-
-        def move_time() -> None:
-            while not done.wait(0.1):
-                self.tick()
-
-        clock = threading.Thread(target=move_time, name="clock")
-        clock.start()
-        try:
-            yield
-        finally:
-            done.set()
-            clock.join()
+        return self.agent.compare(self.tick)
 
 
 class CaseFailedError(Exception):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.standby_agents import NumberedWrites, StandbyAgents, freeze, role_of
 
@@ -56,7 +56,7 @@ class Faults:
         restore()
         self._wait_for_role(victim)
 
-    def _wait_for_role(self, victim: AgentProcess) -> None:
+    def _wait_for_role(self, victim: MongoAgentProcess) -> None:
         victim.wait_until(lambda: role_of(victim) in ("leader", "standby"), "a role", 180)
 
 

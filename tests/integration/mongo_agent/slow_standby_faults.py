@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 from tests.support.standby_agents import (
@@ -21,7 +21,6 @@ from tests.support.standby_agents import (
     StandbyAgents,
     Takeover,
     freeze,
-    metric_of,
     role_of,
     status_of,
     takeover,
@@ -57,7 +56,7 @@ def running(
         yield started
 
 
-def has_role(agent: AgentProcess, role: str) -> bool:
+def has_role(agent: MongoAgentProcess, role: str) -> bool:
     return role_of(agent) == role
 
 
@@ -76,7 +75,7 @@ def test_frozen_leader(running: Takeover) -> None:
     running.writes.wait_for_more()
     thaw()
     leader.wait_until(partial(has_role, leader, "standby"), "the former leader on standby", 120)
-    assert metric_of(leader, "cdc_stream_open") is None
+    assert leader.metric("cdc_stream_open") is None
     running.finish(standby)
 
 
@@ -98,7 +97,7 @@ def test_stopped_broker(running: Takeover, broker: KafkaBroker) -> None:
         agent.wait_until(partial(has_role, agent, "candidate"), "no session", 120)
         found = {each["code"] for each in status_of(agent)["conditions"]}
         assert "not_in_group" in found
-        assert metric_of(agent, "cdc_leader") == metric_of(agent, "cdc_sink_up") == 0
+        assert agent.metric("cdc_leader") == agent.metric("cdc_sink_up") == 0
     broker.start()
     leader, _ = running.agents.wait_for_pair()
     running.finish(leader)
@@ -146,8 +145,8 @@ def test_task_of_a_shard(tmp_path: Path, cluster: MongoShardedCluster, broker: K
             writes.stop()
         tasks[0].wait_until_committed(writes.written)
         committed = tasks[0].committed()
-        assert metric_of(second, "cdc_leader") == 1
-        published = [metric_of(each, "cdc_events_total") for each in (standby, second)]
+        assert second.metric("cdc_leader") == 1
+        published = [each.metric("cdc_events_total") for each in (standby, second)]
     assert sorted(committed) == list(range(writes.written))
     assert all(published)
     keys = {str(record.key) for record in broker.consume_all("positions")}

@@ -4,7 +4,6 @@ leaves out nothing that follows, and ends with the last one; and no document is 
 There is a collection for each type of `_id`, and one with all of them side by side."""
 
 import json
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +23,10 @@ from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories, repeats
 from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
 from tests.support.memory_sink import MemorySink
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.releases import Release
 from tests.support.running_mongo_agent import RunningAgent
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaRecord
 
 Client = MongoClient[dict[str, Any]]
@@ -132,18 +131,13 @@ def test_snapshot_resumes_after_kills(
 ) -> None:
     """The agent is a process of its own, and ends by SIGKILL while it copies. What it had written
     and not stored is repeated, and only that."""
-    offsets, published = tmp_path / "offsets", tmp_path / "published.ndjson"
-    offsets.mkdir()
-    agent = AgentProcess(
-        "mongo-agent",
+    published = tmp_path / "published.ndjson"
+    agent = MongoAgentProcess(
         tmp_path / "agent",
+        replica_set.connection_string,
+        "p",
         {
             **SETTINGS,
-            "topic.prefix": "p",
-            "mongodb.connection.string": replica_set.connection_string,
-            "mongodb.heartbeat.frequency.ms": 500,
-            "offset.backing.store.dir": offsets,
-            "offset.flush.interval.ms": 0,
             "inflight.max.events": 40,
             "incremental.snapshot.chunk.size": 5,
             "sink": "file",
@@ -154,9 +148,9 @@ def test_snapshot_resumes_after_kills(
     try:
         for _ in range(KILLS):
             agent.launch()
-            agent.wait_until(lambda: acknowledged(agent) >= 40, "some of it", DEADLINE_S)
+            agent.wait_until_acknowledged(40, DEADLINE_S)
             agent.kill()
-            unfinished.append(remaining(offsets))
+            unfinished.append(remaining(agent.offsets))
             workload.write(20)
         agent.launch()
         last = replica_set.write_noop()
@@ -172,12 +166,6 @@ def test_snapshot_resumes_after_kills(
     assert list(broken_histories(found, workload.histories)) == []
 
 
-def acknowledged(agent: AgentProcess) -> int:
-    """Messages of this process."""
-    found = re.search(rb"^cdc_events_acknowledged_total (\S+)", agent.get("/metrics"), re.M)
-    return int(float(found[1])) if found else 0
-
-
 def remaining(offsets: Path) -> int:
     """Collections whose copy the stored position does not have as done; asked for ones count."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
@@ -185,7 +173,7 @@ def remaining(offsets: Path) -> int:
     return len(stream.snapshot.collections) + len(stream.snapshot.requests)
 
 
-def is_stored(agent: AgentProcess, time: Timestamp) -> bool:
+def is_stored(agent: MongoAgentProcess, time: Timestamp) -> bool:
     """Whether all copies and everything up to a time are stored."""
     stored = (agent.ask("/offsets") or {}).get("stored", {})
     second, _, increment = stored.get("cluster.time", "0:0").partition(":")

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.mongo_agent_process import MongoAgentProcess
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.standby_agents import BROKER_PROPERTIES, metric_of, status_of, takeover
+from tests.support.standby_agents import BROKER_PROPERTIES, status_of, takeover
 
 pytestmark = pytest.mark.servers
 
 
-def send_signal(agent: AgentProcess) -> None:
+def send_signal(agent: MongoAgentProcess) -> None:
     """Raises HTTPError when it is rejected."""
     data = {"type": "incremental", "data-collections": ["none[.]none"]}
     body = json.dumps({"type": "stop-snapshot", "data": data}).encode()
@@ -37,9 +37,9 @@ def test_killed_leader(tmp_path: Path) -> None:
         assert status_of(standby)["status"] == "ok"
         assert "another agent of the group cdc-sidecar-shop" in status_of(standby)["message"]
         assert b"Standby" in standby.get("/ready")
-        assert metric_of(standby, "cdc_leader") == 0
-        assert metric_of(standby, "cdc_sink_up") == 1
-        assert metric_of(standby, "cdc_events_total") is None
+        assert standby.metric("cdc_leader") == 0
+        assert standby.metric("cdc_sink_up") == 1
+        assert standby.metric("cdc_events_total") is None
         with pytest.raises(urllib.error.HTTPError, match="422"):
             send_signal(standby)
         send_signal(leader)

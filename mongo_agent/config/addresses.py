@@ -88,21 +88,23 @@ def string_problem(text: str, *, has_login: bool = False) -> str | None:
 
 def string_warnings(text: str) -> Iterator[str]:
     """A warning for each option that the driver ignores."""
-    try:
-        _, ignored = _parsed(text.strip())
-    except (ConfigurationError, InvalidURI, ValueError, OSError):
-        return
+    _, ignored = _readable(text)
     for reason in dict.fromkeys(ignored):
         yield f"{STRING} has an option that the driver ignores: {reason.rstrip('.')}."
 
 
 def string_options(text: str) -> dict[str, object]:
     """Options of a connection string by the driver's names; empty for an invalid one."""
-    try:
-        options, _ = _parsed(text.strip())
-    except (ConfigurationError, InvalidURI, ValueError, OSError):
-        return {}
+    options, _ = _readable(text)
     return options
+
+
+def _readable(text: str) -> tuple[dict[str, object], list[str]]:
+    """As `_parsed`; empty for an invalid connection string."""
+    try:
+        return _parsed(text.strip())
+    except (ConfigurationError, InvalidURI, ValueError, OSError):
+        return {}, []
 
 
 def of_set(uri: str, members: Sequence[str]) -> str:

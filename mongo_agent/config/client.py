@@ -73,7 +73,7 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
     of_stores = {
         option: MemoryFile(option, content) for option, content in _stores(properties).items()
     }
-    options |= _login(properties) | _tls(properties) | _times(properties)
+    options |= _given(properties) | _times(properties)
     options |= {option: file.path for option, file in of_stores.items()}
     return ClientSettings(address, MappingProxyType(options), tuple(of_stores.values()))
 
@@ -223,30 +223,26 @@ def _pem_problems(name: str, path: Path) -> Iterator[str]:
         )
 
 
-def _login(properties: ConnectionProperties) -> dict[str, Any]:
+def _given(properties: ConnectionProperties) -> dict[str, Any]:
+    """The options of properties that are set."""
     options: dict[str, Any] = {}
-    if properties.user is not None and properties.password is not None:
-        options["username"] = properties.user
-        options["password"] = properties.password.get_secret_value()
-    if properties.auth_source is not None:
-        options["authSource"] = properties.auth_source
-    return options
-
-
-def _tls(properties: ConnectionProperties) -> dict[str, Any]:
-    options: dict[str, Any] = {}
+    for option, value in (
+        ("username", properties.user),
+        ("password", properties.password),
+        ("authSource", properties.auth_source),
+        ("tlsCAFile", properties.ssl_ca_path),
+        ("tlsCertificateKeyFile", properties.ssl_certificate_path),
+        ("tlsCertificateKeyFilePassword", properties.ssl_key_password),
+    ):
+        if value is not None:
+            text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            options[option] = text
     if properties.ssl_enabled:
         options["tls"] = True
     if properties.ssl_invalid_hostname_allowed and (
         properties.ssl_enabled or properties.connection_string is not None
     ):
         options["tlsAllowInvalidHostnames"] = True
-    if properties.ssl_ca_path is not None:
-        options["tlsCAFile"] = str(properties.ssl_ca_path)
-    if properties.ssl_certificate_path is not None:
-        options["tlsCertificateKeyFile"] = str(properties.ssl_certificate_path)
-    if properties.ssl_key_password is not None:
-        options["tlsCertificateKeyFilePassword"] = properties.ssl_key_password.get_secret_value()
     return options
 
 

@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 from pydantic import SecretStr
 
 from sidecar.properties.model import Properties, prop
-from sidecar.properties.types import LowerCase, Milliseconds, UpperCase
-
-StoreType = Literal["PKCS12", "JKS"]
+from sidecar.properties.types import LowerCase, Milliseconds
 
 
 class ConnectionProperties(Properties):
@@ -69,12 +67,6 @@ class ConnectionProperties(Properties):
         secret=True,
         doc="Password of `mongodb.ssl.truststore`.",
     )
-    ssl_truststore_type: Annotated[StoreType, UpperCase] = prop(
-        "mongodb.ssl.truststore.type",
-        default="PKCS12",
-        doc="Type of `mongodb.ssl.truststore`. Accepted for Debezium's files; the agent detects "
-        "the type from the content.",
-    )
     ssl_keystore: Path | None = prop(
         "mongodb.ssl.keystore",
         default=None,
@@ -86,12 +78,6 @@ class ConnectionProperties(Properties):
         default=None,
         secret=True,
         doc="Password of `mongodb.ssl.keystore` and of its key.",
-    )
-    ssl_keystore_type: Annotated[StoreType, UpperCase] = prop(
-        "mongodb.ssl.keystore.type",
-        default="PKCS12",
-        doc="Type of `mongodb.ssl.keystore`. Accepted for Debezium's files; the agent detects the "
-        "type from the content.",
     )
     ssl_ca_path: Path | None = prop(
         "mongodb.ssl.ca.path",

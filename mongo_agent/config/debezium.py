@@ -7,22 +7,12 @@ value that enables the feature, and warns about properties without effect.
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator
-
 from sidecar.config import kafka_connect
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
-from sidecar.properties.types import ByteSize
+from sidecar.properties.types import ByteSize, kept
 
-_PROVIDER = "DefaultMongoDbAuthProvider"
-
-
-def _provider(value: str) -> str:
-    if not value.strip().endswith(_PROVIDER):
-        raise ValueError(
-            f"names a Java class; it must be {_PROVIDER}. Set `authMechanism` in "
-            "`mongodb.connection.string` instead"
-        )
-    return value
+_PROVIDER = "io.debezium.connector.mongodb.connection.DefaultMongoDbAuthProvider"
+_NO_CLASSES = "names a Java class; `authMechanism` in `mongodb.connection.string` replaces it"
 
 
 class DebeziumProperties(Properties):
@@ -39,9 +29,9 @@ class DebeziumProperties(Properties):
         default=0,
         doc="Debezium's name for `inflight.max.bytes`; 0: the value of that property.",
     )
-    authentication_class: Annotated[str, AfterValidator(_provider)] = prop(
+    authentication_class: Annotated[str, kept(_PROVIDER, _NO_CLASSES)] = prop(
         "mongodb.authentication.class",
-        default=f"io.debezium.connector.mongodb.connection.{_PROVIDER}",
+        default=_PROVIDER,
         doc="Login provider; the agent accepts only the default.",
     )
     notification: PassThrough = pass_through(
@@ -101,6 +91,10 @@ INERT: Mapping[str, str] = {
     "streaming.delay.ms": _AT_ONCE,
     "signal.poll.interval.ms": "the agent polls for signals continuously.",
     "signal.kafka.poll.timeout.ms": "the agent polls for signals continuously.",
+    **dict.fromkeys(
+        ("mongodb.ssl.truststore.type", "mongodb.ssl.keystore.type"),
+        "the content of the store shows its type.",
+    ),
     "mongodb.poll.interval.sec": _MEMBERS,
     "mongodb.connection.string.shard.params": "each shard's agent has its own connection string.",
     "connection.validation.timeout.ms": "use `mongodb.server.selection.timeout.ms`.",

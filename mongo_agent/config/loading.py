@@ -16,6 +16,7 @@ from mongo_agent.capture.stream_pipeline import (
 )
 from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, token_from_json
 from mongo_agent.config.capture import AWAIT_MS
@@ -24,7 +25,6 @@ from mongo_agent.config.configuration_warnings import configuration_warnings
 from mongo_agent.config.cross_validation import cross_validation_errors
 from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.config.offsets import HistoryLostPolicy
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
 from mongo_agent.config.transforms import Transforms, transforms

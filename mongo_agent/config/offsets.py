@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
+from mongo_agent.change_stream.recovery import HistoryLostPolicy
 from mongo_agent.config.events import TopicPart
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.types import ByteSize, LowerCase, Milliseconds
 
-HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
 _MIB = 1 << 20
 
 

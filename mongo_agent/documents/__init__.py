@@ -1,1 +1,1 @@
-"""Values of MongoDB: extended JSON, raw `_id`s and cluster times."""
+"""Values of MongoDB: extended JSON and cluster times."""

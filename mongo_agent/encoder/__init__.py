@@ -16,6 +16,7 @@ MongoTransaction = _mongo.MongoTransaction
 MongoTransform = _mongo.MongoTransform
 EncodingFailure = _mongo.EncodingFailure
 StreamReply = _mongo.StreamReply
+id_document = _mongo.id_document
 
 OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
 
@@ -29,4 +30,5 @@ __all__ = [
     "MongoTransform",
     "OutboxConverter",
     "StreamReply",
+    "id_document",
 ]

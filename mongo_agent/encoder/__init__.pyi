@@ -23,6 +23,7 @@ __all__ = [
     "MongoTransform",
     "OutboxConverter",
     "StreamReply",
+    "id_document",
 ]
 
 OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
@@ -273,3 +274,7 @@ class MongoEncoder:
         """Key and value of a heartbeat; None until their schemas have ids."""
     def unregistered_heartbeat(self, topic: str) -> list[Unregistered]:
         """Schemas without an id of heartbeats."""
+
+def id_document(document: bytes) -> bytes:
+    """Extract `{_id: …}` of a raw document, byte for byte. Raises ValueError without one, and for
+    damaged bytes."""

@@ -21,8 +21,8 @@ from pymongo.command_cursor import CommandCursor
 from pymongo.errors import PyMongoError
 
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
-from mongo_agent.documents.document_id import id_document
 from mongo_agent.documents.extended_json import parse_filter
+from mongo_agent.encoder import id_document
 from mongo_agent.server.replies import decoded_replies
 from mongo_agent.server.sessions import new_session
 from mongo_agent.snapshot.collections import Client, exists

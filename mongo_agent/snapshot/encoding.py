@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.documents.document_id import id_document
-from mongo_agent.encoder import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder, id_document
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.snapshot_markers import ChunkPlacement, SnapshotMarker, marker_ranges

@@ -2,7 +2,8 @@
 //! (`docs/reference/mongodb-event-format.md`).
 //!
 //! [`reply`] parses a reply of the server, [`fragments`] joins split events, and [`stream_place`]
-//! reads tokens and times of events. [`change`] parses an event into slices; no tree is built.
+//! reads tokens and times of events, [`document_id`] the `_id` of documents. [`change`] parses an
+//! event into slices; no tree is built.
 //! [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the members of a value,
 //! `value_writer` writes them as JSON or Avro, `wire_format` adds schemas and their ids, `identity`
 //! makes event ids, and [`transaction`] counts the events of transactions. [`transform`] writes
@@ -13,6 +14,7 @@ mod batch_builder;
 pub mod bson;
 mod bson_writer;
 pub mod change;
+pub mod document_id;
 mod element;
 pub mod encoder;
 pub mod error;

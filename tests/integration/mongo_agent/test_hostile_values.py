@@ -14,7 +14,7 @@ from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
-from mongo_agent.documents.document_id import id_document
+from mongo_agent.encoder import id_document
 from tests.support.mongo_proxy import MongoProxy, Sent, document_of, has_events, message_of
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.raw_bson import cstring, document, element, nested, string

@@ -1,6 +1,7 @@
 //! `mongo_agent.encoder`: raw BSON of MongoDB as messages.
 
 mod batch;
+mod document_id;
 mod encoder;
 mod events;
 mod fragments;
@@ -16,6 +17,8 @@ use pyo3::prelude::*;
 pub mod _mongo {
     #[pymodule_export]
     use super::batch::{EncodingFailure, MongoBatch};
+    #[pymodule_export]
+    use super::document_id::id_document;
     #[pymodule_export]
     use super::encoder::MongoEncoder;
     #[pymodule_export]

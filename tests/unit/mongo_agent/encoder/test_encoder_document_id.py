@@ -11,7 +11,7 @@ from bson import DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Time
 from bson.code import Code
 from hypothesis import given
 
-from mongo_agent.documents.document_id import id_document
+from mongo_agent.encoder import id_document
 
 VALUES: list[Any] = [
     1,

@@ -1,0 +1,21 @@
+//! The `_id` of a raw document as a document of its own, `{_id: …}`.
+
+use crate::bson::Document;
+use crate::bson_writer::{close, open, write_element};
+use crate::error::{Problem, Result};
+
+const ID: &str = "_id";
+
+/// `{_id: …}` of a document, byte for byte: a bound that differs from the server's value could
+/// exclude documents.
+pub fn id_document(bytes: &[u8]) -> Result<Vec<u8>> {
+    let document = Document::parse(bytes)?;
+    let id = document
+        .find(ID.as_bytes())?
+        .ok_or_else(|| Problem::Missing { member: ID }.at(document.offset()))?;
+    let mut out = Vec::new();
+    let start = open(&mut out);
+    write_element(&mut out, &id);
+    close(&mut out, start)?;
+    Ok(out)
+}

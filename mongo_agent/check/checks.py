@@ -3,9 +3,7 @@
 `mongo-agent check` runs all of them. `mongo-agent run` repeats those whose result can change.
 """
 
-from collections.abc import Iterator
-
-import pymongo
+from collections.abc import Callable, Iterable, Iterator
 
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.offsets import check_offsets
@@ -22,8 +20,9 @@ from mongo_agent.check.shards import check_shards
 from mongo_agent.check.standby import check_standby
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
+from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import broker_text, check_broker, check_topics
-from sidecar.check.check import Check
+from sidecar.check.check import INTERVAL_S, Check
 from sidecar.check.environment import (
     check_configuration,
     check_directories,
@@ -55,30 +54,13 @@ def _server(probe: MongoProbe) -> Iterator[Finding]:
     yield from check_answer(probe.config, probe.server().deployment, probe.server().error)
 
 
-def _deployment(probe: MongoProbe) -> Iterator[Finding]:
-    deployment = probe.deployment
-    if deployment is not None:
-        config = probe.config
-        yield from check_deployment(config, deployment)
-        has_start_after = probe.options().has_start_after
-        yield from check_features(config, deployment.version, has_start_after=has_start_after)
+def _deployment(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+    yield from check_deployment(probe.config, deployment)
+    has_start_after = probe.options().has_start_after
+    yield from check_features(probe.config, deployment.version, has_start_after=has_start_after)
 
 
-def _privileges(probe: MongoProbe) -> Iterator[Finding]:
-    deployment = probe.deployment
-    if deployment is not None:
-        with pymongo.timeout(ANSWER_S):
-            yield from check_privileges(probe.client, probe.config, deployment)
-
-
-def _streams(probe: MongoProbe) -> Iterator[Finding]:
-    if probe.deployment is not None:
-        yield from check_streams(probe.client, probe.config, probe.options())
-
-
-def _collections(probe: MongoProbe) -> Iterator[Finding]:
-    if probe.deployment is None:
-        return
+def _collections(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     found = probe.collections()
     if found.error is None:
         yield from check_collections(probe.config, found.listed)
@@ -87,20 +69,13 @@ def _collections(probe: MongoProbe) -> Iterator[Finding]:
         yield fault("collections", str(found.error), remedy, code="collections_not_listed")
 
 
-def _enabled_streams(probe: MongoProbe) -> Iterator[Finding]:
-    if probe.deployment is not None and not probe.options().has_start_after:
-        yield from check_enabled_streams(probe.client, probe.captured)
-
-
-def _reading(probe: MongoProbe) -> Iterator[Finding]:
+def _reading(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     for first in probe.captured[:1]:
         yield from check_reading(probe.client, first.database, first.name)
 
 
-def _progress(probe: MongoProbe) -> Iterator[Finding]:
-    deployment = probe.deployment
-    if deployment is not None:
-        yield from check_offsets(probe.client, probe.config, deployment, probe.options())
+def _progress(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+    yield from check_offsets(probe.client, probe.config, deployment, probe.options())
 
 
 def _registry(probe: MongoProbe) -> Iterator[Finding]:
@@ -117,6 +92,24 @@ def _group_text(probe: MongoProbe) -> str:
     return broker_text(properties) if properties.standby_enabled else ""
 
 
+def _identified(
+    name: str,
+    find: Callable[[MongoProbe, Deployment], Iterable[Finding]],
+    *,
+    interval_s: float = INTERVAL_S,
+    runs_in_agent: bool = True,
+) -> Check[MongoProbe]:
+    """A check of an identified server; `MongoDB` reports one that does not answer."""
+
+    def found(probe: MongoProbe) -> Iterable[Finding]:
+        deployment = probe.deployment
+        return () if deployment is None else find(probe, deployment)
+
+    return Check(
+        name, found, server=_server_text, interval_s=interval_s, runs_in_agent=runs_in_agent
+    )
+
+
 CHECKS: tuple[Check[MongoProbe], ...] = (
     Check(
         "configuration",
@@ -131,14 +124,14 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     Check("directories", _directories),
     Check("quarantine", _quarantine),
     Check("MongoDB", _server, server=_server_text),
-    Check("deployment", _deployment, server=_server_text),
+    _identified("deployment", _deployment),
     Check("shards", lambda probe: check_shards(probe.config), server=_server_text),
-    Check("privileges", _privileges, server=_server_text),
-    Check("change stream", _streams, server=_server_text, runs_in_agent=False),
-    Check("enabled streams", _enabled_streams, server=_server_text, interval_s=_LISTING_S),
-    Check("collections", _collections, server=_server_text, interval_s=_LISTING_S),
-    Check("reading", _reading, server=_server_text, runs_in_agent=False),
-    Check("position", _progress, server=_server_text, runs_in_agent=False),
+    _identified("privileges", check_privileges),
+    _identified("change stream", check_streams, runs_in_agent=False),
+    _identified("enabled streams", check_enabled_streams, interval_s=_LISTING_S),
+    _identified("collections", _collections, interval_s=_LISTING_S),
+    _identified("reading", _reading, runs_in_agent=False),
+    _identified("position", _progress, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
     Check(
         "topics",

@@ -19,11 +19,11 @@ from mongo_agent.server.deployment import Deployment, oldest_oplog_time
 from mongo_agent.server.failures import Failure
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError, UnavailableError
+from sidecar.quantities import duration_text
 
 Client = MongoClient[Any]
 START_TOKEN_REJECTED = "start_token_rejected"
 """Code of the finding about a token that the server rejects."""
-_DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 
 
 def check_offsets(
@@ -159,13 +159,3 @@ def check_headroom(
         yield warning("oplog", message, remedy, code="oplog_headroom_low")
     else:
         yield ok("oplog", message)
-
-
-def duration_text(seconds: int) -> str:
-    """Format `93780` as `1 d 2 h 3 min`."""
-    if seconds < _MINUTE_S:
-        return f"{seconds} s"
-    days, rest = divmod(seconds, _DAY_S)
-    hours, rest = divmod(rest, _HOUR_S)
-    parts = ((days, "d"), (hours, "h"), (rest // _MINUTE_S, "min"))
-    return " ".join(f"{count} {unit}" for count, unit in parts if count)

@@ -1,16 +1,17 @@
 """Checks of the MongoDB server, the agent's privileges and the streams."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.scope import Scope
 from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
+from mongo_agent.check.probe import ANSWER_S, MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment, deployment_error
 from mongo_agent.server.errors import error_text
@@ -72,12 +73,12 @@ def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Fi
         )
 
 
-def check_privileges(
-    client: Client, config: MongoConfig, deployment: Deployment
-) -> Iterator[Finding]:
+def check_privileges(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     """Report missing privileges and the commands that grant them."""
+    config = probe.config
     try:
-        status: Mapping[str, Any] = client.admin.command("connectionStatus", showPrivileges=True)
+        with pymongo.timeout(ANSWER_S):
+            status = probe.client.admin.command("connectionStatus", showPrivileges=True)
     except PyMongoError as error:
         yield fault(
             "privileges",
@@ -126,7 +127,9 @@ def check_privileges(
         )
 
 
-def check_streams(client: Client, config: MongoConfig, options: StreamOptions) -> Iterator[Finding]:
+def check_streams(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+    """Check that each stream can be opened."""
+    client, config, options = probe.client, probe.config, probe.options()
     for scope in config.scopes:
         try:
             StreamCursor.open(client, scope, config.pipeline, Opening(), options).close()

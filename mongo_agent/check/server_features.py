@@ -1,13 +1,12 @@
 """What the configuration needs and the server lacks: features of its release, enabled streams."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import CollectionInfo
+from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.deployment import Deployment
 from sidecar.check.finding import Finding, fault, first_names, warning
 
 _SNAPSHOT_READS = (5, 0)
@@ -78,22 +77,22 @@ def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
         )
 
 
-def check_enabled_streams(
-    client: MongoClient[Any], captured: Sequence[CollectionInfo]
-) -> Iterator[Finding]:
+def check_enabled_streams(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
     """Check that Amazon DocumentDB records the changes of the captured collections.
 
     `modifyChangeStreams` enables streams for a collection, a database or the cluster. A stream of
     other collections opens and stays empty. No finding from a database without this command.
     """
+    if probe.options().has_start_after:
+        return
     try:
-        entries = list(client.admin.aggregate([{"$listChangeStreams": 1}]))
+        entries = list(probe.client.admin.aggregate([{"$listChangeStreams": 1}]))
     except PyMongoError:
         return
     enabled = {(each.get("database", ""), each.get("collection", "")) for each in entries}
     missing = [
         f"{each.database}.{each.name}"
-        for each in captured
+        for each in probe.captured
         if enabled.isdisjoint({("", ""), (each.database, ""), (each.database, each.name)})
     ]
     if missing:

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 import click
 
 from mongo_agent.check.connection_diagnostics import connected
-from mongo_agent.compare.comparison import CollectionComparison
+from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.config.loading import MongoConfig
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output, print_json
@@ -24,25 +24,6 @@ _HEADINGS = (
     "missing",
     "surplus",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedCollection:
-    """Numbers of documents of one collection."""
-
-    collection: str
-    documents: int
-    equal: int
-    without_content: int
-    """Events in the topic that do not have the whole document."""
-    changing: int
-    different: int
-    missing: int
-    """Documents that the topic lacks."""
-    surplus: int
-    """Documents that only the topic has."""
-    messages: tuple[str, ...]
-    """The differences with some keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +64,12 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     with connected(config) as (client, deployment):
         found = compare_all(client, config, deployment, names, wait_s)
     is_equal = all(each.is_equal for each in found)
-    compared = tuple(map(compared_collection, found))
     if invocation.is_json:
-        print_json(Comparison(is_equal, compared))
+        print_json(Comparison(is_equal, tuple(found)))
     else:
-        rows = [tuple(map(str, astuple(each)[:-1])) for each in compared]
+        rows = [tuple(map(str, astuple(each)[:-1])) for each in found]
         print_rows(_HEADINGS, rows, right=_HEADINGS[1:])
-        for each in compared:
+        for each in found:
             for message in each.messages:
                 print(message, file=sys.stderr)
     sys.exit(0 if is_equal else 1)
-
-
-def compared_collection(found: CollectionComparison) -> ComparedCollection:
-    """The JSON of one comparison."""
-    return ComparedCollection(
-        found.collection,
-        found.documents,
-        found.equal,
-        found.unknown,
-        found.changing,
-        len(found.different),
-        len(found.missing),
-        len(found.surplus),
-        tuple(found.messages()),
-    )

@@ -16,6 +16,7 @@ from sidecar.cli.deprecated import warn_renamed
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
+from sidecar.quantities import duration_text
 
 _KIND = {"type": "incremental"}
 
@@ -144,7 +145,7 @@ def summary(view: Mapping[str, Any]) -> str:
     if view["is_paused"]:
         return f"{sentence}; snapshots are paused."
     if "remaining_s" in view:
-        sentence += f", about {_duration(view['remaining_s'])}"
+        sentence += f", about {duration_text(view['remaining_s'])}"
     return f"{sentence}."
 
 
@@ -164,11 +165,3 @@ def progress_bars(snapshots: Mapping[str, Mapping[str, Any]]) -> Group:
             )
         parts += [bars, Text(f"{name}: {summary(view)}" if name else summary(view))]
     return Group(*parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,6 +1,6 @@
 """Comparison of a collection with its topic, key by key. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState
@@ -26,44 +26,34 @@ class TopicState:
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionComparison:
-    """Counts of read and equal documents, and the keys of the others.
-
-    `different` have other content in the topic, `missing` are not in it, `surplus` are only in it.
-    """
+class ComparedCollection:
+    """Numbers of documents of one collection."""
 
     collection: str
     documents: int
     equal: int
-    unknown: int
+    without_content: int
+    """Events in the topic that do not have the whole document."""
     changing: int
-    different: tuple[bytes, ...] = ()
-    missing: tuple[bytes, ...] = ()
-    surplus: tuple[bytes, ...] = ()
+    different: int
+    missing: int
+    """Documents that the topic lacks."""
+    surplus: int
+    """Documents that only the topic has."""
+    messages: tuple[str, ...]
+    """The differences with some keys."""
 
     @property
     def is_equal(self) -> bool:
-        return not (self.different or self.missing or self.surplus)
-
-    def messages(self) -> list[str]:
-        """Messages about differences, with some keys."""
-        named = (
-            ("differ in the topic", self.different),
-            ("are not in the topic", self.missing),
-            ("are only in the topic", self.surplus),
-        )
-        return [
-            f"{self.collection}: {len(keys)} documents {what}: {_texts(keys)}"
-            for what, keys in named
-            if keys
-        ]
+        return not self.messages
 
 
 def compare_collection(
     collection: str, read: Mapping[bytes, bytes], topic: TopicState
-) -> CollectionComparison:
+) -> ComparedCollection:
     """Compare `read`, digests of documents by message key, with the topic."""
-    different, missing = [], []
+    different: list[bytes] = []
+    missing: list[bytes] = []
     equal = unknown = changing = 0
     for key, content in read.items():
         state = topic.states.get(key, ABSENT)
@@ -83,17 +73,27 @@ def compare_collection(
         if state != ABSENT and key not in read and key not in topic.changing
     ]
     changing += len(topic.changing - read.keys())
-    return CollectionComparison(
+    named = (
+        ("differ in the topic", different),
+        ("are not in the topic", missing),
+        ("are only in the topic", surplus),
+    )
+    return ComparedCollection(
         collection,
         len(read),
         equal,
         unknown,
         changing,
-        tuple(different),
-        tuple(missing),
-        tuple(surplus),
+        len(different),
+        len(missing),
+        len(surplus),
+        tuple(
+            f"{collection}: {len(keys)} documents {what}: {_texts(keys)}"
+            for what, keys in named
+            if keys
+        ),
     )
 
 
-def _texts(keys: tuple[bytes, ...]) -> str:
+def _texts(keys: Sequence[bytes]) -> str:
     return first_names([key.decode(errors="replace") for key in keys])

@@ -19,7 +19,7 @@ from pymongo.errors import PyMongoError
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
 from mongo_agent.check.capture_plan import plan_of
-from mongo_agent.compare.comparison import CollectionComparison, TopicState, compare_collection
+from mongo_agent.compare.comparison import ComparedCollection, TopicState, compare_collection
 from mongo_agent.compare.document_state import document_state
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import at_shard
@@ -48,7 +48,7 @@ def compare(
     deployment: Deployment,
     names: tuple[str, ...],
     wait_s: float,
-) -> list[CollectionComparison]:
+) -> list[ComparedCollection]:
     """Compare the captured collections, or the named ones.
 
     Raises UnavailableError if the stored offset does not pass the read within `wait_s`, ConfigError

@@ -74,29 +74,23 @@ class Quarantine:
             if (path := self.directory / name).exists()
         )
 
-    def keep(self, event: DeadLetter) -> bool:
-        """Keeps a message that the sink rejects; False without room."""
-        return self._append(DEAD_LETTERS, event_line(event, self._agent_version))
-
-    def keep_unreadable(self, unreadable: Unreadable) -> bool:
-        """Keeps bytes that give no message; False without room."""
-        return self._note(
-            DEAD_LETTERS,
-            raw_base64=base64.b64encode(unreadable.raw).decode(),
-            place=unreadable.place,
-            reason=unreadable.reason,
-        )
-
-    def note_gap(self, gap: LostTimeRange) -> bool:
-        """Records missed changes; False without room."""
-        return self._note(GAPS, since=dict(gap.since), reason=gap.reason)
-
-    def _note(self, file_name: str, **facts: object) -> bool:
-        noted = {"noted_at": datetime.now(UTC).isoformat(), "agent_version": self._agent_version}
-        return self._append(file_name, orjson.dumps(facts | noted) + b"\n")
-
-    def _append(self, file_name: str, line: bytes) -> bool:
+    def keep(self, record: DeadLetter | Unreadable | LostTimeRange) -> bool:
+        """Keeps a record; False without room."""
+        name = GAPS if isinstance(record, LostTimeRange) else DEAD_LETTERS
+        line = self._line(record)
         if self.size_bytes() + len(line) > self.max_bytes:
             return False
-        append_lines(self.directory / file_name, line)
+        append_lines(self.directory / name, line)
         return True
+
+    def _line(self, record: DeadLetter | Unreadable | LostTimeRange) -> bytes:
+        content: dict[str, object]
+        match record:
+            case DeadLetter():
+                return event_line(record, self._agent_version)
+            case Unreadable(raw, place, reason):
+                content = {"raw_base64": base64.b64encode(raw).decode(), "place": place}
+            case LostTimeRange(since, reason):
+                content = {"since": dict(since)}
+        noted = {"noted_at": datetime.now(UTC).isoformat(), "agent_version": self._agent_version}
+        return orjson.dumps({**content, "reason": reason, **noted}) + b"\n"

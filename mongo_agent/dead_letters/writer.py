@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 
 from mongo_agent.dead_letters.quarantine import LostTimeRange, Quarantine, Unreadable, Usage
 from mongo_agent.metrics import GAP, REJECTED_BY_SINK, UNREADABLE, MongoMetrics
@@ -66,7 +65,7 @@ class DeadLetterWriter:
                 f"The sink rejects a message for the topic {event.topic}: {event.reason}. {_END}"
             )
         return self._record(
-            partial(self._quarantine.keep, event),
+            event,
             REJECTED_BY_SINK,
             "the sink rejected a message; it is stored as a dead letter",
             {"topic": event.topic, "reason": event.reason},
@@ -80,7 +79,7 @@ class DeadLetterWriter:
                 f"An event cannot be converted ({unreadable.place}): {unreadable.reason}. {_END}"
             )
         return self._record(
-            partial(self._quarantine.keep_unreadable, unreadable),
+            unreadable,
             UNREADABLE,
             "an event cannot be converted; its bytes are stored as a dead letter",
             {"place": unreadable.place, "reason": unreadable.reason},
@@ -89,7 +88,7 @@ class DeadLetterWriter:
     def note_gap(self, gap: LostTimeRange) -> bool:
         """Records missed changes; False when that has to wait."""
         return self._record(
-            partial(self._quarantine.note_gap, gap),
+            gap,
             GAP,
             "changes are lost: the oplog no longer has the stored position",
             {"since": dict(gap.since), "reason": gap.reason},
@@ -98,7 +97,7 @@ class DeadLetterWriter:
 
     def _record(
         self,
-        keep: Callable[[], bool],
+        record: DeadLetter | Unreadable | LostTimeRange,
         kind: str,
         message: str,
         facts: Mapping[str, object],
@@ -108,7 +107,7 @@ class DeadLetterWriter:
             return False
         directory = self._quarantine.directory
         try:
-            is_kept = keep()
+            is_kept = self._quarantine.keep(record)
         except OSError as error:
             return self._fail(not_writable(directory, error, "delivery waits"))
         if not is_kept:

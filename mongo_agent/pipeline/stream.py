@@ -10,7 +10,7 @@ two rounds of chunks the stream places its batches that are ready, so neither de
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mongo_agent.change_stream.events import UnreadableEventError, token_at
@@ -24,7 +24,7 @@ from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
 from mongo_agent.pipeline.last_message import LastMessage, MessageSummary, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
-from mongo_agent.signals.signal import Signal
+from mongo_agent.signals.source import signals_among
 from mongo_agent.snapshot.ddl_events import has_ddl_events
 from mongo_agent.snapshot.encoding import EncodedChunk
 from mongo_agent.snapshot.snapshotter import Snapshotter
@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 Add = Callable[[str, DatedBatch[StreamOffset], StreamOffset], None]
 """Adds a batch; it gets the name of the stream, the batch, and the position before it."""
-FindSignals = Callable[[StreamBatch], Iterable[Signal]]
 
 
 class Stream:
@@ -49,13 +48,13 @@ class Stream:
         position: StreamOffset,
         *,
         dead_letters: DeadLetterWriter,
-        find_signals: FindSignals,
+        signal_collection: str | None,
         metrics: MongoMetrics,
         is_streamed: bool = True,
         is_merged: bool = False,
     ) -> None:
-        """`position` is the start of reader and snapshotter; `find_signals` finds signals among
-        events. Without `is_streamed` the position stays, so that a stream can start there later.
+        """`position` is the start of reader and snapshotter; inserts into `signal_collection` are
+        signals. Without `is_streamed` the position stays, so that a stream can start there later.
         With `is_merged` the stream merges several shards."""
         self.name = name
         self.reader = reader
@@ -63,7 +62,7 @@ class Stream:
         self._position = position
         self._placed = _placed_at(position, is_merged=is_merged)
         self._dead_letters = dead_letters
-        self._find_signals = find_signals
+        self._signal_collection = signal_collection
         self._metrics = metrics
         self._is_streamed = is_streamed
         self._is_streams_turn = True
@@ -174,7 +173,7 @@ class Stream:
         # A round may begin between two batches, but batches that are ready go first.
         self._is_streams_turn = self.reader.peek() is not None
         # The position after the batch has their effect: they are not applied a second time.
-        for signal in self._find_signals(read):
+        for signal in signals_among(read.events, self._signal_collection):
             self._metrics.answered(signal, self.snapshotter.apply(signal))
         if has_ddl_events(read.batch.skipped, read.batch.counts):
             self.snapshotter.apply_ddl_events(read.events, is_merged=self._placed.is_merged)

@@ -24,7 +24,6 @@ from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.schemas import Schemas
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.server.deployment import Deployment
-from mongo_agent.signals.source import SignalCollection
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.snapshot_mode import progress_at_start
 from mongo_agent.snapshot.snapshotter import Snapshotter
@@ -116,7 +115,7 @@ class StreamFactory:
             snapshotter,
             position,
             dead_letters=self._dead_letters,
-            find_signals=SignalCollection(config.signal_collection).signals,
+            signal_collection=config.signal_collection,
             metrics=self._metrics,
             is_streamed=config.snapshot.mode != "initial_only",
             is_merged=self._deployment.is_sharded,

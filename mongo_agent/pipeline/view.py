@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.offsets import AgentOffsets, StreamOffset
+from mongo_agent.offsets import AgentOffsets
 from mongo_agent.pipeline.last_message import MessageSummary
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.snapshot.view import SnapshotView
@@ -15,11 +15,10 @@ from sidecar.status.publisher import DeliveryView
 
 @dataclass(frozen=True, slots=True)
 class StreamView:
-    """One stream and its snapshots. `position` is after everything that was placed."""
+    """One stream and its snapshots."""
 
     name: str
     state: StreamState
-    position: StreamOffset
     snapshot: SnapshotView
     read_time: ClusterTime
     last_streamed: MessageSummary | None = None

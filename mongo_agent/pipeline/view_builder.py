@@ -92,7 +92,6 @@ def _stream_view(stream: Stream, stored: StreamOffset | None) -> StreamView:
     return StreamView(
         name=stream.name,
         state=stream.reader.state,
-        position=stream.position,
         snapshot=replace(snapshot, is_running=is_running),
         read_time=stream.placed.token,
         last_streamed=stream.last_streamed,

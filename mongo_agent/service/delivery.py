@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
+from typing import Any
 
 from commitlog import __version__
 from mongo_agent.config.loading import MongoConfig
@@ -26,7 +27,6 @@ from mongo_agent.service.connection import Server
 from mongo_agent.signals.file import SignalFile
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.signals.signal import Signal, SignalResult
-from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status.view import MongoStatus
 from sidecar.logs import fields
 from sidecar.offsets.position_store import PositionStore, SinkPositions
@@ -136,11 +136,11 @@ class MongoDelivery:
             answer.set_result(SignalResult(False, _SEND_TO_LEADER))
         return answer
 
-    def snapshots(self) -> Mapping[str, SnapshotView]:
-        """The progress of snapshots, by stream."""
+    def snapshots(self) -> Mapping[str, Mapping[str, Any]]:
+        """The progress of snapshots as JSON, by stream."""
         if self._pipeline is None:
             return {}
-        return {stream.name: stream.snapshot for stream in self._pipeline.view.streams}
+        return {stream.name: stream.snapshot.values() for stream in self._pipeline.view.streams}
 
     def _create_schemas(self) -> Schemas:
         properties = self._properties

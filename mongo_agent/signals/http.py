@@ -13,7 +13,7 @@ pages of other origins cannot send without a preflight request.
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Any, Protocol
+from typing import Any
 
 from flask import Blueprint, Response, request
 
@@ -28,19 +28,12 @@ _NO_ANSWER = (
 )
 
 
-class SnapshotView(Protocol):
-    """The progress of a stream's snapshots."""
-
-    def values(self) -> dict[str, Any]:
-        """The JSON form."""
-
-
 Send = Callable[[Signal], Future[SignalResult]]
-Snapshots = Callable[[], Mapping[str, SnapshotView]]
+Snapshots = Callable[[], Mapping[str, Mapping[str, Any]]]
 
 
 def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -> Blueprint:
-    """The routes. `send` passes a signal to the pipeline; `snapshots` returns the progress.
+    """The routes. `send` passes a signal to the pipeline; `snapshots` returns the progress as JSON.
 
     Server threads call both.
     """
@@ -61,7 +54,6 @@ def signal_pages(send: Send, snapshots: Snapshots, *, wait_s: float = _WAIT_S) -
 
     @pages.get("/snapshot")
     def snapshot() -> Response:
-        streams = {name: view.values() for name, view in snapshots().items()}
-        return json_answer({"streams": streams})
+        return json_answer({"streams": dict(snapshots())})
 
     return pages

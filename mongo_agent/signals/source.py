@@ -1,7 +1,6 @@
 """The signal channel `source`: inserts into a collection, read from the change stream."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 import bson
 from bson.errors import InvalidBSON
@@ -12,27 +11,10 @@ from mongo_agent.signals.signal import Signal, parse_signal
 CHANNEL = "source"
 
 
-class Events(Protocol):
-    """A batch of raw events."""
-
-    @property
-    def events(self) -> Iterable[bytes]: ...
-
-
-class SignalCollection:
-    """The signalling collection, `database.collection`; None disables the channel."""
-
-    def __init__(self, name: str | None) -> None:
-        self._name = name
-
-    def signals(self, read: Events) -> Iterator[Signal]:
-        """The signals among the events, in order."""
-        if self._name is None:
-            return
-        for event in read.events:
-            signal = signal_of(event, self._name)
-            if signal is not None:
-                yield signal
+def signals_among(events: Iterable[bytes], collection: str | None) -> Iterator[Signal]:
+    """The signals among raw events, in order; `collection` None disables the channel."""
+    if collection is not None:
+        yield from filter(None, (signal_of(event, collection) for event in events))
 
 
 def signal_of(event: bytes, collection: str) -> Signal | None:

@@ -3,8 +3,7 @@
 import string
 from collections.abc import Callable, Iterator
 
-MAX_TOPIC_LENGTH = 249
-"""Kafka's limit for topic names, in characters."""
+from sidecar.properties.topic_names import LONGEST_TOPIC
 
 _ALLOWED = frozenset(string.ascii_letters + string.digits + "._-")
 
@@ -19,7 +18,7 @@ def default_topic(prefix: str, database: str, collection: str, delimiter: str = 
 def replace_characters(text: str, allowed: frozenset[str], instead: Callable[[int], str]) -> str:
     """Replace each UTF-16 code unit that is not allowed, and truncate to the limit."""
     name = "".join(each if each in allowed else instead(ord(each)) for each in _units(text))
-    return name[:MAX_TOPIC_LENGTH]
+    return name[:LONGEST_TOPIC]
 
 
 def _units(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ Expressions and replacements use Java's syntax: `(?<name>…)`, `$1`, `${name}`,
 import re
 from dataclasses import dataclass
 
-from mongo_agent.topic_naming.default import MAX_TOPIC_LENGTH
+from sidecar.properties.topic_names import LONGEST_TOPIC
 from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
 _NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
@@ -30,7 +30,7 @@ class RegexNaming:
             part if isinstance(part, str) else plain[slice(*spans[part])] for part in self.parts
         )
         start, end = spans[0]
-        return f"{plain[:start]}{written}{plain[end:]}"[:MAX_TOPIC_LENGTH] or plain
+        return f"{plain[:start]}{written}{plain[end:]}"[:LONGEST_TOPIC] or plain
 
 
 def regex_naming(regex: str, text: str) -> RegexNaming:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Future
+from typing import Any
 
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
-from mongo_agent.snapshot.view import SnapshotView, view_of
+from mongo_agent.snapshot.view import view_of
 from sidecar.health.condition import status_of
 from sidecar.health.health import Health, health_of
 from sidecar.http.server import ProbeResult
@@ -28,8 +29,8 @@ class Agent:
             future.set_result(answer)
         return future
 
-    def copies(self) -> Mapping[str, SnapshotView]:
-        return {"": view_of(self.progress)}
+    def copies(self) -> Mapping[str, Mapping[str, Any]]:
+        return {"": view_of(self.progress).values()}
 
     def instance(self) -> Instance:
         return Instance("mongo-agent", "1")

@@ -103,7 +103,7 @@ def test_bars_are_drawn_for_every_state() -> None:
     shown = text.getvalue()
     assert "shop.a" in shown
     assert "25%" in shown
-    assert "shard0: 2 collections remaining, about 50 min 0 s." in shown
+    assert "shard0: 2 collections remaining, about 50 min." in shown
     done = progress.ended(1, SnapshotOutcome.COPIED).ended(2, SnapshotOutcome.STOPPED).paused(True)
     assert list(lines({"": view_of(done).values()}))[-1] == "No snapshot is running."
     paused = view_of(progress.paused(True)).values()

@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.check.connection_diagnostics import connected
-from mongo_agent.compare.comparison import CollectionComparison
+from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.service import create_service
 from sidecar.errors import ConfigError
@@ -40,7 +40,7 @@ def task(folder: Path, address: str, number: int, **properties: object) -> Runni
     return RunningAgent(folder / f"task{number}", address, values)
 
 
-def compared(agent: RunningAgent) -> list[CollectionComparison]:
+def compared(agent: RunningAgent) -> list[ComparedCollection]:
     config = agent.configuration()
     with connected(config) as (client, deployment):
         return compare(client, config, deployment, (), wait_s=60)

@@ -94,7 +94,7 @@ class StreamHarness:
             self.snapshotter,
             StreamOffset(STREAM, None, SnapshotProgress()),
             dead_letters=self.dead_letters(ends_agent=ends_agent),
-            find_signals=lambda read: (),
+            signal_collection=None,
             metrics=self.metrics,
         )
 

@@ -12,9 +12,10 @@ from pymongo import MongoClient
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.encoder import MongoEncoder
-from mongo_agent.topic_naming.default import MAX_TOPIC_LENGTH, default_topic
+from mongo_agent.topic_naming.default import default_topic
 from mongo_agent.topic_naming.regex import regex_naming
 from mongo_agent.topic_naming.unicode import unicode_topic
+from sidecar.properties.topic_names import LONGEST_TOPIC
 from tests.support.mongo_properties import Settings, load, problems
 from tests.support.running_mongo_agent import RunAgent
 
@@ -101,7 +102,7 @@ def test_escaped_names_distinguish_collections(one: str, other: str) -> None:
     if any(0x100 <= ord(each) <= 0xFFF for each in one + other):
         return
     first, second = unicode_topic("p", "d", one), unicode_topic("p", "d", other)
-    is_cut = max(len(first), len(second)) == MAX_TOPIC_LENGTH
+    is_cut = max(len(first), len(second)) == LONGEST_TOPIC
     assert is_cut or (first == second) == (one == other)
 
 

@@ -18,7 +18,7 @@ from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.stream import Stream
-from mongo_agent.signals.source import SignalCollection
+from mongo_agent.signals.source import signals_among
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshotter import Snapshotter
@@ -86,14 +86,13 @@ def test_position_after_its_event_contains_the_signal(
     )
     metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
     dead_letters = DeadLetterWriter(Quarantine(tmp_path, 1 << 20, "1"), metrics)
-    signals = SignalCollection("shop.signals")
     stream = Stream(
         "",
         GivenReader(read),
         snapshotter,
         START,
         dead_letters=dead_letters,
-        find_signals=signals.signals,
+        signal_collection="shop.signals",
         metrics=metrics,
     )
     placed = []
@@ -102,5 +101,5 @@ def test_position_after_its_event_contains_the_signal(
     for messages in (1, 2):
         copies = batch.position_after(messages).snapshot
         assert [each.names for each in copies.requests] == [("shop.a",)]
-    (signal,) = signals.signals(read)
+    (signal,) = signals_among(read.events, "shop.signals")
     assert snapshotter.apply(signal).message == "The agent has already processed this signal."

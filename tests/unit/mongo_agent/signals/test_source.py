@@ -1,13 +1,12 @@
 """Documents of the signalling collection as signals."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import bson
 import pytest
 from bson import ObjectId
 
-from mongo_agent.signals.source import SignalCollection, signal_of
+from mongo_agent.signals.source import signal_of, signals_among
 
 
 def event(document: Any, operation: str = "insert", collection: str = "signals") -> bytes:
@@ -19,11 +18,6 @@ def event(document: Any, operation: str = "insert", collection: str = "signals")
             "fullDocument": document,
         }
     )
-
-
-@dataclass
-class Read:
-    events: list[bytes]
 
 
 def test_inserts_into_the_collection_are_signals() -> None:
@@ -62,6 +56,6 @@ def test_other_events_are_none(other: bytes) -> None:
 
 
 def test_a_read_gives_its_signals_in_order() -> None:
-    read = Read([event({"_id": 1}), event({"_id": 2}, "delete"), event({"_id": 3})])
-    assert [each.id for each in SignalCollection("shop.signals").signals(read)] == ["1", "3"]
-    assert list(SignalCollection(None).signals(read)) == []
+    read = [event({"_id": 1}), event({"_id": 2}, "delete"), event({"_id": 3})]
+    assert [each.id for each in signals_among(read, "shop.signals")] == ["1", "3"]
+    assert list(signals_among(read, None)) == []

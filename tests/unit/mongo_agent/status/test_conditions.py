@@ -185,8 +185,8 @@ def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()
     quarantine.keep(DeadLetter("p.a", b"1", b"2", (), "message too large"))
-    quarantine.keep_unreadable(Unreadable(b"\0", "shop.a", "too short"))
-    quarantine.note_gap(LostTimeRange({"rs": "token"}, "the oplog is short"))
+    quarantine.keep(Unreadable(b"\0", "shop.a", "too short"))
+    quarantine.keep(LostTimeRange({"rs": "token"}, "the oplog is short"))
     usage = quarantine.usage()
     assert (usage.dead_letters, usage.gaps) == (2, 1)
     # A new agent counts the same, and what is settled goes.

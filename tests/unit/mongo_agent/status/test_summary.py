@@ -58,7 +58,7 @@ class NoWatch:
 
 def view(copies: SnapshotView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
     state = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
-    stream = StreamView("", state, POSITION, copies, ClusterTime(995, 1))
+    stream = StreamView("", state, copies, ClusterTime(995, 1))
     position = AgentOffsets({"": POSITION})
     sink = SinkState(True, "events go through")
     return View(

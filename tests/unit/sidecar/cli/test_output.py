@@ -15,9 +15,9 @@ from agent.quarantine.files import DIRECTORY, EVENTS, REASON
 from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
 from mongo_agent.check.capture_plan import CollectionPlan
-from mongo_agent.cli.compare import Comparison, compared_collection
+from mongo_agent.cli.compare import Comparison
 from mongo_agent.cli.plan import CapturePlan, planned_collection
-from mongo_agent.compare.comparison import CollectionComparison
+from mongo_agent.compare.comparison import ComparedCollection
 from sidecar.cli.output import WITHOUT_JSON, json_form, print_json
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.http.server import HttpServer
@@ -195,7 +195,7 @@ def test_results_of_commands_that_need_mongodb_are_valid(
 ) -> None:
     collection = CollectionInfo("shop", "a", CollectionKind.PLAIN)
     planned = planned_collection(CollectionPlan(collection, True, False, "all", "no_data"))
-    compared = compared_collection(CollectionComparison("shop.a", 3, 1, 0, 0, different=(b"k",)))
+    compared = ComparedCollection("shop.a", 3, 1, 0, 0, 1, 0, 0, ("shop.a: 1 documents differ",))
     for name, result in (
         ("plan", CapturePlan((planned,))),
         ("compare", Comparison(False, (compared,))),

@@ -75,7 +75,7 @@ def test_frozen_leader(running: Takeover) -> None:
     running.writes.wait_for_more()
     thaw()
     leader.wait_until(partial(has_role, leader, "standby"), "the former leader on standby", 120)
-    assert leader.metric("cdc_stream_open") is None
+    leader.wait_until(lambda: leader.metric("cdc_stream_open") is None, "a closed stream", 120)
     running.finish(standby)
 
 

@@ -212,9 +212,10 @@ def test_a_whole_reply_with_a_false_claim_is_taken(fault: Fault, stream: SharedS
 def test_an_answer_that_comes_twice(stream: SharedStream) -> None:
     """The second one is out of order: it precedes the answer to the next request."""
     stream.proxy.alter(faults.answers_twice, when=has_events, times=1)
-    stream.write()
-    stream.agent.wait_until(lambda: stream_message(stream.agent), "the fault in the health")
-    stream.require_all()
+    for _ in range(2):
+        stream.write()
+        stream.require_all()
+    assert stream.proxy.hits == 1
 
 
 @pytest.mark.parametrize("fault", EVENTS.values(), ids=EVENTS)

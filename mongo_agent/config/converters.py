@@ -1,11 +1,10 @@
 """Properties of the encoding of keys and values."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
-from mongo_agent.encoder import OutboxConverter
 from sidecar.config.converters import (
     AVRO_CONVERTER,
     JSON_CONVERTER,
@@ -22,6 +21,8 @@ from sidecar.config.converters import (
 from sidecar.properties.model import prop
 from sidecar.properties.types import LowerCase, Milliseconds
 
+OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
+"""How keys or payloads of an outbox are written; `encoding`: as in other messages."""
 BYTES_CONVERTER = "org.apache.kafka.connect.converters.ByteArrayConverter"
 BINARY_CONVERTER = "io.debezium.converters.BinaryDataConverter"
 _OF_OUTBOX: tuple[OutboxConverter, ...] = ("string", "bytes", "binary")

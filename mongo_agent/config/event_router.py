@@ -2,8 +2,9 @@
 
 from typing import Literal
 
+from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.transform_options import OptionReader
-from mongo_agent.encoder import MongoTransform, OutboxConverter
+from mongo_agent.encoder import MongoTransform
 from mongo_agent.topic_naming.regex import regex_naming
 
 EVENT_ROUTER = "io.debezium.connector.mongodb.transforms.outbox.MongoEventRouter"

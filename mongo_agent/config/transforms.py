@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.event_router import EVENT_ROUTER, event_router
 from mongo_agent.config.transform_options import OptionReader
-from mongo_agent.encoder import MongoTransform, OutboxConverter
+from mongo_agent.encoder import MongoTransform
 from sidecar.config.converters import Names
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop

@@ -4,8 +4,6 @@ The crate in this folder does the work. One extension module has the code of bot
 package exports the part of MongoDB. `__init__.pyi` describes it.
 """
 
-from typing import Literal
-
 from commitlog._commitlog import _mongo
 
 ChangeEvents = _mongo.ChangeEvents
@@ -18,8 +16,6 @@ EncodingFailure = _mongo.EncodingFailure
 StreamReply = _mongo.StreamReply
 id_document = _mongo.id_document
 
-OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
-
 __all__ = [
     "ChangeEvents",
     "EncodingFailure",
@@ -28,7 +24,6 @@ __all__ = [
     "MongoEncoder",
     "MongoTransaction",
     "MongoTransform",
-    "OutboxConverter",
     "StreamReply",
     "id_document",
 ]

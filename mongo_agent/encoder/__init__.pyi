@@ -21,12 +21,11 @@ __all__ = [
     "MongoEncoder",
     "MongoTransaction",
     "MongoTransform",
-    "OutboxConverter",
     "StreamReply",
     "id_document",
 ]
 
-OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
+_OutboxConverter = Literal["encoding", "string", "bytes", "binary"]
 """How keys or payloads of an outbox are written; `encoding`: as in other messages."""
 _ClusterTime = tuple[int, int]
 """Seconds and increment."""
@@ -145,8 +144,8 @@ class MongoTransform:
         rejects_updates: bool = False,
         additional: Sequence[tuple[str, Literal["header", "envelope", "partition"], str]] = ...,
         ignores_missing: bool = False,
-        key_converter: OutboxConverter = "encoding",
-        value_converter: OutboxConverter = "encoding",
+        key_converter: _OutboxConverter = "encoding",
+        value_converter: _OutboxConverter = "encoding",
         topic_of: Callable[[str], str],
     ) -> MongoTransform:
         """`MongoEventRouter`: the events in an outbox collection, by the names of its fields.

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pytest
 from bson.raw_bson import RawBSONDocument
 
+from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.transforms import Transforms
-from mongo_agent.encoder import MongoEncoder, OutboxConverter
+from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb import transformations, typed_documents
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.transformed_records import (

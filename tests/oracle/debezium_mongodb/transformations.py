@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
+from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.event_router import EVENT_ROUTER as EVENT_ROUTER
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.transforms import EXTRACT_DOCUMENT as EXTRACT_DOCUMENT
 from mongo_agent.config.transforms import Transforms, transforms
-from mongo_agent.encoder import OutboxConverter
 
 Options = Mapping[str, str]
 ADDITIONAL = (

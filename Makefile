@@ -206,7 +206,7 @@ image-files: setup
 kubernetes-check: setup ## Test manifests, recipes and chart on a real API server; needs Go
 	@scripts/kubernetes-tools .cache/kubernetes
 	@PATH="$(CURDIR)/.cache/kubernetes:$$PATH" $(PY) -m pytest tests/integration/kubernetes/on_chart.py \
-	    tests/integration/kubernetes/on_cluster.py tests/unit/support/test_kustomize.py $(ARGS)
+	    tests/integration/kubernetes/on_cluster.py tests/unit/support/kubernetes/test_kustomize.py $(ARGS)
 
 chart: ## Package the Helm chart into dist/; needs Go
 	@scripts/kubernetes-tools .cache/kubernetes helm
@@ -217,9 +217,9 @@ docs: setup ## Generate the pages of docs/reference that come from the code, and
 	mv $(VENV)/configuration.md docs/reference/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/reference/mongodb-configuration.md
-	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
+	$(PY) -m tests.support.checks.metric_table > $(VENV)/metrics.md
 	mv $(VENV)/metrics.md docs/reference/metrics.md
-	$(PY) -m tests.support.json_schemas
+	$(PY) -m tests.support.checks.json_schemas
 	@$(MAKE) --no-print-directory site
 
 monitoring: setup ## Write k8s/monitoring from its sources (ARGS="--selector … --output DIR" for your own copies)

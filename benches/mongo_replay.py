@@ -15,7 +15,7 @@ import bson
 from bson import Int64, Timestamp
 from bson.raw_bson import RawBSONDocument
 
-from tests.support.mongo_server.wire import Document, decode
+from tests.support.mongodb.server.wire import Document, decode
 
 BATCH_EVENTS = 2000
 _HEADER = struct.Struct("<iiii")

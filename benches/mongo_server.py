@@ -22,7 +22,7 @@ from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.documents.cluster_time import ClusterTime
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 DATABASE, COLLECTION = "bench", "events"
 _BATCH = 1000

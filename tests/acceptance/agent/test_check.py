@@ -26,8 +26,8 @@ from sidecar.check.finding import Finding, Level
 from sidecar.check.running import run_checks
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.quantities import size_text
-from tests.support.agent_command import agent
-from tests.support.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
 
 HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
 

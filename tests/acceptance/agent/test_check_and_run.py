@@ -13,11 +13,11 @@ import pytest
 
 from examples.agent_process import AgentProcess
 from tests.acceptance.faults.filesystem_harness import as_user
-from tests.support.agent_command import Outcome, agent
-from tests.support.agent_directory import SCHEMA, AgentDir, payload, write_segment
-from tests.support.agent_health import health
-from tests.support.fake_registry import FakeRegistry
+from tests.support.agents.agent_command import Outcome, agent
+from tests.support.agents.agent_directory import SCHEMA, AgentDir, payload, write_segment
+from tests.support.agents.agent_health import health
 from tests.support.servers.processes import free_port
+from tests.support.sinks.fake_registry import FakeRegistry
 
 pytestmark = pytest.mark.servers
 

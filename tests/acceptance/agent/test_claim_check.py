@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from examples.claim_check.resolve import ClaimError, resolve
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.s3 import CREDENTIALS, S3Server
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir
 
 BROKER = "kafka.producer.bootstrap.servers"
 KAFKA = {"sink": "kafka", BROKER: "127.0.0.1:1"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers

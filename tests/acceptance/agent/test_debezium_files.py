@@ -6,7 +6,7 @@ import pytest
 
 from agent.config.loader import AgentConfig, load_config
 from sidecar.errors import ConfigError
-from tests.support.debezium_manual import MANUAL_EXAMPLE
+from tests.support.agents.debezium_manual import MANUAL_EXAMPLE
 
 FILES = Path(__file__).parent / "files"
 YAML = """

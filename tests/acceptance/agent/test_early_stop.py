@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.early_stop_program import PROGRAM
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.early_stop_program import PROGRAM
 
 
 def interrupted(

@@ -7,8 +7,8 @@ from typing import Any
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
-from tests.support.agent_directory import AgentDir
-from tests.support.delivered_events import delivered
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.delivered_events import delivered
 
 TIME_US = 1_795_000_000_000_000
 DDL = """CREATE TABLE ks.t (k int, c int, d decimal, n varint, u duration, secret text,

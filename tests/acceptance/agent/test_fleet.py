@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.agent_health import health
-from tests.support.fake_agents import closed_address
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_health import health
+from tests.support.agents.fake_agents import closed_address
 
 DEADLINE_S = 120.0
 

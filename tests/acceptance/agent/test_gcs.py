@@ -13,8 +13,8 @@ from agent.check.store import check_store
 from agent.config.loader import load_config
 from examples.agent_process import AgentProcess
 from sidecar.check.finding import Level
-from tests.support.agent_command import agent
-from tests.support.agent_directory import (
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
     TABLE_ID,
@@ -22,7 +22,7 @@ from tests.support.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
 from tests.support.servers.fault_proxy import Fault, FaultProxy
 from tests.support.servers.gcs import GcsServer
 

@@ -10,7 +10,7 @@ import pytest
 from examples.agent_process import AgentProcess
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, decode_file, encode_file
-from tests.support.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 
 DEADLINE_S = 120.0
 HOUR_S = 3600

@@ -10,10 +10,10 @@ from typing import Any
 import fastavro
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.debezium_manual import MANUAL_EXAMPLE
-from tests.support.fake_registry import FakeRegistry
-from tests.support.running_agent import DEADLINE_S, is_drained
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.debezium_manual import MANUAL_EXAMPLE
+from tests.support.agents.running_agent import DEADLINE_S, is_drained
+from tests.support.sinks.fake_registry import FakeRegistry
 
 
 def decoded(text: str, registry: FakeRegistry) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
 
 pytestmark = pytest.mark.servers
 

@@ -10,9 +10,9 @@ from functools import partial
 import pytest
 
 from tests.oracle.writer import segment
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.delivered_events import delivered
-from tests.support.running_agent import DEADLINE_S, running
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.delivered_events import delivered
+from tests.support.agents.running_agent import DEADLINE_S, running
 
 
 def topics(agent_dir: AgentDir) -> list[str]:

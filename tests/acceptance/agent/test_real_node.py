@@ -19,8 +19,8 @@ from agent.schema.node_schema import NodeSchema, schema_rows
 from commitlog import Schema
 from examples.agent_process import AgentProcess
 from sidecar.errors import AccessDeniedError, UnavailableError
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 

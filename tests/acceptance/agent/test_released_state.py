@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir
-from tests.support.released_state import ReleasedState, events_of, released_versions
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.released_state import ReleasedState, events_of, released_versions
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.processes import free_port
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support.agent_command import agent
-from tests.support.agent_directory import (
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
     TABLE_ID,
@@ -18,8 +18,8 @@ from tests.support.agent_directory import (
     payload,
     write_segment,
 )
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
 from tests.support.record.plan import FIXTURES
-from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 
 def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_directory import AgentDir
-from tests.support.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until

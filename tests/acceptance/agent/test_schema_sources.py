@@ -11,7 +11,7 @@ from agent.schema.schema_file import SchemaFile
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import ConfigError, UnavailableError
-from tests.support.schema_names import names
+from tests.support.segments.schema_names import names
 
 NODE = NodeIdentity("node-1", "lab")
 TABLE = "CREATE TABLE ks.{} (k text PRIMARY KEY) WITH ID = 5a1c395e-b41f-11e5-9f22-{:012x};\n"

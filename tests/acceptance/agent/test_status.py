@@ -6,8 +6,8 @@ import urllib.request
 from pathlib import Path
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.agent_health import health
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_health import health
 
 DEADLINE_S = 120.0
 

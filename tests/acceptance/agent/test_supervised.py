@@ -7,7 +7,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from tests.support.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.servers.processes import free_port, wait_until
 
 DEADLINE_S = 300

@@ -15,9 +15,9 @@ from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir
-from tests.support.agent_health import health
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_health import health
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 

@@ -20,8 +20,8 @@ from tests.acceptance.agent.upgrade_harness import (
     nodes_of_5_0_and_6_0,
     write,
 )
-from tests.support.agent_command import agent as command
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_command import agent as command
+from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_tools import nodetool
 

@@ -9,7 +9,7 @@ from typing import Any
 from cassandra.cluster import Session
 
 from examples.agent_process import AgentProcess
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 

@@ -18,7 +18,7 @@ from commitlog import Schema
 from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.oracle.reference.sections import read_sections
-from tests.support.expected_events import expected_events
+from tests.support.events.expected_events import expected_events
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until

@@ -10,7 +10,7 @@ import pytest
 
 from tests.acceptance.faults.matrix import RESULTS
 from tests.acceptance.faults.situation import MARKER, Outcome, Situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 
 RECORD = "CDC_RECORD_FAULTS"
 

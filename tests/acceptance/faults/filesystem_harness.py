@@ -25,7 +25,7 @@ from agent.quarantine.files import REASON
 from examples.agent_process import AgentProcess
 from tests.acceptance.faults.recorded import WORKLOADS, arrived, recording, schema_of
 from tests.acceptance.faults.situation import Outcome, outcome_of
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 
 DEADLINE_S = 180.0
 UID = 23_456

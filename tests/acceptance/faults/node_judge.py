@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import commitlog
-from tests.support.expected_events import expected_events
+from tests.support.events.expected_events import expected_events
 from tests.support.servers.java_reader import dump_segments
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
 from tests.oracle.reference.descriptor import id_words
 from tests.oracle.writer import MARKER_LENGTH, header, marker
-from tests.support.expected_events import expected_events
+from tests.support.events.expected_events import expected_events
 from tests.support.record.plan import FIXTURES
 
 Json = dict[str, Any]

@@ -11,8 +11,8 @@ from tests.acceptance.faults.process_use import Sampling, Use
 from tests.acceptance.faults.recorded import events_of, recording
 from tests.acceptance.faults.situation import situation
 from tests.acceptance.faults.written import expect_written, put_written
-from tests.support.agent_directory import SCHEMA, payload
-from tests.support.fault_reports import Report
+from tests.support.agents.agent_directory import SCHEMA, payload
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.java_reader import dump_segments
 
 _MIB = 1 << 20

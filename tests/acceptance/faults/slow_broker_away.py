@@ -8,7 +8,7 @@ import pytest
 
 from tests.acceptance.faults.broker_harness import BrokerHarness, create_topics
 from tests.acceptance.faults.situation import outcome_of, situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
 from tests.support.servers.processes import wait_until

@@ -7,7 +7,7 @@ import pytest
 from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.filesystem_harness import fill, mounted
 from tests.acceptance.faults.situation import outcome_of, situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

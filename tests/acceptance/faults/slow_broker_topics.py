@@ -9,7 +9,7 @@ from confluent_kafka.cimpl import NewPartitions
 
 from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of, situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
 

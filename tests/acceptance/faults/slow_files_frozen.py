@@ -13,8 +13,8 @@ from tests.acceptance.faults.process_use import Sampling
 from tests.acceptance.faults.recorded import arrived
 from tests.acceptance.faults.situation import situation
 from tests.acceptance.faults.written import arrived_rows, expect_written, put_written
-from tests.support.agent_directory import SCHEMA, payload
-from tests.support.fault_reports import Report
+from tests.support.agents.agent_directory import SCHEMA, payload
+from tests.support.agents.fault_reports import Report
 
 _FROZEN_S = 60
 _SEGMENTS = 5000

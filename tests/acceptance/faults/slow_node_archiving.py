@@ -6,7 +6,7 @@ import pytest
 
 from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace
 from tests.acceptance.faults.situation import situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

@@ -11,7 +11,7 @@ from cassandra import OperationTimedOut, WriteFailure, WriteTimeout
 
 from tests.acceptance.faults.node_harness import SETTINGS, NodeHarness, keyspace, wait_for_node
 from tests.acceptance.faults.situation import situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool

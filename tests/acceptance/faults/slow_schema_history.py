@@ -13,7 +13,7 @@ from tests.acceptance.faults.node_harness import (
     make_captured_table,
 )
 from tests.acceptance.faults.situation import situation
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

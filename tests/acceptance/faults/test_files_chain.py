@@ -9,7 +9,7 @@ from tests.acceptance.faults.recorded import Recording, recording, schema_of
 from tests.acceptance.faults.situation import situation
 from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.sections import read_sections
-from tests.support.fault_reports import Report
+from tests.support.agents.fault_reports import Report
 
 WORKLOAD = "timestamps"
 NEWER = "batches"

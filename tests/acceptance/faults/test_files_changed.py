@@ -9,8 +9,8 @@ import pytest
 from tests.acceptance.faults.filesystem_harness import UID, FilesystemHarness, as_user
 from tests.acceptance.faults.recorded import recording
 from tests.acceptance.faults.situation import situation
-from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
-from tests.support.fault_reports import Report
+from tests.support.agents.agent_directory import SCHEMA as UNRELATED_SCHEMA
+from tests.support.agents.fault_reports import Report
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 

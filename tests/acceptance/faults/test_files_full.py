@@ -8,9 +8,9 @@ import pytest
 
 from tests.acceptance.faults.filesystem_harness import FilesystemHarness, fill, mounted, remount
 from tests.acceptance.faults.situation import situation
-from tests.support.agent_command import agent as command
-from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
-from tests.support.fault_reports import Report
+from tests.support.agents.agent_command import agent as command
+from tests.support.agents.agent_directory import SCHEMA as UNRELATED_SCHEMA
+from tests.support.agents.fault_reports import Report
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from tests.acceptance.faults.filesystem_harness import FilesystemHarness
 from tests.acceptance.faults.recorded import events_of
-from tests.support.agent_directory import TABLE_ID, write_segment
+from tests.support.agents.agent_directory import TABLE_ID, write_segment
 from tests.support.servers.java_reader import dump_segments
 
 _COPIES = "written"
 
 Row = tuple[int, int]
-"""Segment id and clustering of a row of `ks.t` (`tests.support.agent_directory`)."""
+"""Segment id and clustering of a row of `ks.t` (`tests.support.agents.agent_directory`)."""
 
 
 def put_written(

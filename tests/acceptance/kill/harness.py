@@ -19,11 +19,11 @@ from tests.acceptance.kill.agent import Agent
 from tests.acceptance.kill.arrivals import Source, parse_source
 from tests.acceptance.kill.chain import read_chains
 from tests.oracle.merge.writes import Write
+from tests.support.segments.skipping_reader import SkippingReader
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings, release
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.skipping_reader import SkippingReader
 
 _DEADLINE_S = 600.0
 _IN_FLIGHT = 32

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import agent as command
+from tests.support.agents.agent_command import agent as command
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
-from tests.support.snapshot_agent import Agent
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agent.schema.announcements import FILE_NAME
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cluster import CassandraCluster
-from tests.support.snapshot_agent import Agent
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 

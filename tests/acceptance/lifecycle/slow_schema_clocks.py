@@ -12,14 +12,14 @@ from cassandra import ConsistencyLevel
 from cassandra.cluster import NoHostAvailable
 from cassandra.query import SimpleStatement
 
-from tests.support.agent_directory import AgentDir
-from tests.support.running_agent import is_drained, running
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.running_agent import is_drained, running
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
 from tests.support.servers.shifted_clock import shift_clock
-from tests.support.snapshot_agent import Agent
 from tests.support.workloads import epochs
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
-from tests.support.mongo_server import MongoReplicaSet, User
+from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.mongodb.server import MongoReplicaSet, User
 
 COMMANDS = [("run",), ("plan",)]
 ENDS = {"access.denied.action": "exit"}

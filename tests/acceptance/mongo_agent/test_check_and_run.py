@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_registry import FakeRegistry
-from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
 from tests.support.servers.processes import free_port, wait_until
+from tests.support.sinks.fake_registry import FakeRegistry
 
 Changes = Mapping[str, str | None]
 

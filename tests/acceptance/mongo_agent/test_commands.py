@@ -12,8 +12,8 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.offsets.properties_store import PropertiesStore
-from tests.support.json_schemas import command_schema
-from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.checks.json_schemas import command_schema
+from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.cli.entry import main
-from tests.support.mongo_agent_command import configuration
+from tests.support.mongodb.agent_command import configuration
 
 Changes = Mapping[str, str | None]
 KAFKA = {"sink": "kafka", "kafka.producer.bootstrap.servers": "127.0.0.1:1"}

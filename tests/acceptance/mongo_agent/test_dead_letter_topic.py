@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from tests.support.mongo_agent_command import CDC, ROOT
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.agent_command import CDC, ROOT
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.early_stop_program import PROGRAM
-from tests.support.mongo_agent_command import configuration
+from tests.support.agents.early_stop_program import PROGRAM
+from tests.support.mongodb.agent_command import configuration
 
 MODULES = ["mongo_agent.cli", "mongo_agent.config", "mongo_agent.service"]
 

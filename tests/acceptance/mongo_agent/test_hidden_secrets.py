@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
-from tests.support.mongo_agent_command import configuration, mongo_agent
+from tests.support.agents.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
+from tests.support.mongodb.agent_command import configuration, mongo_agent
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
 

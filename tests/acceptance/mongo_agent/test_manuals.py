@@ -16,7 +16,7 @@ from mongo_agent.signals.source import signal_of
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
-from tests.support.mongo_agent_command import mongo_agent
+from tests.support.mongodb.agent_command import mongo_agent
 
 MANUALS = Path(__file__).parent / "manuals"
 _SETTING = re.compile(r'"?([a-z]+(?:\.[a-z]+)+|tasksMax)"?:\s*["\']?([^"\',\s]+)')

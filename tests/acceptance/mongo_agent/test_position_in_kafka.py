@@ -14,7 +14,7 @@ from mongo_agent.server.deployment import Deployment
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.events import NumberedBatch
 from sidecar.sinks.registry import create_sink_and_store
-from tests.support.mongo_agent_command import CDC, configuration, mongo_agent
+from tests.support.mongodb.agent_command import CDC, configuration, mongo_agent
 from tests.support.servers.kafka import KafkaBroker
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agents.released_state import ReleasedState, released_versions
 from tests.support.record.state.mongodb import (
     STORED,
     STREAMED,
@@ -13,7 +14,6 @@ from tests.support.record.state.mongodb import (
     properties,
     published,
 )
-from tests.support.released_state import ReleasedState, released_versions
 from tests.support.servers.agent_process import AgentProcess
 
 DEADLINE_S = 300.0

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
-from tests.support.mongo_agent_command import CDC, ROOT, configuration, mongo_agent
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
+from tests.support.mongodb.agent_command import CDC, ROOT, configuration, mongo_agent
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster, User
 
 READER = User("reader", "open", (("readAnyDatabase", "admin"),))
 CONFIG_READER = User("lister", "open", (("readAnyDatabase", "admin"), ("read", "config")))

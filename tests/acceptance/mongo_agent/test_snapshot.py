@@ -22,7 +22,7 @@ from mongo_agent.snapshot.view import view_of
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.http.server import HttpServer
-from tests.support.signalled_agent import Agent
+from tests.support.agents.signalled_agent import Agent
 
 REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",))
 

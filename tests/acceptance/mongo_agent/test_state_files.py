@@ -14,7 +14,7 @@ from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore, encode
-from tests.support.mongo_agent_command import configuration
+from tests.support.mongodb.agent_command import configuration
 
 Said = Callable[..., tuple[int, str]]
 CHANGED = {"topic.prefix": "other"}

@@ -22,7 +22,7 @@ from rich.table import Table
 from tests.acceptance.mongo_kill.faults import EVERYWHERE, OF_A_PROCESS, random_plan
 from tests.acceptance.mongo_kill.harness import ReplicaSetHarness
 from tests.acceptance.mongo_kill.round import Report, Say, run_round
-from tests.support.mongo_server.server_process import MongoServerProcess
+from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.errors import HarnessError
 
 _PIPE_WIDTH = 160

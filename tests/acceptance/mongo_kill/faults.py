@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from tests.acceptance.mongo_kill.harness import COLLECTIONS, ReplicaSetHarness
 from tests.acceptance.mongo_kill.workload import DATABASE
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.mongo_server.server_process import MongoServerProcess
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.processes import wait_until
 
 

@@ -14,10 +14,10 @@ from pymongo import MongoClient
 
 from tests.acceptance.mongo_kill.lives import Life
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
-from tests.support.agent_command import Outcome
-from tests.support.mongo_agent_process import MongoAgentProcess
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.mongo_server.server_process import MongoServerProcess
+from tests.support.agents.agent_command import Outcome
+from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
 COLLECTIONS = ("customers", "orders")

@@ -32,7 +32,7 @@ from tests.acceptance.mongo_real.programs import ProgramStarter
 from tests.acceptance.mongo_real.proof import LARGE, SMALL
 from tests.acceptance.mongo_real.report import Report, Result
 from tests.acceptance.mongo_real.run import ALL, CASES, run_cases
-from tests.support.mongo_server.given import DATABASES
+from tests.support.mongodb.server.given import DATABASES
 from tests.support.servers.errors import HarnessError
 
 _FREE_DISK_BYTES = 8 << 30

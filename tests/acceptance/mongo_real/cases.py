@@ -13,8 +13,8 @@ from tests.acceptance.mongo_kill.workload import TYPES
 from tests.acceptance.mongo_real.deployment import NotApplicableError
 from tests.acceptance.mongo_real.proof import SCHEMA_TOPIC, Proof, require
 from tests.oracle.debezium_mongodb import values
-from tests.support.mongo_agent_command import mongo_agent
-from tests.support.mongo_agent_process import ticking
+from tests.support.mongodb.agent_command import mongo_agent
+from tests.support.mongodb.agent_process import ticking
 from tests.support.servers.kafka import KafkaRecord
 
 _MIB = 1 << 20

@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.mongo_real.command import NOT_ON_A_SET, prove, reasons
 from tests.acceptance.mongo_real.run import ALL, CASES
 from tests.acceptance.mongo_real.stand_in import StandIn
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 NEEDS_PROGRAMS = "the proof has not started the server: use MONGOD=…"

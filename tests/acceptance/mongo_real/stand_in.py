@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.mongo_server.releases import DEFAULT
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongodb.server.releases import DEFAULT
 
 _MEMBERS: Mapping[str, int] = {"proof": 3, "config": 1, "shard0": 1, "shard1": 1}
 _SHARDS = ("shard0", "shard1")

@@ -10,13 +10,13 @@ from pathlib import Path
 from tests.acceptance.mongo_real.deployment import NotApplicableError
 from tests.acceptance.mongo_real.guard import drop
 from tests.acceptance.mongo_real.proof import Proof, require
-from tests.support.mongo_server.given import DATABASES, drop_databases
+from tests.support.mongodb.server.given import DATABASES, drop_databases
 from tests.support.servers.cache import REPOSITORY
 
 CLIENT_TESTS = (
-    "tests/unit/support/mongo_server/test_change_streams.py",
-    "tests/unit/support/mongo_server/test_mongo_server_documents.py",
-    "tests/unit/support/mongo_server/test_mongo_server_sessions.py",
+    "tests/unit/support/mongodb/server/test_change_streams.py",
+    "tests/unit/support/mongodb/server/test_server_documents.py",
+    "tests/unit/support/mongodb/server/test_server_sessions.py",
 )
 DEBEZIUM_TESTS = ("tests/oracle/debezium_mongodb/test_debezium.py",)
 

@@ -10,8 +10,8 @@ from tests.acceptance.mongo_real.guard import PREFIX, databases_with, guarded
 from tests.acceptance.mongo_real.report import Report, Result
 from tests.acceptance.mongo_real.run import CASES
 from tests.acceptance.mongo_real.stand_in import StandIn
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.mongo_server.client import Client
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 
 # These are in the kill test, and in those of the commands.
 SLOW = {"check and plan", "compare"}

@@ -10,7 +10,7 @@ from tests.acceptance.page.accessibility import require_accessible
 from tests.acceptance.page.browser import Browser, BrowserError, open_browser
 from tests.acceptance.page.keyboard import require_keyboard
 from tests.acceptance.page.states import STATES, served
-from tests.support.agent_directory import OTHER_ID, SCHEMA, payload, write_segment
+from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, payload, write_segment
 from tests.support.servers.agent_process import AgentProcess
 
 IMAGES = Path("docs") / "images"

@@ -27,7 +27,7 @@ from sidecar.page.summary import (
     Stat,
     Summary,
 )
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.fake_status import HOST, FakeStatus
 
 _MINUTES = 1440
 _GIB = 1 << 30

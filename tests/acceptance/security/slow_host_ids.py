@@ -17,7 +17,7 @@ from tests.acceptance.agent.upgrade_harness import (
     nodes_of_5_0_and_6_0,
     write,
 )
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.processes import wait_until

@@ -11,7 +11,7 @@ from cassandra.cluster import Cluster, NoHostAvailable, Session
 from agent.config.loader import load_config
 from agent.node.connect import node_connection
 from sidecar.errors import SidecarError
-from tests.support.cassandra_tls import config, connection
+from tests.support.node.cassandra_tls import config, connection
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool

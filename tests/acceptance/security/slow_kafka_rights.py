@@ -18,7 +18,7 @@ from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.acceptance.faults.broker_harness import PREFIX, BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of
-from tests.support.exactly_once import (
+from tests.support.agents.exactly_once import (
     COMPACTED,
     ExactDelivery,
     Source,
@@ -26,10 +26,10 @@ from tests.support.exactly_once import (
     single,
     stored,
 )
-from tests.support.kafka_sinks import QUICK
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import USER, AuthorisingBroker, acl_bindings, scram_login
 from tests.support.servers.processes import wait_until
+from tests.support.sinks.kafka_sinks import QUICK
 
 pytestmark = pytest.mark.servers
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent.config.loader import load_config
 from agent.node.connect import node_connection
-from tests.support.cassandra_tls import config, connection, refusal
+from tests.support.node.cassandra_tls import config, connection, refusal
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.secure_broker import PASSWORD, Stores
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 from tests.support.servers.processes import free_port, wait_until
 
 MANY = 1 << 30

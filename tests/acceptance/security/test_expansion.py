@@ -16,8 +16,8 @@ from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
 from tests.oracle.writer import MARKER_LENGTH, be32, header, marker
 from tests.oracle.writer.framings import compressed
-from tests.support.bson_documents import event
-from tests.support.memory_segments import NAME, READ, SCHEMA_TEXT
+from tests.support.mongodb.bson_documents import event
+from tests.support.segments.memory_segments import NAME, READ, SCHEMA_TEXT
 
 GIB = 1 << 30
 LIMIT_BYTES = 3 * GIB // 4

@@ -14,8 +14,8 @@ from agent.schema.source import KnownSchema, NodeIdentity
 from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema
 from sidecar.offsets.properties_store import PropertiesStore
-from tests.support.agent_directory import SCHEMA, payload, write_segment
-from tests.support.planted_files import NAME, SECRET
+from tests.support.agents.agent_directory import SCHEMA, payload, write_segment
+from tests.support.agents.planted_files import NAME, SECRET
 
 LOG, IDX = NAME.log, NAME.idx
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.http.server import HttpServer
-from tests.support.fake_status import HOST, FakeStatus
-from tests.support.raw_http import END, change_pages, exchange
+from tests.support.agents.fake_status import HOST, FakeStatus
+from tests.support.agents.raw_http import END, change_pages, exchange
 
 MIB = 1 << 20
 CHUNKED = b"POST /change HTTP/1.1\r\n" + END + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -10,8 +10,8 @@ from sidecar.http.guard import HEADERS, RequestFacts, rejection_of
 from sidecar.http.hosts import KnownHosts, allowed_host_problems
 from sidecar.http.server import HttpServer, create_app
 from sidecar.jolokia.pages import jmx_pages
-from tests.support.fake_status import HOST, FakeStatus
-from tests.support.raw_http import END, change_pages, exchange
+from tests.support.agents.fake_status import HOST, FakeStatus
+from tests.support.agents.raw_http import END, change_pages, exchange
 
 LOOPBACK = KnownHosts("127.0.0.1", (), frozenset({"db1", "db1.example.com"}))
 OPEN = KnownHosts("0.0.0.0", (), frozenset({"db1", "db1.example.com"}))

@@ -25,8 +25,8 @@ from sidecar.files.fsync import append_lines, write_synced
 from sidecar.files.regular import make_directory, read_regular
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.sinks.file import FileSink
-from tests.support.agent_directory import payload, write_segment
-from tests.support.planted_files import NAME, SECRET
+from tests.support.agents.agent_directory import payload, write_segment
+from tests.support.agents.planted_files import NAME, SECRET
 
 
 @pytest.fixture

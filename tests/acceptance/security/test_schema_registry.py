@@ -9,9 +9,9 @@ import pytest
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
-from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.certificates import server_context
 from tests.support.servers.secure_broker import PASSWORD, Stores
+from tests.support.sinks.fake_registry import FakeRegistry
 
 PREFIX = "value.converter."
 SSL = "schema.registry.ssl."

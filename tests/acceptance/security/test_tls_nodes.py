@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cassandra_tls import connection, refusal
+from tests.support.node.cassandra_tls import connection, refusal
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.certificates import Identity

@@ -31,7 +31,7 @@ from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is
 from tests.support.avro.live import AvroAgent
 from tests.support.avro.reading import Ids, differences
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
-from tests.support.cql_values import schema_text, types
+from tests.support.events.cql_values import schema_text, types
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.schema_registry import SchemaRegistryServer

@@ -23,7 +23,7 @@ from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
 from tests.support.avro.reading import Ids, differences
-from tests.support.fake_registry import FakeRegistry
+from tests.support.sinks.fake_registry import FakeRegistry
 
 SCHEMA = json.dumps(
     {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}

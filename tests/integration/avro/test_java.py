@@ -15,8 +15,8 @@ from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, format_of, 
 from tests.support.avro.java_avro import JavaAvro, RefusedByJavaError
 from tests.support.avro.reading import Ids, differences, messages
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
-from tests.support.cql_values import schema_text, types
-from tests.support.segment_reading import schema_of, unpacked
+from tests.support.events.cql_values import schema_text, types
+from tests.support.segments.segment_reading import schema_of, unpacked
 
 """Magic and id."""
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import agent as command
+from tests.support.agents.agent_command import agent as command
 from tests.support.avro.live import AvroAgent, Decoded
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.avro.reading import differences
-from tests.support.checking_registry import CheckingRegistry
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.snapshot_agent import DEADLINE_S, Agent
+from tests.support.sinks.checking_registry import CheckingRegistry
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import threading
 
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.fake_registry import FakeRegistry
-from tests.support.running_agent import DEADLINE_S, running
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.running_agent import DEADLINE_S, running
+from tests.support.sinks.fake_registry import FakeRegistry
 
 
 def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.avro.reading import differences
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted, modes_of
-from tests.support.cql_values import nullable, schema_text, types
+from tests.support.events.cql_values import nullable, schema_text, types
 
 
 @ONE_SEGMENT

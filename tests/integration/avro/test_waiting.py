@@ -13,8 +13,8 @@ from sidecar.errors import AccessDeniedError, UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, RegistrationStatus, Subjects
 from sidecar.schema_registry.settings import Strategy
-from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
+from tests.support.pipeline.harness import PipelineHarness
 
 HOLD_MAX_MS = 30_000
 ASK_AGAIN_S = 60

@@ -10,7 +10,7 @@ import pytest
 import commitlog
 from tests.oracle.reference.recordings import Scenario
 from tests.support.record.plan import FIXTURES, QUICKSTART, RUNS
-from tests.support.segment_reading import FORMAT, dump, schema_of, unpacked
+from tests.support.segments.segment_reading import FORMAT, dump, schema_of, unpacked
 
 _LIVE = sorted(FIXTURES.glob("*/live*"))
 _KILLED = sorted(FIXTURES.glob("*/kill9*"))

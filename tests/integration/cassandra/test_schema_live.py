@@ -9,7 +9,7 @@ import pytest
 from agent.node.connection import NodeAddress, NodeConnection
 from agent.schema.node_schema import NodeSchema
 from commitlog import Schema
-from tests.support.schema_stream import NOTHING, dumped
+from tests.support.segments.schema_stream import NOTHING, dumped
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.workloads.scenario import create_keyspace

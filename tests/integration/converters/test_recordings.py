@@ -13,7 +13,7 @@ from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.support.avro.reading import Message, messages
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect, Decimals
-from tests.support.segment_reading import schema_of, unpacked
+from tests.support.segments.segment_reading import schema_of, unpacked
 
 TYPES = [scenario for scenario in scenarios() if scenario.folder.name == "types"]
 NEWEST = [scenario for scenario in TYPES if "5.0/" in str(scenario)]

@@ -6,7 +6,7 @@ from typing import Any
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect
-from tests.support.snapshot_rows import DDL, TABLE_ID, encode, integer, long, row
+from tests.support.node.snapshot_rows import DDL, TABLE_ID, encode, integer, long, row
 
 
 def copied(encoding: Any) -> list[tuple[bytes, bytes]]:

@@ -18,8 +18,8 @@ from tests.support.avro.reading import messages
 from tests.support.avro.tables import inserted
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect
-from tests.support.cql_values import nullable, schema_text, types
-from tests.support.segment_reading import reader_of
+from tests.support.events.cql_values import nullable, schema_text, types
+from tests.support.segments.segment_reading import reader_of
 
 TIME_US = 1_795_000_000_000_000
 SEGMENTS = settings(

@@ -11,7 +11,7 @@ from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import Ids
-from tests.support.segment_reading import reader_of
+from tests.support.segments.segment_reading import reader_of
 
 TIME_US = 1_795_000_000_000_000
 DDL = """CREATE TABLE ks.t (k int, c int, v int, PRIMARY KEY (k, c))

@@ -15,13 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.isolated_agent import (
+from tests.support.agents.isolated_agent import (
     Installation,
     InstallationError,
     deliver_recording,
     wait_for_mongodb,
 )
-from tests.support.root_check import missing_prerequisites
+from tests.support.agents.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 
 WORK = Path(".cache") / "images"

@@ -11,8 +11,8 @@ from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
-from tests.support.kafka_sinks import QUICK, MakeSink, SinkFactory
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.sinks.kafka_sinks import QUICK, MakeSink, SinkFactory
 
 
 @pytest.fixture(scope="package")

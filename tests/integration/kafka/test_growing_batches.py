@@ -9,11 +9,11 @@ from confluent_kafka import KafkaError, KafkaException
 from sidecar.delivery.window import Window
 from sidecar.events import Message
 from sidecar.sinks.kafka.sink import KafkaSink
-from tests.support.batches import batch_of
-from tests.support.kafka_sinks import LaterClock, SinkFactory
+from tests.support.segments.batches import batch_of
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
-from tests.support.sink_driving import Delivery, incompressible
+from tests.support.sinks.kafka_sinks import LaterClock, SinkFactory
+from tests.support.sinks.sink_driving import Delivery, incompressible
 
 pytestmark = pytest.mark.servers
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
-from tests.support.exactly_once import (
+from tests.support.agents.exactly_once import (
     ExactDelivery,
     Source,
     arrived,
@@ -13,9 +13,9 @@ from tests.support.exactly_once import (
     records,
     single,
 )
-from tests.support.kafka_sinks import MakeSink
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_proxy import END_TXN, KafkaProxy
+from tests.support.sinks.kafka_sinks import MakeSink
 
 pytestmark = pytest.mark.servers
 

@@ -14,12 +14,12 @@ from sidecar.errors import AccessDeniedError, ConfigError, SinkRestartError
 from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from tests.support.batches import message
-from tests.support.kafka_arrivals import assert_arrived
-from tests.support.kafka_sinks import SinkFactory
+from tests.support.segments.batches import message
 from tests.support.servers.kafka import VERSION, KafkaBroker
 from tests.support.servers.processes import wait_until
-from tests.support.sink_driving import Delivery, incompressible
+from tests.support.sinks.kafka_arrivals import assert_arrived
+from tests.support.sinks.kafka_sinks import SinkFactory
+from tests.support.sinks.sink_driving import Delivery, incompressible
 
 pytestmark = pytest.mark.servers
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.kafka_sinks import SinkFactory
+from tests.support.sinks.kafka_sinks import SinkFactory
 
 _OBSERVED_S = 6.0
 _MOST_PER_S = 4.0

@@ -9,13 +9,13 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from sidecar.errors import AccessDeniedError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from tests.support.batches import message
-from tests.support.kafka_arrivals import assert_arrived
-from tests.support.kafka_sinks import SinkFactory
+from tests.support.segments.batches import message
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import grant
 from tests.support.servers.processes import free_port
-from tests.support.sink_driving import Delivery
+from tests.support.sinks.kafka_arrivals import assert_arrived
+from tests.support.sinks.kafka_sinks import SinkFactory
+from tests.support.sinks.sink_driving import Delivery
 
 pytestmark = pytest.mark.servers
 

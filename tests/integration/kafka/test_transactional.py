@@ -19,8 +19,7 @@ from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
-from tests.support.batches import ListBatch, message
-from tests.support.exactly_once import (
+from tests.support.agents.exactly_once import (
     COMPACTED,
     ExactDelivery,
     Mutation,
@@ -33,9 +32,10 @@ from tests.support.exactly_once import (
     stored,
     two_topics,
 )
-from tests.support.kafka_sinks import QUICK, MakeSink
+from tests.support.segments.batches import ListBatch, message
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
+from tests.support.sinks.kafka_sinks import QUICK, MakeSink
 
 pytestmark = pytest.mark.servers
 
@@ -404,7 +404,7 @@ def test_a_killed_process_repeats_nothing(broker: KafkaBroker) -> None:
     count = 3000
     mutations = two_topics(count)
     kills = sorted(chance.randrange(10 * count * 9 // 10) for _ in range(5))
-    command = [sys.executable, "-m", "tests.support.exactly_once"]
+    command = [sys.executable, "-m", "tests.support.agents.exactly_once"]
     for kill_at in [*kills, None]:
         with subprocess.Popen(
             [*command, broker.bootstrap, str(count)], stdout=subprocess.PIPE, text=True

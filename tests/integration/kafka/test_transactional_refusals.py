@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sidecar.events import Message
-from tests.support.exactly_once import (
+from tests.support.agents.exactly_once import (
     COMPACTED,
     ExactDelivery,
     Mutation,
@@ -16,8 +16,8 @@ from tests.support.exactly_once import (
     records,
     stored,
 )
-from tests.support.kafka_sinks import LaterClock, MakeSink
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.sinks.kafka_sinks import LaterClock, MakeSink
 
 pytestmark = pytest.mark.servers
 

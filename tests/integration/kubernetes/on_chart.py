@@ -15,10 +15,10 @@ import yaml
 
 from agent.config.loader import load_config as load_cassandra
 from mongo_agent.config.loading import load_config as load_mongo
-from tests.support.kustomize import Object
-from tests.support.manifests import K8S, OWN_STATEFULSET, WORKLOADS, workloads
-from tests.support.operators import stateful_set
-from tests.support.pod_security import violations
+from tests.support.kubernetes.kustomize import Object
+from tests.support.kubernetes.manifests import K8S, OWN_STATEFULSET, WORKLOADS, workloads
+from tests.support.kubernetes.operators import stateful_set
+from tests.support.kubernetes.pod_security import violations
 
 CHART = K8S / "chart"
 VALUES = {each.stem.removesuffix("-values"): each for each in (CHART / "ci").glob("*.yaml")}

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.kubernetes_cluster import KubernetesCluster, KubernetesError, kubernetes_cluster
-from tests.support.kustomize import Object
-from tests.support.manifests import (
+from tests.support.kubernetes.cluster import KubernetesCluster, KubernetesError, kubernetes_cluster
+from tests.support.kubernetes.kustomize import Object
+from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,
@@ -24,7 +24,7 @@ from tests.support.manifests import (
     objects,
     pod_of,
 )
-from tests.support.operators import config_map, resource, stateful_set
+from tests.support.kubernetes.operators import config_map, resource, stateful_set
 
 CHART = str(K8S / "chart")
 POLICIES = sorted((K8S / "examples" / "network-policies").glob("*.yaml"))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from tests.support import mongo_wire_faults as faults
-from tests.support.mongo_proxy import Fault, MongoProxy, has_events
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb import wire_faults as faults
+from tests.support.mongodb.proxy import Fault, MongoProxy, has_events
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongo_agent_process import MongoAgentProcess
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.standby_agents import NumberedWrites, StandbyAgents, freeze, role_of
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.standby_agents import NumberedWrites, StandbyAgents, freeze, role_of
 
 pytestmark = pytest.mark.servers
 

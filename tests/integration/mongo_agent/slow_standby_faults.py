@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
-from tests.support.mongo_agent_process import MongoAgentProcess
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.servers.kafka import KafkaBroker
-from tests.support.servers.processes import wait_until
-from tests.support.standby_agents import (
+from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongodb.standby_agents import (
     BROKER_PROPERTIES,
     NumberedWrites,
     StandbyAgents,
@@ -25,6 +23,8 @@ from tests.support.standby_agents import (
     status_of,
     takeover,
 )
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
 

@@ -12,8 +12,8 @@ from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.service import create_service
 from sidecar.errors import ConfigError
-from tests.support.mongo_server import MongoShardedCluster
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers

@@ -11,8 +11,8 @@ from pymongo import MongoClient
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import asking_probe
 from sidecar.check.finding import Finding, Level
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 
 Client = MongoClient[dict[str, Any]]
 

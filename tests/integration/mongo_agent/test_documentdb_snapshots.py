@@ -22,9 +22,9 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 SMALL_CHUNKS = {"incremental_snapshot_chunk_size": 4, "snapshot_max_threads": 2}

@@ -14,9 +14,9 @@ from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import asking_probe
 from sidecar.check.finding import Level
 from sidecar.errors import SidecarError
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 LARGE_BYTES = 4000

@@ -12,8 +12,8 @@ from pymongo import MongoClient
 
 from mongo_agent.service import create_service
 from sidecar.errors import LockedError
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

@@ -6,7 +6,7 @@ import pytest
 from pymongo import MongoClient
 
 from sidecar.errors import ConfigError
-from tests.support.running_mongo_agent import RunAgent
+from tests.support.mongodb.running_agent import RunAgent
 
 Client = MongoClient[dict[str, Any]]
 

@@ -18,8 +18,8 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
 from mongo_agent.snapshot.settings import SnapshotSettings
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 
 Client = MongoClient[dict[str, Any]]
 SMALL_CHUNKS: dict[str, Any] = {

@@ -11,9 +11,9 @@ from pymongo import MongoClient
 
 from mongo_agent.check.server import check_reading
 from mongo_agent.config import loading
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 COUNT = 24

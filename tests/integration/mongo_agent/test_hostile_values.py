@@ -15,10 +15,10 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
 from mongo_agent.encoder import id_document
-from tests.support.mongo_proxy import MongoProxy, Sent, document_of, has_events, message_of
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.raw_bson import cstring, document, element, nested, string
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.proxy import MongoProxy, Sent, document_of, has_events, message_of
+from tests.support.mongodb.raw_bson import cstring, document, element, nested, string
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 
 Client = MongoClient[dict[str, Any]]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)

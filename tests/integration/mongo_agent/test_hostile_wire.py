@@ -16,11 +16,11 @@ import pytest
 import zstandard
 from pymongo import MongoClient
 
-from tests.support import mongo_wire_faults as faults
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_proxy import ZLIB, Compressor, Fault, MongoProxy, Sent, has_events
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunningAgent
+from tests.support.mongodb import wire_faults as faults
+from tests.support.mongodb.proxy import ZLIB, Compressor, Fault, MongoProxy, Sent, has_events
+from tests.support.mongodb.running_agent import Published, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 

@@ -4,7 +4,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.servers.processes import accepts_connections, free_port, wait_until
 
 NOWHERE = "mongodb://127.0.0.1:9/?directConnection=true"

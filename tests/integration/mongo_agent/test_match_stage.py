@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mongo_agent.capture.match_stage import CHANGES, fingerprint, match_stage
 from mongo_agent.capture.namespaces import Namespaces
-from tests.support.mongo_server.matching import is_match
+from tests.support.mongodb.server.matching import is_match
 
 NAMES = ("shop", "Shop", "shops", "a-b", "a_1", "x")
 COLLECTIONS = ("a", "A", "ab", "a.b", "shop.a", "é", "a$b", "system.views", "b,c")

@@ -9,8 +9,8 @@ from pymongo import MongoClient
 
 from mongo_agent.change_stream.reader import StreamReader
 from sidecar.errors import AccessDeniedError
-from tests.support.mongo_server import MongoReplicaSet, User
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet, User
 
 Client = MongoClient[dict[str, Any]]
 DATABASE = {"capture.scope": "database", "capture.target": "shop"}

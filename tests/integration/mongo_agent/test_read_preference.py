@@ -9,8 +9,8 @@ from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
 from mongo_agent.server.affinity import ServerAffinity, select_server
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
 
 Client = MongoClient[dict[str, Any]]
 

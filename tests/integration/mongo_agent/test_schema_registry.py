@@ -12,9 +12,9 @@ import pytest
 from pymongo import MongoClient
 
 from sidecar.errors import AccessDeniedError
-from tests.support.fake_registry import Answer, FakeRegistry
-from tests.support.memory_sink import MemorySink
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.sinks.fake_registry import Answer, FakeRegistry
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 

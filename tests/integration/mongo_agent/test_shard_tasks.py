@@ -14,8 +14,8 @@ from mongo_agent.check.shards import check_shards
 from mongo_agent.config.shard_assignment import assignment
 from sidecar.check.finding import Finding
 from sidecar.errors import AccessDeniedError, ConfigError
-from tests.support.mongo_server import MongoShardedCluster, Privilege, User
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoShardedCluster, Privilege, User
 
 Client = MongoClient[dict[str, Any]]
 ROOT = User("root", "open")

@@ -8,8 +8,8 @@ import pytest
 from pymongo import MongoClient
 
 from sidecar.errors import ConfigError
-from tests.support.mongo_server import MongoShardedCluster
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoShardedCluster
 
 Client = MongoClient[dict[str, Any]]
 

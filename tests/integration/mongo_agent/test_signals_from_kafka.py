@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 from pymongo import MongoClient
 
-from tests.support.running_mongo_agent import RunAgent
+from tests.support.mongodb.running_agent import RunAgent
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers

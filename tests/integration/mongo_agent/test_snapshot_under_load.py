@@ -22,12 +22,12 @@ from sidecar.errors import SinkRestartError
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories, repeats
 from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_agent_process import MongoAgentProcess
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.mongo_server.releases import Release
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.releases import Release
 from tests.support.servers.kafka import KafkaRecord
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 DOCUMENTS = 600

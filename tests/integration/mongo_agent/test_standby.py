@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongo_agent_process import MongoAgentProcess
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.standby_agents import BROKER_PROPERTIES, status_of, takeover
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.standby_agents import BROKER_PROPERTIES, status_of, takeover
 
 pytestmark = pytest.mark.servers
 

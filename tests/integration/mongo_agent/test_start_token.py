@@ -15,9 +15,9 @@ from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
 from sidecar.check.finding import Finding
 from sidecar.errors import ConfigError
-from tests.support.mongo_agent_command import mongo_agent
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunAgent
+from tests.support.mongodb.agent_command import mongo_agent
+from tests.support.mongodb.running_agent import RunAgent
+from tests.support.mongodb.server import MongoReplicaSet
 
 Client = MongoClient[dict[str, Any]]
 Token = Mapping[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 
 Client = MongoClient[dict[str, Any]]
 

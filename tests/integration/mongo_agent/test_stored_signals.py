@@ -10,9 +10,9 @@ from pymongo import MongoClient
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.signal import SignalResult
 from sidecar.errors import SinkRestartError
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 COPY_A = {"data-collections": ["shop.a"]}

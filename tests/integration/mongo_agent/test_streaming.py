@@ -12,10 +12,10 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from mongo_agent.config import loading
 from sidecar.errors import OffsetStoreError, SinkRestartError
-from tests.support.memory_sink import MemorySink
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.servers.processes import free_port, wait_until
+from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
 

@@ -11,8 +11,8 @@ from pymongo import MongoClient
 
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError
-from tests.support.mongo_server import MongoReplicaSet, User
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet, User
 from tests.support.servers.certificates import Authority, Identity, server_context
 
 PASSWORD = "changeit"

@@ -16,8 +16,8 @@ from mongo_agent.topic_naming.default import default_topic
 from mongo_agent.topic_naming.regex import regex_naming
 from mongo_agent.topic_naming.unicode import unicode_topic
 from sidecar.properties.topic_names import LONGEST_TOPIC
-from tests.support.mongo_properties import Settings, load, problems
-from tests.support.running_mongo_agent import RunAgent
+from tests.support.mongodb.properties import Settings, load, problems
+from tests.support.mongodb.running_agent import RunAgent
 
 STRATEGY = "topic.naming.strategy"
 UNICODE = "io.debezium.schema.DefaultUnicodeTopicNamingStrategy"

@@ -11,8 +11,8 @@ import fastavro
 import pytest
 from pymongo import MongoClient
 
-from tests.support.fake_registry import FakeRegistry
-from tests.support.running_mongo_agent import RunAgent, RunningAgent
+from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.sinks.fake_registry import FakeRegistry
 
 Client = MongoClient[dict[str, Any]]
 UNAVAILABLE = (503, {"message": "not now"})

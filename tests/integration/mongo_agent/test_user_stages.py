@@ -6,7 +6,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture.user_stages import Order, ordered_stages
-from tests.support.running_mongo_agent import RunAgent
+from tests.support.mongodb.running_agent import RunAgent
 
 Client = MongoClient[dict[str, Any]]
 INTERNAL, OWN = {"$match": {"a": 1}}, {"$match": {"b": 1}}

@@ -19,7 +19,7 @@ from spark_jobs import metrics_files
 from spark_jobs.options.stream import StreamOptions
 from spark_jobs.progress import MicroBatch
 from tests.integration.monitoring import panels
-from tests.support.metric_table import spark_registries
+from tests.support.checks.metric_table import spark_registries
 from tests.support.monitoring.__main__ import FOLDER
 from tests.support.servers.certificates import Authority
 

@@ -6,11 +6,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tests.support.metric_table import Metric
+from tests.support.checks.metric_table import Metric
+from tests.support.checks.promql import METRICS, OF_THE_SCRAPE
 from tests.support.monitoring.__main__ import FOLDER
 from tests.support.monitoring.dashboards.fleet import AGENTS, DOWN, STATE
 from tests.support.monitoring.dashboards.queries import expressions, filled
-from tests.support.promql import METRICS, OF_THE_SCRAPE
 
 IDENTITY = {
     "service_name": ("cdc-sidecar-cassandra",),

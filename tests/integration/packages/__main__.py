@@ -18,7 +18,7 @@ from tests.integration.packages.lifecycle import lifecycle, require
 from tests.integration.packages.machine import Machine, PackageError, booted, debian
 from tests.integration.packages.managers import Deb, Manager, Rpm
 from tests.integration.packages.services import Cassandra, Mongo, Service, lines
-from tests.support.root_check import missing_prerequisites
+from tests.support.agents.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 
 WORK = Path(".cache") / "packages"

@@ -7,8 +7,8 @@ import pytest
 
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, SCENARIOS, is_of_types
-from tests.support.fake_registry import FakeRegistry
 from tests.support.protobuf.registered import check_types
+from tests.support.sinks.fake_registry import FakeRegistry
 
 TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
 

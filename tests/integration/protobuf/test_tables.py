@@ -11,10 +11,10 @@ import commitlog
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES
 from tests.support.avro.reading import differences
 from tests.support.avro.tables import DDL, ONE_SEGMENT, inserted, modes_of
-from tests.support.cql_values import nullable, schema_text, types
+from tests.support.events.cql_values import nullable, schema_text, types
 from tests.support.protobuf.compiler import message_class
 from tests.support.protobuf.reading import ProtobufIds, both, plain
-from tests.support.segment_reading import reader_of
+from tests.support.segments.segment_reading import reader_of
 
 NUMBER = b"\0\0\0\1"
 FIRST = 2048

@@ -18,7 +18,7 @@ from uv import find_uv_bin
 
 from examples.quickstart.demo import RECORDING, unpack
 from release.wheels import ArtefactError, find_wheel
-from tests.support.root_check import missing_prerequisites
+from tests.support.agents.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.processes import free_port, wait_until
 

@@ -7,9 +7,9 @@ copy waits for a node that is away, and says which one.
 import tempfile
 from pathlib import Path
 
+from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
-from tests.support.snapshot_agent import Agent, keys
 
 ROWS = 600
 DEADLINE_S = 300.0

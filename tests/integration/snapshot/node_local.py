@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.servers.cluster import CassandraCluster
-from tests.support.snapshot_agent import DEADLINE_S, Agent
 
 OPTION = "-Dcassandra.enable_nodelocal_queries=true"
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200)

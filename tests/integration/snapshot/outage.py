@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import orjson
 
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.snapshot_agent import DEADLINE_S, Agent
 
 ROWS = 1600
 ROWS_PER_SECOND = 200

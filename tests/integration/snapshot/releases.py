@@ -17,9 +17,9 @@ from tests.integration.snapshot.while_written import copy_while_writes_go_on
 from tests.integration.snapshot.writes import TYPES
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import compare, summary
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
-from tests.support.snapshot_agent import DEADLINE_S, Agent
 from tests.support.workloads import scenario
 
 KEYSPACE = "types"

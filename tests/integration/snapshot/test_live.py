@@ -14,11 +14,11 @@ from agent.snapshot.errors import ReplicasMissingError
 from tests.integration.snapshot import outage
 from tests.integration.snapshot.while_written import copy_while_writes_go_on
 from tests.integration.snapshot.writes import TYPES
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent, keys
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
-from tests.support.snapshot_agent import DEADLINE_S, Agent, keys
 
 pytestmark = pytest.mark.servers
 

@@ -6,11 +6,11 @@ import pytest
 
 from agent.config.loader import SNAPSHOT_FILE
 from sidecar.offsets.properties_store import PropertiesStore
+from tests.support.agents.released_state import ReleasedState, released_versions
+from tests.support.node.snapshot_agent import Agent
 from tests.support.record.state.cassandra import KEYSPACE, ROWS, TABLE
-from tests.support.released_state import ReleasedState, released_versions
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.snapshot_agent import Agent
 
 pytestmark = pytest.mark.servers
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tests.integration.snapshot.writes import COLUMNS, Writer
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import Selected, differences, select_all
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent, keys
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import release
-from tests.support.snapshot_agent import DEADLINE_S, Agent, keys
 
 WRITES = 3000
 _LAST = "last"

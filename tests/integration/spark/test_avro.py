@@ -19,7 +19,7 @@ from spark_jobs.source.events import events
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.avro.reading import Ids, messages
 from tests.support.avro.tables import DDL, format_of, inserted
-from tests.support.segment_reading import schema_of, unpacked
+from tests.support.segments.segment_reading import schema_of, unpacked
 from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.records import Record, frame
 

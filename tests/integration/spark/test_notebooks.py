@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.notebooks import code_cells, printed, stored_output
-from tests.support.recorded_orders import EXAMPLES, files
+from tests.support.checks.notebooks import code_cells, printed, stored_output
+from tests.support.segments.recorded_orders import EXAMPLES, files
 
 NOTEBOOK = EXAMPLES / "spark" / "orders.ipynb"
 
@@ -18,7 +18,7 @@ def test_cells_print_their_stored_outputs(
 ) -> None:
     monkeypatch.setenv("CDC_JARS", str(jars_directory))
     for cell, text in zip(code_cells(NOTEBOOK), printed(NOTEBOOK), strict=True):
-        # `python -m tests.support.notebooks` stores the outputs of a changed notebook.
+        # `python -m tests.support.checks.notebooks` stores the outputs of a changed notebook.
         assert text == stored_output(cell), "".join(cell["source"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.mongo_server.releases import SERIES
+from tests.support.mongodb.server.releases import SERIES
 from tests.support.servers.go import go_program
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -12,7 +12,7 @@ import commitlog
 from tests.oracle.debezium.cases import MARKS
 from tests.oracle.reference.recordings import Scenario
 from tests.support.record.folder import write_packed
-from tests.support.segment_reading import events, unpacked
+from tests.support.segments.segment_reading import events, unpacked
 from tests.support.servers.cache import REPOSITORY
 
 FOLDER = REPOSITORY / "tests" / "fixtures" / "peer"

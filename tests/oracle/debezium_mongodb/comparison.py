@@ -20,7 +20,7 @@ from bson.codec_options import DatetimeConversion
 from bson.json_util import JSONMode, JSONOptions
 
 from tests.oracle.debezium_mongodb.engines import PeerRecord
-from tests.support.bson_documents import encoded
+from tests.support.mongodb.bson_documents import encoded
 
 _TIMES = ("ts_ms", "ts_us", "ts_ns")
 _READ = JSONOptions(

@@ -19,8 +19,8 @@ from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared, meanings, without_removal
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, END_KEY, NAMESPACES, Workload
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
-from tests.support.mongo_server.given import (
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongodb.server.given import (
     DATABASES,
     drop_databases,
     given_server,

@@ -16,7 +16,7 @@ import pytest
 
 from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb.engines import jars
-from tests.support.bson_documents import Json, encoded, event
+from tests.support.mongodb.bson_documents import Json, encoded, event
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 

@@ -26,7 +26,7 @@ from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb import values
 from tests.oracle.debezium_mongodb.engines import PeerRecord, jars
 from tests.oracle.debezium_mongodb.ours import records
-from tests.support.bson_documents import Json, encoded
+from tests.support.mongodb.bson_documents import Json, encoded
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 

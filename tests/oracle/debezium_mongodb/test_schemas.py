@@ -17,9 +17,9 @@ from tests.oracle.debezium_mongodb.comparison import compared
 from tests.oracle.debezium_mongodb.connect import read_by_connect, with_namespaces
 from tests.oracle.debezium_mongodb.engines import VERSION, EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, END_KEY
-from tests.support.bson_documents import event
-from tests.support.mongo_encodings import LAYOUTS, LSID, TOPICS, encoder
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.encodings import LAYOUTS, LSID, TOPICS, encoder
+from tests.support.mongodb.server import MongoReplicaSet
 
 RELEASES = {VERSION: "debezium-3", "2.1.4.Final": "debezium-2.1"}
 ENVELOPE = {

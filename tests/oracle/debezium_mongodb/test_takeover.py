@@ -16,8 +16,8 @@ from mongo_agent.migration.connect_offsets import connect_offsets, read_file
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.topics.reader import committed_records
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

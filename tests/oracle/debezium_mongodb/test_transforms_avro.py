@@ -15,7 +15,7 @@ from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransform
 from tests.oracle.debezium_mongodb import transformations, typed_documents
 from tests.oracle.debezium_mongodb.connect import read_by_connect, with_namespaces
 from tests.oracle.debezium_mongodb.transformed_records import may_be_rejected
-from tests.support.bson_documents import event
+from tests.support.mongodb.bson_documents import event
 
 DOCUMENTS, RANDOM_OPTIONS, LEAST_COMPARED = 40, 6, 100
 LOST = ("NaN", "Infinity", "-0.0")

@@ -17,7 +17,7 @@ from mongo_agent.documents.cluster_time import ClusterTime
 from tests.oracle.debezium_mongodb import ours, transformations, typed_documents
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import END, Workload
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 STEPS, TYPED_STEPS, OUTBOX_STEPS, RANDOM_OPTIONS = 60, 120, 80, 5
 COPIED = (typed_documents.COLLECTION, typed_documents.OUTBOX)

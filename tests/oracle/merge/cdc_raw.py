@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 import commitlog
+from tests.support.segments.skipping_reader import SkippingReader
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.skipping_reader import SkippingReader
 
 FORMAT = commitlog.EventFormat(topic_prefix="merge", cluster="lab", node_id="node")
 

@@ -15,10 +15,10 @@ import commitlog
 from tests.oracle.algebra import Shard, Table, Value, read_shards
 from tests.oracle.algebra.counter import CounterContextError
 from tests.oracle.reference.recordings import Scenario
-from tests.support.counter_events import LEADERS, context, counter_events, text
-from tests.support.counter_following import Table as Following
+from tests.support.events.counter_events import LEADERS, context, counter_events, text
+from tests.support.events.counter_following import Table as Following
 from tests.support.record.plan import FIXTURES
-from tests.support.segment_reading import Event, events, schema_of, unpacked
+from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
 
 RECORDING = FIXTURES / "5.0" / "counter-shards"
 NODES = [Scenario(FIXTURES, RECORDING / f"node{number}") for number in (1, 2, 3)]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
-from tests.support.merged_recordings import read, seconds
-from tests.support.segment_reading import Event
+from tests.support.segments.merged_recordings import read, seconds
+from tests.support.segments.segment_reading import Event
 
 SCENARIOS = scenarios()
 SEED = 20

@@ -15,7 +15,7 @@ _HEAD = """\
 # MongoDB conformance
 
 `make mongo-conformance` runs the tests of MongoDB drivers against the test server of the project
-(`tests/support/mongo_server`) and writes this page. The authors of the drivers and of MongoDB's
+(`tests/support/mongodb/server`) and writes this page. The authors of the drivers and of MongoDB's
 driver specifications wrote these cases; none is in this repository.
 
 * pip fetches the source archive of pymongo that `requirements/mongo.lock` pins.

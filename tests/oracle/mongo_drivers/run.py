@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.oracle.mongo_drivers.driver import Driver
 from tests.oracle.mongo_drivers.results import CaseResult, Outcome
 from tests.oracle.mongo_drivers.suites import Suite
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.mongo_server.releases import Release
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.releases import Release
 from tests.support.servers.errors import ServerFailedError
 
 

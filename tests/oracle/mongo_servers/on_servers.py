@@ -21,7 +21,7 @@ from tests.acceptance.mongo_real.command import prove, reasons
 from tests.acceptance.mongo_real.run import CASES
 from tests.oracle.mongo_servers.questions import DATABASE, IDS, Client, answers, prepare
 from tests.oracle.mongo_servers.servers import SERVERS, ferretdb, secantusdb
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 _BOUNDS = "it ignores `min`, `max` and `hint`, so chunks are copied by conditions"

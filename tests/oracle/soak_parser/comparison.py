@@ -15,10 +15,10 @@ from tests.oracle.reference import Schema, parse_schema, read_segment, to_line
 from tests.oracle.reference.recordings import KEYSTORE, recorded_keys
 from tests.oracle.soak_parser.content import content_of
 from tests.oracle.soak_parser.recording import Recorded
-from tests.support.after_checks import check_after, static_columns
-from tests.support.cells_checks import EVERYTHING, check_clustering_order, check_events
-from tests.support.expected_events import Json
-from tests.support.segment_reading import Event, dump, events
+from tests.support.events.after_checks import check_after, static_columns
+from tests.support.events.cells_checks import EVERYTHING, check_clustering_order, check_events
+from tests.support.events.expected_events import Json
+from tests.support.segments.segment_reading import Event, dump, events
 from tests.support.servers.java_reader import dump_segments
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.support.expected_events import Json
+from tests.support.events.expected_events import Json
 
 KINDS = (
     *("updates", "updates of several in a mutation", "view updates", "counter updates", "rows"),

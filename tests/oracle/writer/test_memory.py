@@ -23,7 +23,7 @@ from tests.oracle.writer import (
     uvint,
     write_segment,
 )
-from tests.support.memory_segments import NAME, READ, SCHEMA_TEXT, TABLE_ID
+from tests.support.segments.memory_segments import NAME, READ, SCHEMA_TEXT, TABLE_ID
 
 SCHEMA = commitlog.Schema.from_cql(SCHEMA_TEXT)
 MIB = 1 << 20

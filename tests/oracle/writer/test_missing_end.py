@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing
-from tests.support.missing_ends import (
+from tests.support.segments.missing_ends import (
     Range,
     ends_of,
     every_framing,

@@ -19,7 +19,7 @@ from tests.oracle.writer import (
     update,
     write_segment,
 )
-from tests.support.segment_reading import dump, overwrite
+from tests.support.segments.segment_reading import dump, overwrite
 
 NAME = "CommitLog-7-1.log"
 TABLE_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")

@@ -22,7 +22,7 @@ from tests.oracle.writer import (
 )
 from tests.oracle.writer.expected import expected
 from tests.oracle.writer.strategies import Workload, workloads
-from tests.support.segment_reading import dump, overwrite
+from tests.support.segments.segment_reading import dump, overwrite
 
 EXAMPLES = 50
 NAME = "CommitLog-7-1.log"

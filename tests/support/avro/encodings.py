@@ -6,7 +6,7 @@ from pathlib import Path
 import commitlog
 from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.support.avro.reading import Ids, Message, messages
-from tests.support.segment_reading import schema_of, unpacked
+from tests.support.segments.segment_reading import schema_of, unpacked
 
 SCENARIOS = scenarios()
 Encoding = dict[str, str]

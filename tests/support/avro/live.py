@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import fastavro
 
+from tests.support.node.snapshot_agent import DEADLINE_S, Agent
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.snapshot_agent import DEADLINE_S, Agent
 
 _HEAD_BYTES = 5
 _PREFIX = "x"

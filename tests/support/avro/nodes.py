@@ -6,7 +6,7 @@ import json
 import fastavro
 
 from tests.support.avro.live import Decoded
-from tests.support.snapshot_agent import Agent
+from tests.support.node.snapshot_agent import Agent
 
 HOLD_MAX_MS = 3000
 

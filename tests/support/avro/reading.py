@@ -14,8 +14,8 @@ from typing import Any
 import fastavro
 
 import commitlog
-from tests.support.segment_reading import reader_of
-from tests.support.skipping_reader import SkippingReader
+from tests.support.segments.segment_reading import reader_of
+from tests.support.segments.skipping_reader import SkippingReader
 
 MAGIC = b"\0"
 _ID = struct.Struct(">I")

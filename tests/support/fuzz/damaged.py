@@ -15,9 +15,9 @@ from tests.oracle.reference.recordings import scenarios
 from tests.oracle.reference.records import read_records
 from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
-from tests.support.damaged_segments import check_damaged, read
 from tests.support.fuzz import mutate
-from tests.support.segment_reading import FORMAT, overwrite, schema_of
+from tests.support.segments.damaged_segments import check_damaged, read
+from tests.support.segments.segment_reading import FORMAT, overwrite, schema_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.reference.records import read_records
 from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
-from tests.support.bson_documents import encoded, event
+from tests.support.mongodb.bson_documents import encoded, event
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _PER_TABLE = 6

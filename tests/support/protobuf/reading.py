@@ -15,7 +15,7 @@ from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import format_of
 from tests.support.avro.reading import Ids, Message, messages
 from tests.support.protobuf.compiler import message_class
-from tests.support.segment_reading import schema_of, unpacked
+from tests.support.segments.segment_reading import schema_of, unpacked
 
 _HEADER = struct.Struct(">BIB")
 _NAMES_OF_CELLS = "Cells"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from tests.oracle.merge.event_strategies import event_values, one_cell_events
-from tests.support.counter_events import counter_events
+from tests.support.events.counter_events import counter_events
 from tests.support.spark.forms import EventValue
 from tests.support.spark.merge_examples import examples
 

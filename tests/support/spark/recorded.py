@@ -8,7 +8,7 @@ from pathlib import Path
 
 import commitlog
 from tests.oracle.reference.recordings import OWN, Scenario
-from tests.support.segment_reading import Event, events, schema_of, unpacked
+from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
 from tests.support.spark.records import Record
 
 SEED = 41

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.documentation import DOCS, REPOSITORY
+from tests.support.checks.documentation import DOCS, REPOSITORY
 
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
 # Where the map lists the modules of a room: the text before its table.

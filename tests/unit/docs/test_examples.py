@@ -18,7 +18,7 @@ from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions, ViewOptions
 from spark_jobs.tables.options import ExpireOptions, HistoryOptions, TablesJobOptions
 from spark_jobs.watermarks.options import WatermarkOptions
-from tests.support.documentation import DOCS, REPOSITORY, name
+from tests.support.checks.documentation import DOCS, REPOSITORY, name
 
 PAGES = (
     REPOSITORY / "README.md",

@@ -10,8 +10,17 @@ from agent.config import model as agent_model
 from mongo_agent.config import model as mongo_model
 from sidecar.metrics.deprecated import RENAMED
 from sidecar.properties.model import declarations
-from tests.support.documentation import DOCS, LINK, PAGES, REPOSITORY, name, plain, sentences, words
-from tests.support.metric_table import all_metrics
+from tests.support.checks.documentation import (
+    DOCS,
+    LINK,
+    PAGES,
+    REPOSITORY,
+    name,
+    plain,
+    sentences,
+    words,
+)
+from tests.support.checks.metric_table import all_metrics
 
 MAX_LINE = 120
 MAX_WORDS = 25

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.support.manifests import K8S, REPOSITORY
+from tests.support.kubernetes.manifests import K8S, REPOSITORY
 
 CHART = K8S / "chart"
 VALUES = sorted((CHART / "ci").glob("*.yaml"))

@@ -8,11 +8,17 @@ from typing import Any
 import promql_parser
 import pytest
 
-from tests.support.kustomize import build
-from tests.support.metric_table import all_metrics
+from tests.support.checks.metric_table import all_metrics
+from tests.support.checks.promql import (
+    IDENTITY_LABELS,
+    TARGET_LABELS,
+    labels_of,
+    problems,
+    selectors,
+)
+from tests.support.kubernetes.kustomize import build
 from tests.support.monitoring.__main__ import FOLDER
 from tests.support.monitoring.dashboards.queries import expressions, panels
-from tests.support.promql import IDENTITY_LABELS, TARGET_LABELS, labels_of, problems, selectors
 
 FILES = sorted((FOLDER / "dashboards").glob("*.json"))
 DASHBOARDS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}

@@ -12,8 +12,8 @@ import yaml
 from agent.config.loader import load_config as load_cassandra
 from mongo_agent.config.loading import load_config as load_mongo
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR
-from tests.support.kustomize import Object
-from tests.support.manifests import (
+from tests.support.kubernetes.kustomize import Object
+from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     OWN_STATEFULSET,

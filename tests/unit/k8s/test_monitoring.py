@@ -8,10 +8,10 @@ import promql_parser
 import pytest
 import yaml
 
-from tests.support.metric_table import all_metrics
+from tests.support.checks.metric_table import all_metrics
+from tests.support.checks.promql import TARGET_LABELS, labels_of, problems, selectors
 from tests.support.monitoring.__main__ import FOLDER, MANUAL, written
 from tests.support.monitoring.rules import PAGE, RULE_FILES, rules_of
-from tests.support.promql import TARGET_LABELS, labels_of, problems, selectors
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DOCS = REPOSITORY / "docs"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.kustomize import Object
-from tests.support.manifests import (
+from tests.support.kubernetes.kustomize import Object
+from tests.support.kubernetes.manifests import (
     K8S,
     OVERLAYS,
     WHOLE,
@@ -17,7 +17,7 @@ from tests.support.manifests import (
     properties_text,
     workloads,
 )
-from tests.support.pod_security import violations
+from tests.support.kubernetes.pod_security import violations
 
 EACH = pytest.mark.parametrize("directory", WHOLE, ids=lambda each: each.name)
 SPARK = sorted((K8S / "spark").glob("[!k]*.yaml"))

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR
-from tests.support.kustomize import Object
-from tests.support.manifests import K8S, OWN_STATEFULSET, objects, pod_of, workloads
-from tests.support.operators import RECIPES, config_map, resource, stateful_set
-from tests.support.pod_security import violations
+from tests.support.kubernetes.kustomize import Object
+from tests.support.kubernetes.manifests import K8S, OWN_STATEFULSET, objects, pod_of, workloads
+from tests.support.kubernetes.operators import RECIPES, config_map, resource, stateful_set
+from tests.support.kubernetes.pod_security import violations
 
 CASSANDRA = ("bitnami", "cass-operator", "k8ssandra")
 MONGO = ("mongodb-community", "percona-mongodb")

@@ -4,8 +4,8 @@ import pytest
 
 from sidecar import healthcheck
 from sidecar.http.server import HttpServer
-from tests.support.fake_agents import fake_agents
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.fake_agents import fake_agents
+from tests.support.agents.fake_status import HOST, FakeStatus
 
 
 def test_healthcheck_reports_whether_the_agent_runs(

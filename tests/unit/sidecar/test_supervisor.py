@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.supervisor import Pace
-from tests.support.fake_agents import fake_agents
+from tests.support.agents.fake_agents import fake_agents
 from tests.support.servers.processes import wait_until
 
 # Real pauses are seconds; the tests wait for what happens, not for a time.

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_command import agent as command
+from tests.support.agents.agent_command import agent as command
 from tests.support.avro.live import AvroAgent
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
+from tests.support.node.snapshot_agent import DEADLINE_S
 from tests.support.servers.apicurio import ApicurioRegistry
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.snapshot_agent import DEADLINE_S
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 

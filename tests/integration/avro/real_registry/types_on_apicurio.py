@@ -18,8 +18,8 @@ from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is
 from tests.support.avro.reading import differences
 from tests.support.avro.recordings import check
 from tests.support.avro.tables import DDL, both, inserted, modes_of
-from tests.support.cql_values import nullable, schema_text, types
-from tests.support.mongo_encodings import AT_NS, LAYOUTS, TOPICS, encoder, events, registered
+from tests.support.events.cql_values import nullable, schema_text, types
+from tests.support.mongodb.encodings import AT_NS, LAYOUTS, TOPICS, encoder, events, registered
 from tests.support.servers.apicurio import ApicurioRegistry
 
 pytestmark = pytest.mark.servers

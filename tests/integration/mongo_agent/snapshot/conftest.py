@@ -7,7 +7,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.snapshot_mode import progress_at_start
 from sidecar.errors import AccessDeniedError, UnavailableError
-from tests.support.mongo_server import MongoReplicaSet, User
-from tests.support.snapshot_output import INITIAL, Pipeline
+from tests.support.mongodb.server import MongoReplicaSet, User
+from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
 
 NUMBERS = list(range(12))
 

@@ -24,8 +24,8 @@ from pymongo import MongoClient
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.snapshot.records import SelectedCollection
 from mongo_agent.snapshot.settings import SnapshotSettings
-from tests.support.mongo_server import MongoShardedCluster
-from tests.support.snapshot_output import INITIAL, Pipeline
+from tests.support.mongodb.server import MongoShardedCluster
+from tests.support.pipeline.snapshot_output import INITIAL, Pipeline
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 6, 7, 20])

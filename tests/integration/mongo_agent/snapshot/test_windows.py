@@ -13,8 +13,8 @@ from mongo_agent.snapshot.collection_reader import ChunkDocuments
 from mongo_agent.snapshot.records import Chunk
 from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.snapshot.windows import EventScope, Window, touches
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.snapshot_output import Pipeline
+from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.pipeline.snapshot_output import Pipeline
 
 
 def id_of(value: Any) -> bytes:

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog import Schema
 from commitlog.arrow import Decoder
-from tests.support.cql_values import counted, signed_vint, sized
+from tests.support.events.cql_values import counted, signed_vint, sized
 
 SCHEMA = Schema.from_cql(
     """

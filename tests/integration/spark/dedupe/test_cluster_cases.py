@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cells_checks import identity as content
-from tests.support.segment_reading import Event
+from tests.support.events.cells_checks import identity as content
+from tests.support.segments.segment_reading import Event
 from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.recorded import NODES, read, record
 from tests.support.spark.records import Record

@@ -21,7 +21,7 @@ from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.selected import Selected, select_tables
 from tests.integration.spark.golden.tables import wrong_values
 from tests.integration.spark.golden.workload import LIVE
-from tests.support.deploys import Write, writes
+from tests.support.node.deploys import Write, writes
 from tests.support.spark.options import options_of
 
 EXPECTED = "shop.expected"

@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tests.support.cells_checks import sorted_cells
-from tests.support.expected_events import Json, expected_events
+from tests.support.events.cells_checks import sorted_cells
+from tests.support.events.expected_events import Json, expected_events
 
 _CLOSED_BY = {
     "EXCL_END_INCL_START_BOUNDARY": ("EXCL_END_BOUND", "INCL_START_BOUND"),

@@ -7,7 +7,7 @@ import commitlog
 from tests.acceptance.kill.checks import COMPLETED
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.logged_events import LoggedEvent, Place, logged_events
-from tests.support.expected_events import Json
+from tests.support.events.expected_events import Json
 from tests.support.servers.cassandra import segment_id
 from tests.support.servers.java_reader import dump_segments
 

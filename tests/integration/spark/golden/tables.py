@@ -17,8 +17,8 @@ from pyspark.sql import Row as SparkRow
 from tests.integration.spark.golden.selected import Row, Selected, elements
 from tests.oracle.merge.plain import plain_clustering
 from tests.oracle.merge.typed import PROTOCOL_VERSION, time_uuid_order
-from tests.support.driver_values import CALENDAR_DAYS, driver_value
-from tests.support.exact_values import exact
+from tests.support.events.driver_values import CALENDAR_DAYS, driver_value
+from tests.support.events.exact_values import exact
 from tests.support.workloads.cql_types import CqlType
 
 Cell = tuple[int | None, int | None, bytes | None]

@@ -18,7 +18,7 @@ from tests.integration.spark.golden.events import (
     wrong_rows,
 )
 from tests.integration.spark.golden.logged_events import LoggedEvent, Place, logged_events
-from tests.support.expected_events import Json
+from tests.support.events.expected_events import Json
 
 TABLE = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 

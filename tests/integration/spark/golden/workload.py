@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tests.oracle.merge.writes import Write, random_writes
-from tests.support import deploys
+from tests.support.node import deploys
 from tests.support.workloads import Scenario, random_tables, scenario, schema_statements
 from tests.support.workloads.scenario import Release, batch, create_keyspace
 

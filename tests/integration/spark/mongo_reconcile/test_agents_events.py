@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.mongo_reconcile.changes import changes
 from spark_jobs.mongo_reconcile.latest import latest
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
-from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.spark.records import Record, frame
 
 COLLECTIONS = ("customers", "orders")

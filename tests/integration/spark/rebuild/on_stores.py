@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.session import create_session
 from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import archived_segments, unread_ranges
-from tests.support.archive import agents_events, archive, recording
-from tests.support.segment_reading import schema_of
+from tests.support.segments.archive import agents_events, archive, recording
+from tests.support.segments.segment_reading import schema_of
 from tests.support.servers.gcs import GcsServer
 from tests.support.servers.java import java_home
 from tests.support.servers.s3 import S3Server

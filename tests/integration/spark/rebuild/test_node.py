@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.rebuild.job import run
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.reconcile.source_table import read_schema
-from tests.support.deploys import SCHEMA, Write, writes
+from tests.support.node.deploys import SCHEMA, Write, writes
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.spark.options import options_of

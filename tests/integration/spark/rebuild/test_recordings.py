@@ -15,8 +15,8 @@ from spark_jobs.rebuild.window import Window
 from spark_jobs.reconcile.merged import merged, merger_of
 from spark_jobs.reconcile.source_table import SourceTable, read_schema
 from tests.oracle.algebra import Tables
-from tests.support.archive import agents_events, archive, recording
-from tests.support.merge_batches import until, without
+from tests.support.events.merge_batches import until, without
+from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.spark.forms import Rows, shown_rows
 from tests.support.spark.options import options_of
 

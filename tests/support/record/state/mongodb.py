@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 from pymongo import MongoClient
 
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.record.folder import new_folder, write_packed
 from tests.support.servers.agent_process import AgentProcess
 
@@ -37,7 +37,7 @@ _DEADLINE_S = 300
 def customers() -> Iterator[tuple[MongoReplicaSet, Client]]:
     """A replica set with `STORED` documents; equal cluster times and tokens in each run."""
     with (
-        patch("tests.support.mongo_server.context.uuid4", lambda: _COLLECTION_ID),
+        patch("tests.support.mongodb.server.context.uuid4", lambda: _COLLECTION_ID),
         MongoReplicaSet(noop_interval_s=_NOOP_INTERVAL_S) as replica_set,
         Client(replica_set.connection_string) as client,
     ):

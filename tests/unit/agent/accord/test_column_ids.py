@@ -7,7 +7,7 @@ from typing import Any
 from agent.accord.column_ids import QUERY, ColumnIdSource, column_ids
 from commitlog import AccordReader
 from sidecar.errors import UnavailableError
-from tests.support.accord_journal import MUTATIONS, entries, journal_bytes, schema
+from tests.support.node.accord_journal import MUTATIONS, entries, journal_bytes, schema
 
 
 def rows_of_log() -> list[dict[str, Any]]:

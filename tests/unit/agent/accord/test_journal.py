@@ -12,7 +12,7 @@ from agent.cdc_raw.observation import observe
 from agent.quarantine.reason import LostRange
 from commitlog import ColumnIds, Schema
 from sidecar.errors import OffsetSaveError
-from tests.support.accord_journal import (
+from tests.support.node.accord_journal import (
     SEGMENT,
     WRITTEN_BYTES,
     column_ids,

@@ -8,7 +8,7 @@ import pytest
 from agent.check.publication import create_publication, publication_of
 from agent.config.loader import AgentConfig, load_config
 from commitlog import Schema
-from tests.support.agent_directory import SCHEMA, AgentDir
+from tests.support.agents.agent_directory import SCHEMA, AgentDir
 
 PLAIN = SCHEMA.replace("ks.t ", "ks.plain ").replace("5a1c", "6a1c").replace("true", "false")
 

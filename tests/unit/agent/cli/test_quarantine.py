@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from tests.support.agent_command import agent
-from tests.support.agent_directory import (
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
     TABLE_ID,
@@ -15,7 +15,7 @@ from tests.support.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
 
 NAME = "CommitLog-7-1.log"
 

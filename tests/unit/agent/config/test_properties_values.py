@@ -15,9 +15,9 @@ from sidecar.errors import ConfigError
 from sidecar.properties.loading import load
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.secrets import is_secret_name
-from tests.support.agent_command import agent
-from tests.support.agent_directory import AgentDir
-from tests.support.bad_values import bad_values, is_choice, kinds
+from tests.support.agents.agent_command import agent
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.bad_values import bad_values, is_choice, kinds
 
 ALLOWED = re.compile(
     r"must (be|have|not)|refers to|each (must|is)|cannot be|are known|: it must|may"

@@ -10,7 +10,7 @@ from agent.config.loader import load_config
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import KnownNode, former_host_ids, known_node
 from sidecar.errors import AccessDeniedError, UnavailableError
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 
 FORMER = "e3e0d7f3-4a43-4a03-8b7d-b03129ed4df5"
 OTHER = "5ebfba19-69b4-4aeb-8e87-25e4fd39d3e9"

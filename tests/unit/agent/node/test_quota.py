@@ -4,7 +4,7 @@ from pathlib import Path
 
 from agent.config.loader import load_config
 from agent.node.quota import grant_sentence, node_quota
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_directory import AgentDir
 
 
 def test_the_grant_names_the_role(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.segments.awaited_files import PATIENCE_S
-from tests.support.pipeline_fakes import FakeClock
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.fakes import FakeClock
+from tests.support.pipeline.harness import PipelineHarness
 
 
 def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None:

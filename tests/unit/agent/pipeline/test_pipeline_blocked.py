@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from tests.support.pipeline_harness import PipelineHarness
-from tests.support.quarantine_reasons import reason_of
+from tests.support.agents.quarantine_reasons import reason_of
+from tests.support.pipeline.harness import PipelineHarness
 
 MakeHarness = Callable[..., PipelineHarness]
 

@@ -8,8 +8,8 @@ import pytest
 
 from agent.quarantine.entries import discard
 from agent.segments.awaited_files import PATIENCE_S
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 

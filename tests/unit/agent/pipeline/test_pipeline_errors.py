@@ -9,9 +9,9 @@ import pytest
 
 from commitlog import CorruptSegmentError, UnsupportedFeatureError
 from sidecar.errors import AccessDeniedError, SinkRestartError
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import PipelineHarness
-from tests.support.quarantine_reasons import reason_of
+from tests.support.agents.quarantine_reasons import reason_of
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 

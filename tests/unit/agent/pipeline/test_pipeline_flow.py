@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 

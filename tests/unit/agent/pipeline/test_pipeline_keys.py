@@ -13,8 +13,8 @@ from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
 from tests.oracle.reference.segment import read_bytes
-from tests.support.pipeline_harness import PipelineHarness
-from tests.support.recorded_segments import FORMAT, arrived, put
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.segments.recorded_segments import FORMAT, arrived, put
 from tests.support.servers.keystore import make_keystore
 
 MakeHarness = Callable[..., PipelineHarness]

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from agent.segments.offsets import offsets_from_entries
 from agent.transfer.archive import ArchiveTransfer
 from sidecar.errors import SinkRestartError
-from tests.support.crash_injector import (
+from tests.support.pipeline.crash_injector import (
     CrashingQuarantine,
     CrashingSink,
     CrashingStore,
@@ -19,8 +19,8 @@ from tests.support.crash_injector import (
     CrashInjector,
     Killed,
 )
-from tests.support.pipeline_fakes import LateExecutor, Log
-from tests.support.pipeline_harness import NODE_ID, PipelineHarness
+from tests.support.pipeline.fakes import LateExecutor, Log
+from tests.support.pipeline.harness import NODE_ID, PipelineHarness
 
 WINDOW_EVENTS = 12
 RECORDS = st.lists(st.integers(0, 4), min_size=1, max_size=4)

@@ -14,8 +14,8 @@ from agent.keystore.source import KeySource, Keystore
 from agent.pipeline.reader import open_with
 from commitlog import EventFormat
 from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
-from tests.support.missing_ends import SCHEMA, ends_of, lengths, payload, starts
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.segments.missing_ends import SCHEMA, ends_of, lengths, payload, starts
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 LIVES = ("closed", "released", "replayed")

@@ -13,8 +13,8 @@ from agent.quarantine.scanner import QuarantineScanner
 from agent.status.conditions import conditions_of
 from agent.status.facts import Facts
 from commitlog import UnsupportedFeatureError
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 EVENTS_OF_THE_PARSER = Path(__file__).parents[4] / "commitlog" / "events" / "src"

@@ -12,9 +12,9 @@ from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment
-from tests.support.agent_directory import SCHEMA, payload
-from tests.support.pipeline_harness import PipelineHarness
-from tests.support.recorded_segments import (
+from tests.support.agents.agent_directory import SCHEMA, payload
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.segments.recorded_segments import (
     FORMAT,
     arrived,
     known_events,

@@ -1,7 +1,7 @@
 """Quarantined segments that are read again."""
 
 from agent.quarantine.entries import request_retry
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
 
 
 def repaired(harness: PipelineHarness) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from agent.quarantine.entries import discard, request_retry
-from tests.support.crash_injector import Killed
-from tests.support.pipeline_fakes import Log
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.crash_injector import Killed
+from tests.support.pipeline.fakes import Log
+from tests.support.pipeline.harness import PipelineHarness
 
 MakeHarness = Callable[..., PipelineHarness]
 

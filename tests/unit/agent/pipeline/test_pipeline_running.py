@@ -12,9 +12,9 @@ import pytest
 from sidecar.errors import AccessDeniedError
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_fakes import Log
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.fakes import Log
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 DEADLINE_S = 120

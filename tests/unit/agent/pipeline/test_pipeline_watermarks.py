@@ -13,10 +13,10 @@ from agent.watermark.coverage import Coverage
 from sidecar.errors import SinkRestartError
 from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
-from tests.support.fake_watermarks import SYNC_LAG_MS, TOPIC, watermarks
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_fakes import Log, event_id
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.node.fake_watermarks import SYNC_LAG_MS, TOPIC, watermarks
+from tests.support.pipeline.fakes import Log, event_id
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 INTERVAL_S = 10.0

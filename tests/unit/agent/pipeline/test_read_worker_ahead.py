@@ -15,12 +15,11 @@ from commitlog import CounterHistory, EventFormat, Schema
 from sidecar.errors import SinkRestartError
 from sidecar.events import Message
 from sidecar.process.lifecycle import Stop
-from tests.support.counter_following import Table
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_fakes import LateExecutor
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.events.counter_following import Table
+from tests.support.pipeline.fakes import LateExecutor
+from tests.support.pipeline.harness import PipelineHarness
 from tests.support.record.plan import FIXTURES
-from tests.support.recorded_segments import (
+from tests.support.segments.recorded_segments import (
     FORMAT,
     known_events,
     packed_segments,
@@ -28,7 +27,8 @@ from tests.support.recorded_segments import (
     readable_folders,
     source,
 )
-from tests.support.segment_reading import Event
+from tests.support.segments.segment_reading import Event
+from tests.support.sinks.memory_sink import MemorySink
 
 MakeHarness = Callable[..., PipelineHarness]
 

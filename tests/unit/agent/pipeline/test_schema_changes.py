@@ -15,10 +15,10 @@ from commitlog import Schema
 from sidecar.transform import Event
 from tests.oracle.reference.recordings import OWN
 from tests.oracle.writer import segment
-from tests.support.agent_directory import SCHEMA, payload
-from tests.support.memory_sink import MemorySink
-from tests.support.pipeline_harness import PipelineHarness
-from tests.support.recorded_segments import FORMAT, put
+from tests.support.agents.agent_directory import SCHEMA, payload
+from tests.support.pipeline.harness import PipelineHarness
+from tests.support.segments.recorded_segments import FORMAT, put
+from tests.support.sinks.memory_sink import MemorySink
 
 TOPIC = "schema-changes"
 NOTHING = Schema.from_cql("")

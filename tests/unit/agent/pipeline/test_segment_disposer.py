@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pipeline_harness import PipelineHarness
+from tests.support.pipeline.harness import PipelineHarness
 
 
 class FullDisk:

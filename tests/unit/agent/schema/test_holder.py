@@ -14,7 +14,7 @@ from agent.schema.holder import ReplacedNodeError, SchemaHolder
 from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
-from tests.support.schema_names import names
+from tests.support.segments.schema_names import names
 from tests.support.servers.processes import wait_until
 
 DEADLINE_S = 120.0

@@ -11,7 +11,7 @@ from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments, apply_observation, segments_from_offsets
 from agent.segments.state import Phase, ReadRequest, Segment, after_acknowledgement, after_read
-from tests.support.node_model import Content, Node
+from tests.support.node.node_model import Content, Node
 
 Batch = tuple[SegmentName, list[int], int]
 NODE_ID = "node-1"

@@ -16,7 +16,7 @@ from commitlog import (
     SchemaError,
     SnapshotEncoder,
 )
-from tests.support.snapshot_rows import (
+from tests.support.node.snapshot_rows import (
     DDL,
     READ_AT_US,
     TABLE_ID,

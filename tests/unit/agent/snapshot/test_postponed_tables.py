@@ -14,7 +14,7 @@ from sidecar.errors import UnavailableError
 from sidecar.schema_registry.client import SchemaRejectedError
 from sidecar.schema_registry.registrar import Registrar, Subjects
 from sidecar.schema_registry.settings import Strategy
-from tests.support.fake_snapshot_node import FakeNode, acknowledge, component
+from tests.support.node.fake_snapshot_node import FakeNode, acknowledge, component
 from tests.support.servers.processes import wait_until
 
 FIRST, SECOND = (f"5a1c0000-0000-1000-8000-00000000000{number}" for number in (1, 2))

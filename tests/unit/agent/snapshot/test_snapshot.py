@@ -12,7 +12,8 @@ from agent.snapshot.partition import EncodedPage
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
 from sidecar.errors import ConfigError, UnavailableError
-from tests.support.fake_snapshot_node import (
+from tests.support.checks.json_schemas import command_schema
+from tests.support.node.fake_snapshot_node import (
     PAGES,
     TABLE_ID,
     FakeNode,
@@ -20,7 +21,6 @@ from tests.support.fake_snapshot_node import (
     component,
     running,
 )
-from tests.support.json_schemas import command_schema
 from tests.support.servers.processes import wait_until
 
 

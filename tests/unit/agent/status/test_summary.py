@@ -14,7 +14,7 @@ from agent.status.debezium import snapshot_attributes, streaming_attributes
 from agent.status.summary import SegmentSummaryParts
 from sidecar.page.agent_summary import AgentSummary
 from sidecar.page.summary import Summary
-from tests.support.status_harness import StatusHarness
+from tests.support.agents.status_harness import StatusHarness
 
 
 @pytest.fixture

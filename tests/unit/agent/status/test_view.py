@@ -10,9 +10,9 @@ import pytest
 from agent.schema.write_options import Options, WriteOptions
 from agent.status.view import HISTORY
 from sidecar.health.condition import State
-from tests.support.fake_snapshot_node import FakeNode, running
+from tests.support.agents.status_harness import StatusHarness
+from tests.support.node.fake_snapshot_node import FakeNode, running
 from tests.support.servers.processes import wait_until
-from tests.support.status_harness import StatusHarness
 
 
 @pytest.fixture

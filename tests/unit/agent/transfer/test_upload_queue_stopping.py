@@ -11,8 +11,8 @@ from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSetting
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.subprocess_store import SubprocessStore
-from tests.support.folder_store import HANGING, FolderStore
 from tests.support.servers.processes import wait_until
+from tests.support.sinks.folder_store import HANGING, FolderStore
 
 NAME = SegmentName(1, 7)
 

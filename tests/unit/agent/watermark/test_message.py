@@ -8,8 +8,8 @@ import orjson
 from agent.watermark.coverage import Coverage, Gap
 from agent.watermark.holdings import Holdings
 from agent.watermark.message import Obstacle
-from tests.support.fake_watermarks import FakeWatermarkNode
-from tests.support.pipeline_fakes import FakeClock
+from tests.support.node.fake_watermarks import FakeWatermarkNode
+from tests.support.pipeline.fakes import FakeClock
 
 PAGE = Path(__file__).resolve().parents[4] / "docs/reference/watermarks.md"
 

@@ -5,8 +5,8 @@ import threading
 from agent.watermark.node_probe import NodeProbe
 from agent.watermark.node_watch import NodeWatch
 from sidecar.errors import SidecarError, UnavailableError
-from tests.support.fake_watermarks import FakeWatermarkNode
-from tests.support.pipeline_fakes import FakeClock
+from tests.support.node.fake_watermarks import FakeWatermarkNode
+from tests.support.pipeline.fakes import FakeClock
 
 
 class Prober:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commitlog import MalformedValueError, Schema, SchemaError
 from commitlog.arrow import Decoder
-from tests.support.cql_values import schema_text, types
+from tests.support.events.cql_values import schema_text, types
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c{:02x}"
 TEXT = f"""

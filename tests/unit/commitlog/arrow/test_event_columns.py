@@ -6,7 +6,7 @@ import pyarrow as pa
 
 import commitlog
 from tests.oracle.reference.recordings import OWN, Scenario
-from tests.support.segment_reading import reader_of, schema_of, unpacked
+from tests.support.segments.segment_reading import reader_of, schema_of, unpacked
 
 RECORDING = Scenario(OWN, OWN / "5.0" / "deletions")
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from commitlog import MalformedValueError, Schema
 from commitlog.arrow import Decoder
 from tests.oracle.merge.typed import time_uuid_order
-from tests.support.cql_values import counted, raw, schema_text, sized, types
-from tests.support.driver_values import driver_value
-from tests.support.exact_values import exact
+from tests.support.events.cql_values import counted, raw, schema_text, sized, types
+from tests.support.events.driver_values import driver_value
+from tests.support.events.exact_values import exact
 from tests.support.workloads import cql_types
 from tests.support.workloads.cql_types import CqlType
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from commitlog import Schema
 from commitlog.arrow import Decoder
-from tests.support.cql_values import VALUES, nullable, raw, schema_text, types
-from tests.support.driver_values import driver_value
-from tests.support.exact_values import exact
+from tests.support.events.cql_values import VALUES, nullable, raw, schema_text, types
+from tests.support.events.driver_values import driver_value
+from tests.support.events.exact_values import exact
 from tests.support.workloads.cql_types import SCALARS, CqlType
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commitlog import AccordReader, ColumnIds, Schema
-from tests.support.accord_journal import (
+from tests.support.node.accord_journal import (
     MUTATIONS,
     WRITTEN_BYTES,
     answers,

@@ -9,7 +9,7 @@ import commitlog
 from tests.oracle import writer
 from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.reference.segment import read_bytes
-from tests.support.damaged_segments import (
+from tests.support.segments.damaged_segments import (
     LZ4,
     NAME,
     PLAIN,
@@ -21,7 +21,7 @@ from tests.support.damaged_segments import (
     position,
     read,
 )
-from tests.support.segment_reading import FORMAT, overwrite, schema_of
+from tests.support.segments.segment_reading import FORMAT, overwrite, schema_of
 
 whole_segments = pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
 

@@ -26,7 +26,7 @@ from tests.oracle.writer.framings import (
     aes_ctr,
     aes_ofb,
 )
-from tests.support.damaged_segments import (
+from tests.support.segments.damaged_segments import (
     NAME,
     SCHEMA,
     flips,
@@ -35,7 +35,7 @@ from tests.support.damaged_segments import (
     position,
     read,
 )
-from tests.support.segment_reading import overwrite
+from tests.support.segments.segment_reading import overwrite
 
 SECTIONS = [mutations(0, 6), mutations(6, 1), [], mutations(7, 5)]
 # Chunks so small that a section has several.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle import writer
-from tests.support.damaged_segments import TABLE, read
+from tests.support.segments.damaged_segments import TABLE, read
 
 KIB = 1 << 10
 CHUNK_ENDS = (256 * KIB, 1024 * KIB)

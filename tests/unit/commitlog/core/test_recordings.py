@@ -13,7 +13,7 @@ from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios
 from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
-from tests.support.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
+from tests.support.segments.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
 
 SCENARIOS = scenarios()
 REPLAYED = [

@@ -21,8 +21,8 @@ from tests.oracle.reference.sections import read_sections
 from tests.oracle.writer import FRAMINGS, write_mutation, write_segment
 from tests.oracle.writer.expected import expected
 from tests.oracle.writer.strategies import workloads
-from tests.support.damaged_segments import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
-from tests.support.segment_reading import overwrite, reader_of, schema_of, unpacked
+from tests.support.segments.damaged_segments import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
+from tests.support.segments.segment_reading import overwrite, reader_of, schema_of, unpacked
 
 Json = dict[str, Any]
 

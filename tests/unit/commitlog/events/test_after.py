@@ -8,8 +8,8 @@ import pytest
 import commitlog
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.recordings import Scenario
-from tests.support.after_checks import check_after, static_columns
-from tests.support.cells_checks import SCENARIOS, recorded_events
+from tests.support.events.after_checks import check_after, static_columns
+from tests.support.events.cells_checks import SCENARIOS, recorded_events
 
 FORMAT = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
 

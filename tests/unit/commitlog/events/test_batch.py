@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests.oracle import writer
-from tests.support.segment_reading import FORMAT, dump
+from tests.support.segments.segment_reading import FORMAT, dump
 
 TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.reference.recordings import Scenario
-from tests.support.cells_checks import (
+from tests.support.events.cells_checks import (
     SCENARIOS,
     check_clustering_order,
     check_events,
     identity,
     recorded_events,
 )
-from tests.support.expected_events import Json
-from tests.support.segment_reading import Event, schema_of
+from tests.support.events.expected_events import Json
+from tests.support.segments.segment_reading import Event, schema_of
 
 
 def published_lines(scenario: Scenario) -> dict[str, list[Json]]:

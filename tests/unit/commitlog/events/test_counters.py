@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import commitlog
 from tests.oracle import writer
 from tests.oracle.reference.recordings import Scenario
-from tests.support.counter_following import Table
+from tests.support.events.counter_following import Table
 from tests.support.record.plan import FIXTURES
-from tests.support.segment_reading import Event, schema_of, unpacked
-from tests.support.skipping_reader import SkippingReader
+from tests.support.segments.segment_reading import Event, schema_of, unpacked
+from tests.support.segments.skipping_reader import SkippingReader
 
 RECORDING = FIXTURES / "5.0" / "counter-shards"
 NODES = [Scenario(FIXTURES, RECORDING / f"node{number}") for number in (1, 2, 3)]

@@ -19,10 +19,10 @@ from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, Partit
 from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import Ids
-from tests.support.segment_reading import reader_of, schema_of, unpacked
-from tests.support.snapshot_rows import DDL as SNAPSHOT_DDL
-from tests.support.snapshot_rows import TABLE_ID, encode
-from tests.support.snapshot_rows import row as snapshot_row
+from tests.support.node.snapshot_rows import DDL as SNAPSHOT_DDL
+from tests.support.node.snapshot_rows import TABLE_ID, encode
+from tests.support.node.snapshot_rows import row as snapshot_row
+from tests.support.segments.segment_reading import reader_of, schema_of, unpacked
 
 TIME_US = 1562202942666382
 DDL = """CREATE TABLE inventory.customers (id bigint, registration_date timestamp, first_name text,

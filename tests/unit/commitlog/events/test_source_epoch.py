@@ -10,13 +10,13 @@ import pytest
 import commitlog
 from tests.oracle.reference.recordings import OWN
 from tests.support.avro.reading import Ids
+from tests.support.node.snapshot_rows import DDL as SNAPSHOT_DDL
+from tests.support.node.snapshot_rows import TABLE_ID, encode
+from tests.support.node.snapshot_rows import row as snapshot_row
 from tests.support.protobuf.reading import ProtobufIds
-from tests.support.recorded_segments import packed_segments
-from tests.support.schema_stream import NOTHING
-from tests.support.segment_reading import reader_of, unpacked
-from tests.support.snapshot_rows import DDL as SNAPSHOT_DDL
-from tests.support.snapshot_rows import TABLE_ID, encode
-from tests.support.snapshot_rows import row as snapshot_row
+from tests.support.segments.recorded_segments import packed_segments
+from tests.support.segments.schema_stream import NOTHING
+from tests.support.segments.segment_reading import reader_of, unpacked
 
 FOLDER = OWN / "6.0" / "epochs"
 EPOCHS = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15]

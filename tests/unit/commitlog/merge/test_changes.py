@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commitlog.merge import Merger
 from tests.oracle.algebra import Table
 from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values
-from tests.support.merge_batches import SCHEMA, Item, input_batches, items, typed_rows
+from tests.support.events.merge_batches import SCHEMA, Item, input_batches, items, typed_rows
 
 MERGER = Merger(SCHEMA, "ks", "t")
 EVENTS = st.lists(event_values(), max_size=14)

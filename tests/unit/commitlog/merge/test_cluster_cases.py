@@ -17,9 +17,9 @@ from commitlog.merge import Merger
 from tests.oracle.algebra import Row, RowKey
 from tests.oracle.merge import second_opinion
 from tests.oracle.reference.recordings import OWN, Scenario
-from tests.support.merge_batches import SCHEMA, input_batches, items, raw_rows
-from tests.support.merged_recordings import read
-from tests.support.segment_reading import schema_of
+from tests.support.events.merge_batches import SCHEMA, input_batches, items, raw_rows
+from tests.support.segments.merged_recordings import read
+from tests.support.segments.segment_reading import schema_of
 
 EventValue = dict[str, Any]
 Rows = dict[RowKey, Row]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from commitlog.merge import COMPACT_SCHEMA, Merger
 from tests.oracle.algebra import Table
 from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values
-from tests.support.merge_batches import (
+from tests.support.events.merge_batches import (
     SCHEMA,
     Item,
     input_batches,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from commitlog import MalformedValueError
 from commitlog.merge import Merger
 from tests.oracle.algebra import Row, RowKey, Table
-from tests.support.counter_events import LEADERS, context, counter_events, text
-from tests.support.merge_batches import SCHEMA, Item, input_batches, items, raw_rows, states
+from tests.support.events.counter_events import LEADERS, context, counter_events, text
+from tests.support.events.merge_batches import SCHEMA, Item, input_batches, items, raw_rows, states
 
 MERGER = Merger(SCHEMA, "ks", "n")
 EVENTS = st.lists(counter_events(), max_size=8)

@@ -13,9 +13,9 @@ import commitlog
 from commitlog.merge import Merger
 from tests.oracle.algebra import Table
 from tests.oracle.reference.recordings import Scenario, scenarios
-from tests.support.merge_batches import Item, input_batches, items, raw_rows, states
-from tests.support.merged_recordings import read, seconds
-from tests.support.segment_reading import schema_of
+from tests.support.events.merge_batches import Item, input_batches, items, raw_rows, states
+from tests.support.segments.merged_recordings import read, seconds
+from tests.support.segments.segment_reading import schema_of
 
 SEED = 25
 

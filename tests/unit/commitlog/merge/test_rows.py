@@ -16,7 +16,7 @@ from tests.oracle.merge.event_strategies import (
     event_values,
     one_cell_events,
 )
-from tests.support.merge_batches import (
+from tests.support.events.merge_batches import (
     SCHEMA,
     input_batches,
     items,

@@ -12,8 +12,8 @@ from agent.cdc_raw.names import parse_log_name
 from commitlog import MetadataLogEntry, Schema
 from tests.oracle.reference.recordings import OWN
 from tests.oracle.reference.segment import read_bytes
-from tests.support.recorded_segments import known_events, packed_segments
-from tests.support.schema_stream import NOTHING, changes_in, dumped
+from tests.support.segments.recorded_segments import known_events, packed_segments
+from tests.support.segments.schema_stream import NOTHING, changes_in, dumped
 from tests.support.workloads import epochs
 
 STEPS = (*epochs.FIRST_RUN, *epochs.SECOND_RUN)

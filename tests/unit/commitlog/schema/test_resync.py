@@ -19,7 +19,7 @@ from tests.oracle.reference.mutation import (
     read_mutation,
 )
 from tests.oracle.writer import insert, mutation, update, write_segment
-from tests.support.schema_stream import FORMAT
+from tests.support.segments.schema_stream import FORMAT
 
 IDS = [UUID(int=0x5A1C395EB41F11E59F22BA0BE0483C00 + number) for number in range(6)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commitlog import Schema, SchemaChanges
 from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
 from tests.oracle.reference.segment import read_bytes
-from tests.support.schema_stream import NOTHING, changes_in, dumped
+from tests.support.segments.schema_stream import NOTHING, changes_in, dumped
 
 READABLE = [scenario for scenario in scenarios() if "encrypted" not in scenario.folder.name]
 CHURN = [scenario for scenario in READABLE if "churn" in scenario.folder.name]

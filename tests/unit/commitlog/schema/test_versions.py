@@ -22,7 +22,7 @@ from tests.oracle.reference.model import (
 )
 from tests.oracle.reference.schema import Table
 from tests.oracle.writer import Form, Written, write_mutation, write_segment
-from tests.support.schema_stream import FORMAT, dumped
+from tests.support.segments.schema_stream import FORMAT, dumped
 
 ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 DROPPED_US = 1_700_000_000_000_000

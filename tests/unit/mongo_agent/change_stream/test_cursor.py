@@ -15,7 +15,7 @@ from mongo_agent.change_stream.position import Opening, StreamPosition, opening,
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
-from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet
 
 OPTIONS = StreamOptions(await_ms=1)
 SHOP = [match_stage(Namespaces(include_collections=("shop[.]a",)), others=("drop", "invalidate"))]

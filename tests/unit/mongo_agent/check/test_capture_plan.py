@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind, collection_info
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.check.capture_plan import plan_of
-from tests.support.mongo_properties import Settings, load
+from tests.support.mongodb.properties import Settings, load
 
 ORDERS = CollectionInfo("shop", "orders", CollectionKind.PLAIN)
 

@@ -10,8 +10,8 @@ from mongo_agent.check.server import check_deployment
 from mongo_agent.check.server_features import check_features
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.finding import Level
-from tests.support.mongo_findings import texts
-from tests.support.mongo_properties import Settings, load
+from tests.support.mongodb.findings import texts
+from tests.support.mongodb.properties import Settings, load
 
 PRE_IMAGES = {"capture.mode": "change_streams_with_pre_image"}
 POST_IMAGES = {"capture.mode.full.update.type": "post_image"}

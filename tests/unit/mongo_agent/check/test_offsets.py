@@ -7,8 +7,8 @@ import pytest
 from mongo_agent.check.offsets import check_headroom
 from mongo_agent.documents.cluster_time import ClusterTime
 from sidecar.check.finding import Level
-from tests.support.mongo_findings import texts
-from tests.support.mongo_properties import load
+from tests.support.mongodb.findings import texts
+from tests.support.mongodb.properties import load
 
 NOW = ClusterTime(2_000_000, 1)
 

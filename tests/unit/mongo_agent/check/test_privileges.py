@@ -15,7 +15,7 @@ from mongo_agent.check.privileges import (
     missing_privileges,
     required_privileges,
 )
-from tests.support.mongo_server import Privilege, User
+from tests.support.mongodb.server import Privilege, User
 
 ACTIONS = ("find", "changeStream", "listCollections", "listDatabases", "replSetGetConfig")
 DATABASES = st.sampled_from(["", "shop", "local", "admin", "config"])

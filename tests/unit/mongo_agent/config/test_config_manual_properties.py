@@ -12,7 +12,7 @@ import pytest
 from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
-from tests.support.mongo_properties import Settings, load
+from tests.support.mongodb.properties import Settings, load
 
 PARITY = Path(__file__).resolve().parents[4] / "docs" / "evidence" / "mongodb-parity.md"
 _ROW = re.compile(r"^\| (M-\d{3}) \| (.+?) \| (\w+) \|", re.MULTILINE)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongo_properties import Settings, load, problems
+from tests.support.mongodb.properties import Settings, load, problems
 
 START_TOKEN = "8265C0FFEE000000032B0229296E04"
 FILTERS = "snapshot.collection.filter.overrides"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongo_properties import Settings, load
+from tests.support.mongodb.properties import Settings, load
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 AVRO = "io.confluent.connect.avro.AvroConverter"

@@ -21,7 +21,7 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties.loading import LoadedProperties
 from sidecar.properties.model import Properties
 from sidecar.properties.show import rows
-from tests.support.mongo_properties import load
+from tests.support.mongodb.properties import load
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 # As the manuals' example of a registration has it.

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.mongo_properties import load
+from tests.support.mongodb.properties import load
 
 
 def test_topics_of_the_agent_itself(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from bson import Int64
 
 from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
-from tests.support.bson_documents import event
-from tests.support.mongo_properties import Settings, load, problems
+from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.properties import Settings, load, problems
 
 TYPE = "io.debezium.connector.mongodb.transforms.ExtractNewDocumentState"
 UNWRAP: Settings = {"transforms": "unwrap", "transforms.unwrap.type": TYPE}

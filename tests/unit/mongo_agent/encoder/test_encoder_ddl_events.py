@@ -8,7 +8,7 @@ import pytest
 from bson import Timestamp
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder
-from tests.support.bson_documents import Json, encoded, event
+from tests.support.mongodb.bson_documents import Json, encoded, event
 
 
 def encoder(**choices: Any) -> MongoEncoder:

@@ -9,7 +9,7 @@ import pytest
 from bson import Binary, Int64
 
 from mongo_agent.encoder import MongoEncoder
-from tests.support.bson_documents import Json, encoded, event
+from tests.support.mongodb.bson_documents import Json, encoded, event
 
 _DOCUMENT = {"_id": Int64(7), "n": "x"}
 _STRICT_DOCUMENT = '{"_id": {"$numberLong": "7"},"n": "x"}'

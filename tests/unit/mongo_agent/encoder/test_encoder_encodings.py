@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.avro.reading import Ids
-from tests.support.bson_documents import encoded, event
-from tests.support.mongo_encodings import AT_NS, LAYOUTS, LSID, TOPICS, encoder, events, registered
+from tests.support.mongodb.bson_documents import encoded, event
+from tests.support.mongodb.encodings import (
+    AT_NS,
+    LAYOUTS,
+    LSID,
+    TOPICS,
+    encoder,
+    events,
+    registered,
+)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

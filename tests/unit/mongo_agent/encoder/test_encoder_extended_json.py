@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoEncoder
-from tests.support.bson_documents import (
+from tests.support.mongodb.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
     Json,
@@ -24,7 +24,7 @@ from tests.support.bson_documents import (
     encoded,
     event,
 )
-from tests.support.java_extended_json import extended_json
+from tests.support.mongodb.java_extended_json import extended_json
 
 DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
 _READ = JSONOptions(

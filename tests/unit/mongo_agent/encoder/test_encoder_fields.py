@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder
-from tests.support.bson_documents import Json, encoded, event
+from tests.support.mongodb.bson_documents import Json, encoded, event
 
 _ADDRESS = {"number": 34, "street": "Claude Debussylaan", "city": "Amsterdam"}
 _OTHER = {"number": 7, "street": "Fragkokklissias", "city": "Athens"}

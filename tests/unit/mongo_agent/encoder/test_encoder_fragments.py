@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoEncoder
-from tests.support.bson_documents import (
+from tests.support.mongodb.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
     Json,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder
-from tests.support.bson_documents import SHORT_DOUBLES, Json, documents, encoded, event
+from tests.support.mongodb.bson_documents import SHORT_DOUBLES, Json, documents, encoded, event
 
 _AT_NS = 1_700_000_000_123_456_789
 _DOCUMENT = {"_id": Int64(7), "n": "x"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import ChangeEvents, MongoEncoder, StreamReply
-from tests.support.bson_documents import encoded, event
+from tests.support.mongodb.bson_documents import encoded, event
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
 TOKEN = {"_data": "8263D2A4F6000000022B022C0100296E5A1004"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransaction
-from tests.support.bson_documents import Json, event
+from tests.support.mongodb.bson_documents import Json, event
 
 _TOPIC = "L.transaction"
 

@@ -11,7 +11,7 @@ from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch
 from mongo_agent.snapshot.progress import SnapshotProgress
-from tests.support.bson_documents import event
+from tests.support.mongodb.bson_documents import event
 
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"

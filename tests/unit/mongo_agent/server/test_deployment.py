@@ -9,8 +9,8 @@ from pymongo import MongoClient
 
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
-from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.mongodb.running_agent import RunningAgent
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster, User
 
 Client = MongoClient[dict[str, Any]]
 

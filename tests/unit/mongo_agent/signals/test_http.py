@@ -11,7 +11,7 @@ from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import UnavailableError
 from sidecar.http.address import local_url
 from sidecar.http.server import HttpServer, create_app
-from tests.support.signalled_agent import Agent
+from tests.support.agents.signalled_agent import Agent
 
 EXECUTE = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}
 

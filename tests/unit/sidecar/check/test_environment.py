@@ -25,8 +25,8 @@ from sidecar.files.locks import DirectoryLock, lock_holder
 from sidecar.properties.loading import load
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.sinks.file import FileSink
-from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.processes import wait_until
+from tests.support.sinks.fake_registry import FakeRegistry
 
 pytestmark = pytest.mark.servers
 

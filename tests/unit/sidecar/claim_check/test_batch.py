@@ -1,6 +1,6 @@
 from sidecar.claim_check.batch import ClaimCheckBatch
 from sidecar.events import Message
-from tests.support.batches import ListBatch
+from tests.support.segments.batches import ListBatch
 
 SMALL: Message = ("t", b"1", b"2", [("cdc.id", b"1")], 5)
 LARGE: Message = ("t", b"1", b"7" * 100, [("cdc.id", b"2")], 6)

@@ -13,8 +13,8 @@ from sidecar.errors import AccessDeniedError
 from sidecar.events import Message
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import StoreError, StoreStoppedError
-from tests.support.batches import ListBatch
-from tests.support.memory_sink import MemorySink
+from tests.support.segments.batches import ListBatch
+from tests.support.sinks.memory_sink import MemorySink
 
 WAIT_S = 120.0
 

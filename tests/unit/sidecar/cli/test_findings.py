@@ -16,8 +16,8 @@ from sidecar.check.check import Check
 from sidecar.check.finding import Finding, fault, ok
 from sidecar.cli.findings import check_and_exit
 from sidecar.errors import ConfigError
-from tests.support.agent_command import AGENT
-from tests.support.agent_directory import AgentDir
+from tests.support.agents.agent_command import AGENT
+from tests.support.agents.agent_directory import AgentDir
 
 DEADLINE_S = 180
 

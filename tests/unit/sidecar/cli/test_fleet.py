@@ -13,7 +13,7 @@ from sidecar.errors import AccessDeniedError, ConfigError
 from sidecar.fleet.report import report_of, unreachable
 from sidecar.fleet.summary import fleet_of
 from sidecar.fleet.target import Target
-from tests.support.fake_agents import (
+from tests.support.agents.fake_agents import (
     closed_address,
     fake_agents,
     health,

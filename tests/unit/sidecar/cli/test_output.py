@@ -21,10 +21,10 @@ from mongo_agent.compare.comparison import ComparedCollection
 from sidecar.cli.output import WITHOUT_JSON, json_form, print_json
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.http.server import HttpServer
-from tests.support.agent_directory import AgentDir, payload, write_segment
-from tests.support.agent_main import Run, runner
-from tests.support.fake_status import HOST, FakeStatus
-from tests.support.json_schemas import (
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_main import Run, runner
+from tests.support.agents.fake_status import HOST, FakeStatus
+from tests.support.checks.json_schemas import (
     PAGE,
     PROGRAMS,
     SCHEMAS,

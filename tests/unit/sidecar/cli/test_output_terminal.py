@@ -10,8 +10,8 @@ import pytest
 
 from agent.quarantine.files import DIRECTORY, REASON
 from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
-from tests.support.agent_command import AGENT
-from tests.support.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_command import AGENT
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 
 NAME = "CommitLog-7-1.log"
 COMMANDS = {

@@ -8,10 +8,10 @@ import pytest
 from sidecar.cli.status import EXIT_NO_ANSWER, lines, parse_status
 from sidecar.health.condition import Condition, State
 from sidecar.http.server import HttpServer
-from tests.support.agent_directory import AgentDir
-from tests.support.agent_main import Run, runner
-from tests.support.fake_agents import fake_agents
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import Run, runner
+from tests.support.agents.fake_agents import fake_agents
+from tests.support.agents.fake_status import HOST, FakeStatus
 
 AWAY = Condition(
     "sink_unavailable",

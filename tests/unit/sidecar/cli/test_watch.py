@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sidecar.cli.watch import Forms, watch
 from sidecar.errors import ConfigError, UnavailableError
-from tests.support.json_schemas import command_schema
+from tests.support.checks.json_schemas import command_schema
 
 FORMS: Forms[int] = Forms(
     lambda number: {"number": number},

@@ -14,8 +14,8 @@ from sidecar.sinks.base import (
     SinkState,
 )
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
-from tests.support.batches import ListBatch, message
-from tests.support.memory_sink import MemorySink
+from tests.support.segments.batches import ListBatch, message
+from tests.support.sinks.memory_sink import MemorySink
 
 OWN = SinkState(False, "not yet recorded", code=DEAD_LETTERS_WAITING)
 AWAY = SinkState(False, "no Kafka broker answers")

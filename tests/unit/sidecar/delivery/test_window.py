@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from sidecar.delivery.window import Progress, Window, WindowCapacity
-from tests.support.batches import ListBatch
+from tests.support.segments.batches import ListBatch
 
 MAX_EVENTS = 40
 MAX_BYTES = 400

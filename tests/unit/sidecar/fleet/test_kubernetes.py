@@ -9,7 +9,13 @@ import pytest
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.fleet.kubernetes import PodQuery, list_pods
 from sidecar.fleet.target import Target
-from tests.support.fake_agents import HOST, FakeAgent, closed_address, fake_agents, http_answer
+from tests.support.agents.fake_agents import (
+    HOST,
+    FakeAgent,
+    closed_address,
+    fake_agents,
+    http_answer,
+)
 from tests.support.servers.certificates import Authority, server_context
 
 QUERY = PodQuery(8000, namespace="lab", selector="app=cdc")

@@ -2,7 +2,7 @@
 
 from sidecar.fleet.poll import THREADS, ask, poll
 from sidecar.fleet.target import Target, parse_target
-from tests.support.fake_agents import (
+from tests.support.agents.fake_agents import (
     closed_address,
     fake_agents,
     health,

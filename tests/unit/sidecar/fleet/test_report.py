@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sidecar.fleet.report import report_of, unreachable
 from sidecar.fleet.target import Target
-from tests.support.fake_agents import health
+from tests.support.agents.fake_agents import health
 
 TARGET = Target("node-1", "http://node-1:8000")
 JSON = st.recursive(

@@ -7,7 +7,7 @@ import pytest
 
 from sidecar.fleet.request import Access, get
 from sidecar.tls.context import client_context
-from tests.support.fake_agents import closed_address, fake_agents, http_answer
+from tests.support.agents.fake_agents import closed_address, fake_agents, http_answer
 from tests.support.servers.certificates import Authority, server_context
 
 DEADLINE_S = 120.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sidecar.fleet.report import AgentReport, report_of, unreachable
 from sidecar.fleet.summary import FleetSummary, fleet_of
 from sidecar.fleet.target import Target
-from tests.support.fake_agents import health
+from tests.support.agents.fake_agents import health
 
 
 def agent(number: int, status: str = "ok", version: str = "0.2.0") -> AgentReport:

@@ -10,7 +10,7 @@ from sidecar.errors import ConfigError, UnavailableError
 from sidecar.fleet.report import AgentReport, report_of
 from sidecar.fleet.target import Target
 from sidecar.fleet.watcher import CACHED_S, FleetWatcher, configured_targets
-from tests.support.fake_agents import health
+from tests.support.agents.fake_agents import health
 from tests.support.servers.processes import wait_until
 
 TARGETS = [Target("node-1", "http://node-1:8000")]

@@ -13,7 +13,7 @@ from flask import Blueprint, Response
 from sidecar.http import connections
 from sidecar.http.connections import CONNECTION_LIMIT
 from sidecar.http.server import HttpServer
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.servers.processes import wait_until
 
 _CLIENTS = 200

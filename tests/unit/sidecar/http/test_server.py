@@ -15,7 +15,7 @@ from waitress import trigger
 from sidecar.errors import ConfigError
 from sidecar.health.condition import Condition, State
 from sidecar.http.server import HttpServer, create_app
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.fake_status import HOST, FakeStatus
 
 
 @pytest.fixture

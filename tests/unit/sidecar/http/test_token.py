@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sidecar.errors import ConfigError
 from sidecar.http.server import HttpServer, create_app
 from sidecar.http.token import only_reads
-from tests.support.fake_status import HOST, FakeStatus
+from tests.support.agents.fake_status import HOST, FakeStatus
 
 
 def pages() -> Blueprint:

@@ -18,8 +18,8 @@ from sidecar.fleet.target import Target
 from sidecar.http.server import create_app
 from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import page_text
-from tests.support.fake_agents import health
-from tests.support.fake_status import FakeStatus
+from tests.support.agents.fake_agents import health
+from tests.support.agents.fake_status import FakeStatus
 
 TARGET = Target("node-1", "http://node-1:8000")
 CONDITIONS = [{"code": "segment_quarantined"}]

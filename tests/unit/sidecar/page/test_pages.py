@@ -29,7 +29,7 @@ from sidecar.page.summary import (
     Summary,
 )
 from sidecar.quantities import duration_text, size_text
-from tests.support.fake_status import FakeStatus
+from tests.support.agents.fake_status import FakeStatus
 
 SUMMARY = Summary(
     "late",

@@ -10,7 +10,7 @@ from sidecar.errors import ConfigError
 from sidecar.properties.loading import LoadedProperties, load
 from sidecar.properties.model import Properties, prop
 from sidecar.properties.source import command_line_settings
-from tests.support.property_models import ShopProperties
+from tests.support.agents.property_models import ShopProperties
 
 
 @pytest.fixture

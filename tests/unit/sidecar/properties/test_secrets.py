@@ -9,7 +9,7 @@ from sidecar.properties.loading import load
 from sidecar.properties.secrets import hiding, is_secret_name, shown_text, shown_value
 from sidecar.properties.show import rows
 from sidecar.sinks.kafka.config.java_names import KNOWN
-from tests.support.property_models import ShopProperties
+from tests.support.agents.property_models import ShopProperties
 
 SECRETS = {
     "sasl.jaas.config",

@@ -5,7 +5,7 @@ from pathlib import Path
 from sidecar.properties.documentation import documentation_table
 from sidecar.properties.loading import load
 from sidecar.properties.show import rows
-from tests.support.property_models import ShopProperties
+from tests.support.agents.property_models import ShopProperties
 
 TEXT = """kafka.topic.prefix=shop
 password=hidden-1

@@ -10,8 +10,8 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.loop import Loop
 from sidecar.runtime.wakeup import Wakeup
-from tests.support.batches import POSITION_STEP, ListBatch
-from tests.support.memory_sink import MemorySink
+from tests.support.segments.batches import POSITION_STEP, ListBatch
+from tests.support.sinks.memory_sink import MemorySink
 
 
 class DatedBatch(ListBatch):

@@ -8,7 +8,7 @@ from sidecar.errors import ConfigError
 from sidecar.schema_registry.canonical import canonical_protobuf
 from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
 from sidecar.schema_registry.settings import ineffective_settings, registry_settings
-from tests.support.fake_registry import FakeRegistry
+from tests.support.sinks.fake_registry import FakeRegistry
 
 SCHEMA = """syntax = "proto3";
 package a.b;

@@ -10,7 +10,7 @@ import pytest
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
 from sidecar.schema_registry.settings import RegistrySettings, Strategy, registry_settings
-from tests.support.fake_registry import FakeRegistry
+from tests.support.sinks.fake_registry import FakeRegistry
 
 SCHEMA = json.dumps(
     {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}

@@ -11,7 +11,7 @@ from sidecar.errors import ConfigError, LockedError, SinkRestartError
 from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.file import FileSink
-from tests.support.batches import batch_of, message
+from tests.support.segments.batches import batch_of, message
 
 
 def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:

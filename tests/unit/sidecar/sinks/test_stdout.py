@@ -13,7 +13,7 @@ from sidecar.errors import SinkError
 from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.stdout import StdoutSink
-from tests.support.batches import batch_of, message
+from tests.support.segments.batches import batch_of, message
 
 
 def numbered(events: int, first: int = 0) -> NumberedBatch[str, int]:

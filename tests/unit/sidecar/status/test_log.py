@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from sidecar.health.condition import Condition, State, Status, status_of
 from sidecar.metrics.status import StatusMetrics
 from sidecar.status.log import ConditionLog, StatusWatch
-from tests.support.pipeline_fakes import FakeClock
+from tests.support.pipeline.fakes import FakeClock
 from tests.support.servers.processes import wait_until
 
 FULL = Condition("disk_full", State.DEGRADED, "offsets", "1 of 2 bytes are free.", "Make room.")

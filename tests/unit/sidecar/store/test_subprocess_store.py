@@ -13,8 +13,8 @@ import pytest
 
 from sidecar.store.base import StoreError, StoreStoppedError
 from sidecar.store.subprocess_store import SubprocessStore
-from tests.support.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
 from tests.support.servers.processes import wait_until
+from tests.support.sinks.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ _AGENT = """
 import sys
 from pathlib import Path
 from sidecar.store.subprocess_store import SubprocessStore
-from tests.support.folder_store import FolderStore
+from tests.support.sinks.folder_store import FolderStore
 
 store = SubprocessStore(FolderStore(Path(sys.argv[1])))
 store.names()

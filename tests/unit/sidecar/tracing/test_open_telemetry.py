@@ -12,8 +12,8 @@ from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.tracing import create_tracing
 from sidecar.tracing.open_telemetry import OpenTelemetryTracing
-from tests.support.batches import ListBatch
-from tests.support.memory_sink import MemorySink
+from tests.support.segments.batches import ListBatch
+from tests.support.sinks.memory_sink import MemorySink
 
 
 class Dated(ListBatch):

@@ -9,8 +9,8 @@ import pytest
 from sidecar.errors import ConfigError
 from sidecar.events import Message, NumberedBatch
 from sidecar.transform import Event, TransformedBatch, TransformError, transform_named
-from tests.support.batches import ListBatch
-from tests.support.memory_sink import MemorySink
+from tests.support.segments.batches import ListBatch
+from tests.support.sinks.memory_sink import MemorySink
 
 
 def message(text: str, topic: str = "shop") -> Message:

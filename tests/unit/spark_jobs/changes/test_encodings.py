@@ -13,7 +13,7 @@ from spark_jobs.changes.encodings import encoding_of
 from spark_jobs.changes.envelope import envelopes
 from spark_jobs.changes.messages import in_order, messages
 from spark_jobs.changes.options import ChangesJobOptions
-from tests.support.fake_registry import FakeRegistry
+from tests.support.sinks.fake_registry import FakeRegistry
 from tests.support.spark.changes import (
     NOW_US,
     ORDERS,

@@ -16,7 +16,7 @@ from spark_jobs.compare.digests import RangeDigest, compared_columns, range_dige
 from spark_jobs.compare.live_rows import with_tokens
 from spark_jobs.compare.row_difference import Cause, ReadTimes
 from spark_jobs.rebuild.table_layout import read_layout
-from tests.support.snapshot_rows import (
+from tests.support.node.snapshot_rows import (
     DDL,
     READ_AT_US,
     TABLE_ID,

@@ -5,7 +5,7 @@ import pyarrow as pa
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from commitlog.merge import Merger
 from spark_jobs.compare.live_rows import Throttle, with_tokens
-from tests.support.snapshot_rows import DDL, READ_AT_US, TABLE_ID, encode, integer, long, row
+from tests.support.node.snapshot_rows import DDL, READ_AT_US, TABLE_ID, encode, integer, long, row
 
 
 class Clock:

@@ -24,7 +24,7 @@ from spark_jobs.tables.format.protocol import TargetError
 from spark_jobs.tables.job import run as run_tables
 from spark_jobs.tables.options import TablesJobOptions, TargetOptions
 from spark_jobs.tables.target import open_table
-from tests.support.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long, row
+from tests.support.node.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long, row
 from tests.support.spark.options import options_of
 from tests.support.spark.typed_tables import FORMATS
 

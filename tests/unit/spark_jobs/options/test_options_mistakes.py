@@ -28,7 +28,7 @@ from spark_jobs.reconcile.options import (
     TruncateOptions,
     ViewOptions,
 )
-from tests.support.bad_values import bad_values
+from tests.support.agents.bad_values import bad_values
 
 pytestmark = pytest.mark.usefixtures("root_logger")
 

@@ -10,7 +10,7 @@ from spark_jobs.options.command_line import JobReport
 from spark_jobs.rebuild.job import run
 from spark_jobs.rebuild.options import RebuildOptions
 from spark_jobs.reconcile.source_table import read_schema
-from tests.support.archive import archive, recording
+from tests.support.segments.archive import archive, recording
 from tests.support.spark.options import options_of
 
 RECORDING = recording("5.0/types")

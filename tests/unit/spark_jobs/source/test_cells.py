@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells
 from spark_jobs.source.counter_contexts import INVALID_CONTEXT
-from tests.support.counter_events import LEADERS, context
+from tests.support.events.counter_events import LEADERS, context
 from tests.support.spark.forms import EventValue, frame
 
 PLACE = {"id": "c", "pk": "aw==", "token": -7}

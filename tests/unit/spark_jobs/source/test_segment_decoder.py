@@ -14,8 +14,8 @@ from spark_jobs.errors import InputError
 from spark_jobs.source.segment_decoder import COLUMNS, EVENTS, SegmentDecoder
 from tests.oracle.reference.recordings import Scenario
 from tests.oracle.reference.segment import read_bytes
-from tests.support.archive import agents_events, recording
-from tests.support.segment_reading import schema_of
+from tests.support.segments.archive import agents_events, recording
+from tests.support.segments.segment_reading import schema_of
 
 # With types, deletions, counters, compressed, of every version of the log, with schema changes.
 RECORDINGS = (

@@ -11,8 +11,8 @@ from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
 from spark_jobs.source.segment_decoder import SegmentDecoder
 from spark_jobs.source.segments import UnreadRange, archived_segments, unread_ranges
-from tests.support.archive import agents_events, archive, recording
-from tests.support.segment_reading import schema_of
+from tests.support.segments.archive import agents_events, archive, recording
+from tests.support.segments.segment_reading import schema_of
 
 NODES = {node: recording(f"5.0/three-nodes/{node}") for node in ("node1", "node2", "node3")}
 

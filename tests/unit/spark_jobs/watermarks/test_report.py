@@ -15,8 +15,8 @@ from spark_jobs.watermarks.report import (
     latest_reports,
     report_from_json,
 )
-from tests.support.fake_watermarks import FakeWatermarkNode
-from tests.support.pipeline_fakes import FakeClock
+from tests.support.node.fake_watermarks import FakeWatermarkNode
+from tests.support.pipeline.fakes import FakeClock
 from tests.support.spark.watermark_reports import TABLE, WHOLE, report
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sidecar.events import Message, NumberedBatch
 from sidecar.sinks.kafka.in_flight import InFlightBatch
-from tests.support.batches import batch_of
+from tests.support.segments.batches import batch_of
 
 SAFE, ALONE, LOST, UNREPORTED = range(4)
 REFUSED = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.sinks.kafka.transactions.commit_points import last_commit_point, next_commit_point
-from tests.support.batches import ListBatch
+from tests.support.segments.batches import ListBatch
 
 mutations = st.lists(st.integers(0, 5), min_size=1, max_size=20)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sidecar.events import NumberedBatch
 from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
-from tests.support.batches import ListBatch
+from tests.support.segments.batches import ListBatch
 
 
 def batch(events: int, first: int) -> NumberedBatch[str, int]:

@@ -1,0 +1,23 @@
+"""A running agent over recorded segments, and the values that it delivered."""
+
+import json
+from collections.abc import Mapping
+
+from examples.agent_process import AgentProcess
+from tests.support.agents.agent_directory import AgentDir
+
+DEADLINE_S = 120.0
+
+
+def running(agent_dir: AgentDir, changes: Mapping[str, str | None] | None = None) -> AgentProcess:
+    path = agent_dir.configuration(changes)
+    return AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", preferred_port=0)
+
+
+def is_drained(agent_dir: AgentDir) -> bool:
+    return not any(agent_dir.cdc_raw.glob("*.log"))
+
+
+def values(agent_dir: AgentDir) -> list[str]:
+    lines = agent_dir.events.read_bytes().splitlines()
+    return [json.loads(line)["value"]["after"]["v"]["value"] for line in lines]

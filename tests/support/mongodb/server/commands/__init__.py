@@ -1,0 +1,20 @@
+"""The commands that a member knows, by name."""
+
+from tests.support.mongodb.server.commands import (
+    administration,
+    authentication,
+    catalogue,
+    reading,
+    sessions,
+    shards,
+    writing,
+)
+from tests.support.mongodb.server.commands.command import Command
+
+COMMANDS: dict[str, Command] = {
+    name: command
+    for module in (administration, authentication, catalogue, reading, sessions, shards, writing)
+    for name, command in module.COMMANDS.items()
+}
+
+__all__ = ["COMMANDS", "Command"]

@@ -1,0 +1,34 @@
+"""Which shard has which documents."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from zlib import crc32
+
+from tests.support.mongodb.server.expressions import ABSENT
+from tests.support.mongodb.server.key_string import order
+from tests.support.mongodb.server.oplog import Namespace
+from tests.support.mongodb.server.updates import value_at
+from tests.support.mongodb.server.wire import Document
+
+PRIMARY_SHARD = 0
+
+
+@dataclass
+class Sharding:
+    """Sharded collections are spread by a checksum of the shard key, all others are on the primary
+    shard. `keys` are the fields of the shard key by collection. `refuses_direct_operations`:
+    a user needs a right to ask a shard and not the router."""
+
+    shards: int = 1
+    keys: dict[Namespace, Sequence[str]] = field(default_factory=dict)
+    refuses_direct_operations: bool = False
+
+    def key(self, namespace: Namespace, document: Mapping[str, object]) -> Document:
+        """The fields of the shard key, null where the document has none."""
+        values = {path: value_at(document, path) for path in self.keys.get(namespace, ())}
+        return {path: None if value is ABSENT else value for path, value in values.items()}
+
+    def shard_of(self, namespace: Namespace, document: Mapping[str, object]) -> int:
+        if namespace not in self.keys:
+            return PRIMARY_SHARD
+        return crc32(order(self.key(namespace, document))) % self.shards

@@ -1,0 +1,73 @@
+"""Recorded segments put into a `cdc_raw`, and what arrives of them."""
+
+import re
+from pathlib import Path
+
+from agent.cdc_raw.names import SegmentName
+from agent.pipeline.reader import open_with
+from agent.segments.state import ReadRequest
+from commitlog import EventFormat, Schema
+from sidecar.events import Message
+from tests.oracle.reference import recordings
+from tests.support.pipeline.harness import PipelineHarness
+
+FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
+
+
+def source(message: Message) -> str:
+    """`segment id/position/index` of an event."""
+    return dict(message[3])["cdc.source"].decode().partition("/")[2]
+
+
+def arrived(harness: PipelineHarness) -> list[str]:
+    """Where the events are from that the present sink took, in order."""
+    return [source(message) for _, message in harness.sink.messages]
+
+
+def put(directory: Path, name: SegmentName, content: bytes) -> Path:
+    """Writes into the file that is there, as a node does."""
+    path = directory / name.log
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.write(content)
+        file.truncate()
+    return path
+
+
+def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Message], Schema]:
+    """Events of the tables that the schema and the segment itself know, as the reader alone gives
+    them, each with the schema at its place; and the schema with what the segment says."""
+    reader = open_with(FORMAT)(path, name, 0)
+    found: list[Message] = []
+    abandoned: list[tuple[str, str | None]] = []
+    while True:
+        batch = reader.read(
+            schema,
+            ReadRequest(name, reader.position, limit=None, complete=True),
+            max_events=1 << 20,
+            max_bytes=1 << 30,
+            abandoned=abandoned,
+        )
+        found += batch.messages(0, len(batch))
+        if batch.blocked is not None:
+            abandoned.append((batch.blocked.table_id, batch.blocked.column))
+        elif batch.schema_changes is not None:
+            schema = schema.with_changes(batch.schema_changes)
+        elif batch.stop == "end":
+            return found, schema
+
+
+def readable_folders() -> list[Path]:
+    """Folders with whole segments, plain or LZ4, and their schema."""
+    roots = (recordings.OWN, recordings.SHARED / "fixtures")
+    folders = {path.parent for root in roots for path in root.rglob("schema.cql")}
+    return sorted(
+        folder
+        for folder in folders
+        if list(folder.glob("CommitLog-*.log.gz"))
+        and not re.search(r"encrypted|snappy|deflate|zstd", folder.name)
+    )
+
+
+def packed_segments(folder: Path) -> list[Path]:
+    """Segments in the order of their ids, which all have as many digits."""
+    return sorted(folder.glob("CommitLog-*.log.gz"))

@@ -1,0 +1,73 @@
+"""A pipeline in small: sends batches, polls, and starts the sink again when it asks for that."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from sidecar.delivery.window import Window
+from sidecar.errors import SinkRestartError
+from sidecar.events import Message
+from sidecar.sinks.base import DeliveryResult
+from sidecar.sinks.kafka.sink import KafkaSink
+from tests.support.segments.batches import batch_of
+from tests.support.servers.processes import wait_until
+
+MAX_RESTARTS = 50
+
+
+def incompressible(topic: str, number: int, size_bytes: int) -> Message:
+    return topic, b"%d" % number, os.urandom(size_bytes), [], number
+
+
+class Delivery:
+    """Delivers messages through a sink and keeps what became of each."""
+
+    def __init__(self, sink: KafkaSink, messages: Sequence[Message]) -> None:
+        self.sink = sink
+        self.messages = messages
+        self.failed: dict[int, str] = {}
+        self.restarts: list[str] = []
+        self.answered = 0
+        self._send_all_from(0)
+
+    def run(self, on_step: Callable[["Delivery"], None] = lambda delivery: None) -> None:
+        """Until every message is acknowledged or has failed alone."""
+
+        def is_done() -> bool:
+            on_step(self)
+            return self.answered == len(self.messages)
+
+        self.until(is_done, "all events to be acknowledged")
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Step until the condition holds."""
+
+        def holds() -> bool:
+            self.step()
+            return condition()
+
+        wait_until(holds, what, deadline_s=300)
+
+    def step(self, timeout_s: float = 0.05) -> None:
+        """One turn of a pipeline's loop."""
+        try:
+            if self.sent < len(self._numbered.batch):
+                self.sent += self.sink.send(self._numbered, self.sent, 1.0)
+            self._take(self.sink.poll(timeout_s))
+        except SinkRestartError as error:
+            self.restarts.append(str(error))
+            assert len(self.restarts) <= MAX_RESTARTS, self.restarts
+            self._take(self.sink.close(5.0))
+            self.sink.open()
+            self._send_all_from(self.answered)
+
+    def _send_all_from(self, index: int) -> None:
+        self._start = index
+        self._window: Window[str, int] = Window(len(self.messages) + 1, 1 << 40)
+        self._numbered = self._window.add("a", batch_of(self.messages[index:]))
+        self.sent = 0
+
+    def _take(self, outcome: DeliveryResult) -> None:
+        self._window.acknowledge(outcome.acknowledged)
+        self._window.acknowledge(range(f.number, f.number + 1) for f in outcome.failed)
+        self.failed |= {self._start + f.number: f.reason for f in outcome.failed}
+        self.answered = self._start + self._window.watermark

@@ -1,0 +1,304 @@
+"""CRUD against a plain dictionary, and the change stream against the same history."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, WriteError
+
+from tests.support.mongodb.server.client import Client
+from tests.support.mongodb.server.given import needs_release
+
+Document = dict[str, Any]
+IDS = st.integers(0, 4)
+VALUES = st.integers(-3, 3) | st.text("ab", max_size=2) | st.none() | st.booleans()
+FIELDS = st.sampled_from(["a", "b"])
+STEPS = st.one_of(
+    st.tuples(st.just("insert"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("replace"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("set"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("unset"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("count"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("push"), IDS, FIELDS, VALUES),
+    st.tuples(st.just("delete"), IDS, FIELDS, VALUES),
+)
+UPDATES: dict[str, Callable[[str, Any], Document]] = {
+    "set": lambda field, value: {"$set": {f"sub.{field}": value}},
+    "unset": lambda field, value: {"$unset": {f"sub.{field}": ""}},
+    "count": lambda field, value: {"$inc": {"count": 1}},
+    "push": lambda field, value: {"$push": {"list": value}},
+}
+
+
+def expected_after(before: Document, kind: str, field: str, value: Any) -> Document:
+    after = copy.deepcopy(before)
+    match kind:
+        case "replace":
+            return {"_id": before["_id"], field: value}
+        case "set":
+            after.setdefault("sub", {})[field] = value
+        case "unset":
+            after.get("sub", {}).pop(field, None)
+        case "count":
+            after["count"] = after.get("count", 0) + 1
+        case "push":
+            after.setdefault("list", []).append(value)
+    return after
+
+
+def is_same(left: Document, right: Document) -> bool:
+    """Equal, and not because True is 1 in Python."""
+    return repr(left) == repr(right)
+
+
+def applied(before: Document, description: Document) -> Document:
+    """`updateDescription` over a document, by its paths."""
+    after = copy.deepcopy(before)
+    for path, value in description["updatedFields"].items():
+        *parents, last = path.split(".")
+        place: Any = after
+        for name in parents:
+            place = place.setdefault(name, {})
+        if isinstance(place, list):
+            assert int(last) == len(place)
+            place.append(value)
+        else:
+            place[last] = value
+    for path in description["removedFields"]:
+        *parents, last = path.split(".")
+        place = after
+        for name in parents:
+            place = place[name]
+        del place[last]
+    return after
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.lists(STEPS, max_size=25))
+def test_any_history(client: Client, steps: list[tuple[str, int, str, Any]]) -> None:
+    collection = client.shop.customers
+    collection.drop()
+    model: dict[int, Document] = {}
+    wanted: list[tuple[str, int, Document | None]] = []
+    with collection.watch(max_await_time_ms=1) as stream:
+        for kind, key, field, value in steps:
+            before = model.get(key)
+            if kind == "insert":
+                document = {"_id": key, field: value}
+                if before is not None:
+                    with pytest.raises(DuplicateKeyError):
+                        collection.insert_one(document)
+                    continue
+                collection.insert_one(document)
+                model[key] = document
+                wanted.append(("insert", key, document))
+            elif kind == "delete":
+                assert collection.delete_one({"_id": key}).deleted_count == (before is not None)
+                if before is not None:
+                    del model[key]
+                    wanted.append(("delete", key, None))
+            else:
+                if kind == "replace":
+                    result = collection.replace_one({"_id": key}, {field: value})
+                else:
+                    result = collection.update_one({"_id": key}, UPDATES[kind](field, value))
+                assert result.matched_count == (before is not None)
+                if before is None:
+                    continue
+                model[key] = expected_after(before, kind, field, value)
+                is_changed = not is_same(before, model[key])
+                assert result.modified_count == is_changed
+                if is_changed:
+                    wanted.append(("replace" if kind == "replace" else "update", key, model[key]))
+        found = {document["_id"]: document for document in collection.find()}
+        assert found.keys() == model.keys()
+        assert all(is_same(found[key], document) for key, document in model.items())
+        state: dict[int, Document] = {}
+        for operation, key, after in wanted:
+            event = stream.next()
+            assert (event["operationType"], event["documentKey"]) == (operation, {"_id": key})
+            assert event["ns"] == {"db": "shop", "coll": "customers"}
+            if operation == "update":
+                state[key] = applied(state[key], event["updateDescription"])
+            elif operation == "delete":
+                del state[key]
+            else:
+                state[key] = event["fullDocument"]
+            assert after is None or is_same(state[key], after)
+        assert stream.try_next() is None
+
+
+def test_queries(client: Client) -> None:
+    collection = client.shop.customers
+    collection.insert_many([{"_id": n, "n": n, "sub": {"even": n % 2 == 0}} for n in range(250)])
+    assert [each["_id"] for each in collection.find().batch_size(7)] == list(range(250))
+    wanted = {"n": {"$gte": 10, "$lt": 20}, "$or": [{"sub.even": True}, {"n": {"$in": [11]}}]}
+    assert [each["n"] for each in collection.find(wanted, {"n": 1})] == [10, 11, 12, 14, 16, 18]
+    assert [each["n"] for each in collection.find().sort("n", -1).skip(2).limit(3)] == [
+        247,
+        246,
+        245,
+    ]
+    assert collection.count_documents({"n": {"$not": {"$lt": 240}}}) == 10
+    assert collection.estimated_document_count() == 250
+    bounded = collection.find().min([("_id", 3)]).max([("_id", 6)]).hint([("_id", 1)])
+    assert [each["_id"] for each in bounded] == [3, 4, 5]
+    assert collection.distinct("sub.even") == [False, True]
+    assert collection.find_one({"n": 7}, {"_id": 1}) == {"_id": 7}
+    assert collection.find_one({"n": 7}, {"sub.even": 0}) == {"_id": 7, "n": 7, "sub": {}}
+    assert collection.find_one({"nothing": {"$exists": True}}) is None
+
+
+def test_upserts_and_many(client: Client) -> None:
+    collection = client.shop.customers
+    result = collection.update_one({"_id": 1}, {"$set": {"a": 1}}, upsert=True)
+    assert result.upserted_id == 1
+    collection.insert_one({"_id": 2, "a": 1})
+    assert collection.update_many({"a": 1}, {"$inc": {"a": 1}}).modified_count == 2
+    after = collection.find_one_and_update({"_id": 2}, {"$set": {"b": [1]}}, return_document=True)
+    assert after == {"_id": 2, "a": 2, "b": [1]}
+    assert collection.find_one_and_delete({"_id": 2}) == after
+    with pytest.raises(WriteError) as caught:
+        collection.update_one({"_id": 1}, {"$set": {"_id": 3}})
+    assert caught.value.code == 66
+    with pytest.raises(BulkWriteError):
+        collection.insert_many([{"_id": 5}, {"_id": 5}, {"_id": 6}])
+    assert [each["_id"] for each in collection.find()] == [1, 5]
+    assert collection.delete_many({}).deleted_count == 2
+
+
+def test_pipeline_update_reports_truncated_arrays(client: Client) -> None:
+    needs_release(client, 5, 0)
+    collection = client.shop.customers
+    collection.insert_one({"_id": 1, "list": [1, 2, 3], "gone": 1})
+    with collection.watch() as stream:
+        collection.update_one({"_id": 1}, [{"$set": {"list": [1, 5]}}, {"$unset": "gone"}])
+        description = stream.next()["updateDescription"]
+    assert description == {
+        "updatedFields": {"list.1": 5},
+        "removedFields": ["gone"],
+        "truncatedArrays": [{"field": "list", "newSize": 2}],
+    }
+
+
+def test_the_catalogue(client: Client) -> None:
+    client.shop.create_collection("plain")
+    client.shop.plain.create_index("n", name="by_n")
+    client.other.things.insert_one({})
+    assert {"other", "shop"} <= set(client.list_database_names())
+    assert client.shop.list_collection_names() == ["plain"]
+    assert list(client.shop.plain.index_information()) == ["_id_", "by_n"]
+    client.shop.plain.drop_index("by_n")
+    client.shop.plain.rename("renamed")
+    assert client.shop.list_collection_names() == ["renamed"]
+    client.drop_database("shop")
+    assert client.shop.list_collection_names() == []
+
+
+def test_cursors_end(client: Client, replica_set: Any) -> None:
+    collection = client.shop.customers
+    collection.insert_many({"_id": n} for n in range(10))
+    with collection.find().batch_size(2) as cursor:
+        assert next(cursor) == {"_id": 0}
+        assert replica_set.open_cursors == 1
+    assert replica_set.open_cursors == 0
+
+
+def test_expressions(client: Client) -> None:
+    collection = client.shop.customers
+    collection.insert_many([{"_id": 1, "n": 5}, {"_id": 2, "n": 3, "m": "3"}, {"_id": 3}])
+
+    def ids(condition: Any) -> list[Any]:
+        return [each["_id"] for each in collection.find({"$expr": condition}).sort("_id")]
+
+    assert ids({"$gt": ["$n", "$m"]}) == [1]
+    assert ids({"$eq": ["$n", "$m"]}) == [3]
+    assert ids({"$not": [{"$lte": [{"$bsonSize": "$$ROOT"}, 14]}]}) == [1, 2]
+    assert ids({"$and": ["$n", {"$ne": [{"$ifNull": ["$m", 4]}, 4]}]}) == [2]
+    assert ids({"$or": [{"$lt": ["$n", 4]}, {"$gte": ["$m", "3"]}]}) == [2, 3]
+    stages: list[dict[str, Any]] = [
+        {"$replaceRoot": {"newRoot": {"name": {"$concat": ["a", "$m", ".b"]}, "all": "$$ROOT"}}},
+        {"$match": {"name": "a3.b"}},
+        {"$replaceWith": "$all"},
+    ]
+    assert list(collection.aggregate(stages)) == [{"_id": 2, "n": 3, "m": "3"}]
+
+
+@pytest.mark.parametrize(
+    ("stage", "code"),
+    [
+        ({"$replaceRoot": {"newRoot": "$n"}}, 40228),
+        ({"$match": {"$expr": {"$concat": ["$n"]}}}, 16702),
+        ({"$match": {"$expr": {"$bsonSize": "$n"}}}, 31393),
+        ({"$match": {"$expr": "$$THIS"}}, 17276),
+        ({"$match": {"$expr": {"$eq": [1, 1], "$ne": [1, 1]}}}, 15983),
+        ({"$match": {"$expr": {"$toUpper": "$m"}}}, 168),
+    ],
+)
+def test_expressions_that_are_rejected(client: Client, stage: dict[str, Any], code: int) -> None:
+    client.shop.customers.insert_one({"_id": 1, "n": 5, "m": "x"})
+    with pytest.raises(OperationFailure) as caught:
+        list(client.shop.customers.aggregate([stage]))
+    assert caught.value.code == code
+
+
+def test_expressions_behind_a_change_stream(client: Client) -> None:
+    """As clients write it who want one condition on database and collection."""
+    name = {"$concat": ["$ns.db", ".", "$ns.coll"]}
+    stages: list[dict[str, Any]] = [
+        {"$replaceRoot": {"newRoot": {"name": name, "event": "$$ROOT"}}},
+        {"$match": {"name": {"$regex": "^shop[.]a"}}},
+        {"$replaceRoot": {"newRoot": "$event"}},
+    ]
+    with client.watch(stages) as stream:
+        client.shop.b.insert_one({"_id": 1})
+        client.shop.a1.insert_one({"_id": 2})
+        assert stream.next()["ns"] == {"db": "shop", "coll": "a1"}
+
+
+def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
+    folding = client.shop.create_collection("f", collation={"locale": "en", "strength": 2})
+    plain = client.shop.plain
+    names = ["b", "A", "C", "a2", 1]
+    for collection in (folding, plain):
+        collection.insert_many([{"_id": name} for name in names])
+    for collection, first, second in (
+        (folding, [1, "A", "a2"], ["b", "C"]),
+        (plain, [1, "A", "C", "a2"], ["b"]),
+    ):
+        upper = collection.find(hint="_id_").max([("_id", "b")])
+        assert [each["_id"] for each in upper] == first
+        lower = collection.find(hint="_id_").min([("_id", "b")])
+        assert [each["_id"] for each in lower] == second
+
+
+@pytest.mark.parametrize("query", [{"$or": True}, {"$and": []}, {"a": {"$unknown": 1}}])
+def test_a_malformed_query_is_an_error_without_documents(
+    client: Client, query: dict[str, Any]
+) -> None:
+    with pytest.raises(OperationFailure) as raised:
+        client.shop.customers.find_one(query)
+    assert raised.value.code == 2
+
+
+def test_a_hint_names_an_index(client: Client) -> None:
+    customers = client.shop.customers
+    customers.insert_one({"_id": 1, "a": 2})
+    customers.create_index("a")
+    for hint in ("_id_", "a_1", [("a", 1)], [("$natural", 1)]):
+        assert list(customers.find({}, hint=hint)) == [{"_id": 1, "a": 2}]
+    with pytest.raises(OperationFailure) as raised:
+        list(customers.find({}, hint="b_1"))
+    assert raised.value.code == 2
+
+
+def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
+    client.shop.create_collection("c", capped=True, size=4096)
+    client.shop.c.insert_one({"_id": 1})
+    command = {"find": "c", "readConcern": {"level": "snapshot"}}
+    with pytest.raises(OperationFailure) as refused:
+        client.shop.command(command)
+    assert refused.value.code == 246

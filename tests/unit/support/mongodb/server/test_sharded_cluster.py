@@ -1,0 +1,203 @@
+"""A router and its shards, as pymongo meets them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import WriteConcern
+from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+
+from tests.support.mongodb.server import MongoShardedCluster, User
+from tests.support.mongodb.server.client import Client
+
+REGIONS = ("north", "south", "east", "west", "middle")
+ROOT = User("root", "open")
+DIRECT = User("direct", "open", (("root", "admin"), ("directShardOperations", "admin")))
+
+
+@pytest.fixture
+def cluster() -> Iterator[MongoShardedCluster]:
+    with MongoShardedCluster() as started:
+        yield started
+
+
+@pytest.fixture
+def router(cluster: MongoShardedCluster) -> Iterator[Client]:
+    with Client(cluster.connection_string) as connected:
+        connected.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        yield connected
+
+
+def shard_client(cluster: MongoShardedCluster, number: int, user: User | None = None) -> Client:
+    target = cluster.shards[number].connection_string
+    if user is None:
+        return Client(target)
+    return Client(target, username=user.name, password=user.password)
+
+
+def order(key: int) -> dict[str, Any]:
+    return {"_id": key, "region": REGIONS[key % len(REGIONS)]}
+
+
+def test_router_identifies_itself(cluster: MongoShardedCluster, router: Client) -> None:
+    hello = router.admin.command("hello")
+    assert hello["msg"] == "isdbgrid"
+    assert "setName" not in hello
+    assert router.is_mongos
+    shards = list(router.config.shards.find())
+    assert [shard["_id"] for shard in shards] == ["shard0", "shard1"]
+    hosts = [f"{shard.name}/{shard.members[0]}" for shard in cluster.shards]
+    assert [shard["host"] for shard in shards] == hosts
+    assert router.admin.command("listShards")["shards"] == shards
+    (collection,) = router.config.collections.find()
+    assert (collection["_id"], collection["key"]) == ("shop.orders", {"region": 1})
+    with pytest.raises(OperationFailure, match="not supported through mongos"):
+        router.admin.command("replSetGetStatus")
+    with shard_client(cluster, 0) as shard, pytest.raises(OperationFailure) as caught:
+        shard.admin.command("shardCollection", "shop.other", key={"a": 1})
+    assert caught.value.code == 59
+
+
+def test_documents_are_spread_by_their_shard_key(
+    cluster: MongoShardedCluster, router: Client
+) -> None:
+    router.shop.orders.insert_many([order(key) for key in range(20)])
+    router.shop.plain.insert_many([{"_id": key} for key in range(5)])
+    assert router.shop.orders.count_documents({}) == 20
+    with shard_client(cluster, 0) as first, shard_client(cluster, 1) as second:
+        regions = [set(shard.shop.orders.distinct("region")) for shard in (first, second)]
+        assert all(regions)
+        assert regions[0] | regions[1] == set(REGIONS)
+        assert not regions[0] & regions[1]
+        assert first.shop.plain.count_documents({}) == 5
+        assert second.shop.plain.count_documents({}) == 0
+
+
+def test_one_stream_has_the_events_of_all_shards_in_order(
+    cluster: MongoShardedCluster, router: Client
+) -> None:
+    with router.watch() as stream:
+        for key in range(20):
+            router.shop.orders.insert_one(order(key))
+            router.shop.orders.update_one({"_id": key}, {"$set": {"n": key}})
+        events = [stream.next() for _ in range(40)]
+    keys = [event["documentKey"] for event in events]
+    assert [key["_id"] for key in keys] == [key // 2 for key in range(40)]
+    assert keys[0] == {"region": "north", "_id": 0}
+    assert list(keys[0]) == ["region", "_id"]
+    tokens = [event["_id"]["_data"] for event in events]
+    assert tokens == sorted(tokens)
+    # Every place can be gone on from, also such that only one of the shards knows.
+    for number in range(0, 40, 7):
+        with router.watch(resume_after=events[number]["_id"]) as stream:
+            assert [stream.next() for _ in range(39 - number)] == events[number + 1 :]
+    with shard_client(cluster, 0) as first, shard_client(cluster, 1) as second:
+        parts = []
+        for shard in (first, second):
+            time = events[0]["clusterTime"]
+            with shard.watch(start_at_operation_time=time, max_await_time_ms=1) as stream:
+                part = []
+                while (event := stream.try_next()) is not None:
+                    part.append(event)
+            parts.append(part)
+    merged = sorted([*parts[0], *parts[1]], key=lambda event: str(event["_id"]["_data"]))
+    assert merged == events
+    assert all(parts)
+
+
+def test_a_silent_shard_holds_the_stream_until_it_says_that_it_has_nothing() -> None:
+    with (
+        MongoShardedCluster(noop_interval_s=3600) as cluster,
+        Client(cluster.connection_string) as router,
+        router.watch(max_await_time_ms=1) as stream,
+    ):
+        router.shop.plain.insert_one({"_id": 1})
+        assert stream.try_next() is None
+        cluster.shards[1].write_noop()
+        assert stream.next()["documentKey"] == {"_id": 1}
+
+
+def test_a_transaction_over_several_shards_is_one(
+    cluster: MongoShardedCluster, router: Client
+) -> None:
+    with router.watch() as stream, router.start_session() as session:
+        with session.start_transaction():
+            for key in range(5):
+                router.shop.orders.insert_one(order(key), session=session)
+        router.shop.orders.insert_one(order(5))
+        events = [stream.next() for _ in range(6)]
+    assert len({event["clusterTime"] for event in events[:5]}) == 1
+    assert {event["txnNumber"] for event in events[:5]} == {events[0]["txnNumber"]}
+    assert sorted(event["documentKey"]["_id"] for event in events[:5]) == list(range(5))
+    assert "txnNumber" not in events[5]
+    for number in range(5):
+        with router.watch(resume_after=events[number]["_id"]) as stream:
+            assert [stream.next() for _ in range(5 - number)] == events[number + 1 :]
+
+
+def test_reads_at_a_time_are_of_all_shards(cluster: MongoShardedCluster, router: Client) -> None:
+    router.shop.orders.insert_many([order(key) for key in range(10)])
+    time = cluster.cluster_time
+    router.shop.orders.delete_many({})
+    concern = {"level": "snapshot", "atClusterTime": time}
+    found = router.shop.command("find", "orders", readConcern=concern)
+    assert len(found["cursor"]["firstBatch"]) == 10
+    assert found["cursor"]["atClusterTime"] == time
+    at_once = router.shop.command("find", "orders", readConcern={"level": "snapshot"})
+    assert at_once["cursor"]["firstBatch"] == []
+
+
+def test_a_shard_without_a_majority_holds_all_back(
+    cluster: MongoShardedCluster, router: Client
+) -> None:
+    plain = router.shop.get_collection("plain", write_concern=WriteConcern(w=1))
+    with router.watch(max_await_time_ms=1) as stream:
+        with cluster.shards[1].stalled_majority():
+            cluster.shards[1].write_noop()
+            plain.insert_one({"_id": 1})
+            assert stream.try_next() is None
+        assert stream.next()["documentKey"] == {"_id": 1}
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_asking_a_shard_needs_a_right_from_8_0_on(is_refused: bool) -> None:
+    users = (ROOT, DIRECT)
+    with (
+        MongoShardedCluster(
+            version="8.0.4", users=users, refuses_direct_operations=is_refused
+        ) as cluster,
+        Client(cluster.connection_string, username="root", password="open") as router,
+        shard_client(cluster, 0, ROOT) as root,
+        shard_client(cluster, 0, DIRECT) as direct,
+    ):
+        router.shop.plain.insert_one({"_id": 1})
+        assert direct.shop.plain.find_one() == {"_id": 1}
+        with root.watch() as stream, root.watch(full_document="updateLookup") as looking:
+            router.shop.plain.update_one({"_id": 1}, {"$set": {"n": 1}})
+            assert stream.next()["documentKey"] == {"_id": 1}
+            if not is_refused:
+                assert looking.next()["fullDocument"] == {"_id": 1, "n": 1}
+                assert root.shop.plain.find_one() == {"_id": 1, "n": 1}
+                return
+            with pytest.raises(OperationFailure) as caught:
+                looking.next()
+            assert caught.value.code == 13
+        for action in (
+            root.shop.plain.find_one,
+            lambda: root.shop.plain.insert_one({}),
+            root.shop.list_collection_names,
+        ):
+            with pytest.raises(OperationFailure, match="directly to a shard") as caught:
+                action()
+            assert caught.value.code == 13
+        # What is the shard's own may be read.
+        assert root.local["oplog.rs"].find_one() is not None
+
+
+def test_a_client_that_wants_a_replica_set_rejects_a_router(cluster: MongoShardedCluster) -> None:
+    address = f"{cluster.connection_string}?replicaSet=rs0&serverSelectionTimeoutMS=100"
+    with (
+        Client(address) as client,
+        pytest.raises(ServerSelectionTimeoutError),
+    ):
+        client.admin.command("ping")

@@ -11,4 +11,9 @@ settings.register_profile(
 )
 settings.load_profile("cdc")
 
-pytest_plugins = ("tests.support.fixtures.agent_directory", "tests.support.fixtures.spark")
+pytest_plugins = (
+    "tests.support.fixtures.agent_directory",
+    "tests.support.fixtures.broker",
+    "tests.support.fixtures.groups",
+    "tests.support.fixtures.spark",
+)

@@ -1,0 +1,18 @@
+"""Mutants of the modules that matter most, and which tests catch them.
+
+A mutant is one small wrong change of one line. `drawn.json` has ten of each module of `modules`,
+drawn by a program; `caught.json` has which test failed with each. A change of the test suite that
+loses a catch has lost a proof:
+
+    python -m tests.support.mutants reach --output ~/reach
+    python -m tests.support.mutants run --reach ~/reach --output caught-now.json
+
+modules            the modules, and the tests of each
+mutant             a mutant, its place in a file, the list of the drawn ones
+python_operators   the changes of Python lines
+rust_operators     the changes of Rust lines
+draw               draws mutants and verifies that each parses or compiles
+reach              which tests run which line of Python
+extension          builds the extension of a mutant
+trial              tries mutants, tier by tier
+"""

@@ -1,0 +1,118 @@
+"""The modules whose mutants are drawn, and the tests of each."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """`files` are globs; `without` are files that belong to another module, or decide nothing."""
+
+    name: str
+    files: tuple[str, ...]
+    own_tests: tuple[str, ...]
+    """Of the first tier. For Rust they follow the tests of the crates."""
+    crates: tuple[str, ...] = ()
+    """Of Rust: the crate of the files first."""
+    room_tests: tuple[str, ...] = ()
+    """Of the second tier. For Python it is all tests that run the line."""
+    wide_tests: tuple[str, ...] = ()
+    """Of the third tier, as well."""
+    wide_crates: tuple[str, ...] = ()
+    """Crates whose tests belong to the third tier."""
+    server_tests: tuple[str, ...] = ()
+    """With real servers or a Spark session; only on demand."""
+    without: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def is_rust(self) -> bool:
+        return bool(self.crates)
+
+    def paths(self) -> list[Path]:
+        """Absolute paths, in the order of their names."""
+        found = {path for pattern in self.files for path in REPOSITORY.glob(pattern)}
+        return sorted(
+            path for path in found if path.relative_to(REPOSITORY).as_posix() not in self.without
+        )
+
+
+def _of_core(name: str, *files: str) -> Module:
+    return Module(
+        name,
+        files,
+        crates=("commitlog-core",),
+        own_tests=("tests/unit/commitlog/core",),
+        room_tests=("tests/unit/commitlog", "tests/unit/agent/pipeline", "tests/unit/agent/schema"),
+        wide_tests=("tests/integration/cassandra", "tests/oracle/writer", "tests/oracle/reference"),
+        wide_crates=("commitlog-fuzz",),
+        server_tests=("tests/integration/cassandra/test_recordings.py",),
+    )
+
+
+MODULES = {
+    module.name: module
+    for module in (
+        _of_core("chain", "commitlog/core/src/segment/chain/*.rs"),
+        _of_core("mutation", "commitlog/core/src/mutation.rs", "commitlog/core/src/mutation/*.rs"),
+        Module(
+            "merge",
+            (
+                "commitlog/merge/src/*.rs",
+                "commitlog/merge/src/changes/*.rs",
+                "commitlog/merge/src/output/changes.rs",
+            ),
+            crates=("commitlog-merge",),
+            own_tests=("tests/unit/commitlog/merge",),
+            room_tests=("tests/unit/commitlog/arrow", "tests/unit/commitlog/events"),
+            wide_tests=("tests/oracle/merge", "tests/oracle/algebra"),
+            server_tests=("tests/oracle/merge/test_live.py",),
+            without=frozenset(
+                f"commitlog/merge/src/{name}.rs"
+                for name in ("arena", "error", "evaluation", "lib", "window")
+            ),
+        ),
+        Module(
+            "delivery",
+            ("sidecar/delivery/*.py",),
+            ("tests/unit/sidecar/delivery",),
+            without=frozenset({"sidecar/delivery/window.py"}),
+        ),
+        Module("window", ("sidecar/delivery/window.py",), ("tests/unit/sidecar/delivery",)),
+        Module("offsets", ("sidecar/offsets/*.py",), ("tests/unit/sidecar/offsets",)),
+        Module(
+            "quarantine",
+            ("agent/quarantine/*.py",),
+            ("tests/unit/agent/quarantine",),
+            without=frozenset({"agent/quarantine/requeue.py"}),
+        ),
+        Module(
+            "requeue",
+            ("agent/quarantine/requeue.py", "agent/pipeline/steps/requeue.py"),
+            (
+                "tests/unit/agent/quarantine",
+                "tests/unit/agent/pipeline/test_pipeline_requeue.py",
+                "tests/unit/agent/pipeline/test_pipeline_requeue_faults.py",
+            ),
+        ),
+        Module(
+            "snapshotter",
+            tuple(
+                f"mongo_agent/snapshot/{name}.py"
+                for name in ("snapshotter", "windows", "chunk_reads", "planner")
+            ),
+            ("tests/unit/mongo_agent/snapshot", "tests/integration/mongo_agent/snapshot"),
+            server_tests=("tests/acceptance/mongo_agent/test_snapshot.py",),
+        ),
+        Module(
+            "change_stream",
+            ("mongo_agent/change_stream/*.py",),
+            (
+                "tests/unit/mongo_agent/change_stream",
+                "tests/integration/mongo_agent/test_change_stream.py",
+            ),
+            server_tests=("tests/integration/mongo_agent/test_streaming.py",),
+        ),
+    )
+}

@@ -1,0 +1,160 @@
+"""Tries mutants: the tests that reach the changed line, tier by tier, until one fails.
+
+a   the tests of the crate, and the tests of the module
+b   other unit tests that reach the line
+c   acceptance, oracle and integration tests without servers that reach it
+d   with servers or Spark, on demand
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tests.support.mutants.extension import ENVIRONMENT, build_extension
+from tests.support.mutants.modules import MODULES, REPOSITORY, Module
+from tests.support.mutants.mutant import Mutant
+from tests.support.mutants.reach import FAST, Reach, ReachingTest
+
+_TEST_LIMIT_S = 120
+_TIER_LIMIT_S = 600
+_TIER_TESTS_S = 90.0
+"""How long the tests of a tier may take by the measurement: the quickest ones are chosen."""
+_NO_TESTS = 5
+"""Exit code of pytest."""
+_PYTEST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)
+_CARGO_FAILURE = re.compile(r"^test (\S+)(?: - .*)? \.\.\. FAILED$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`test` is the one that failed, None where the mutant survived `tried` tiers."""
+
+    test: str | None
+    tier: str | None
+    tried: str
+    seconds: float
+
+
+class DirtyFileError(Exception):
+    """The file of a mutant has changes that are in no commit."""
+
+
+class Trial:
+    """Tries mutants in the working tree. `may_use_servers` adds tier d."""
+
+    def __init__(self, reach: Reach | None, *, may_use_servers: bool) -> None:
+        self._reach = reach
+        self._may_use_servers = may_use_servers
+
+    def of(self, mutant: Mutant) -> Outcome:
+        """Raises DirtyFileError, PlaceGoneError."""
+        _require_clean(mutant.file)
+        module = MODULES[mutant.module]
+        begin_s = time.monotonic()
+        tried = ""
+        with mutant.applied() as line:
+            tiers = self._rust(module) if module.is_rust else self._python(module, mutant, line)
+            for tier, failed in tiers:
+                tried += "" if tier in tried else tier
+                if failed is not None:
+                    return Outcome(failed, tier, tried, round(time.monotonic() - begin_s, 1))
+        return Outcome(None, None, tried, round(time.monotonic() - begin_s, 1))
+
+    def _rust(self, module: Module) -> Iterator[tuple[str, str | None]]:
+        for crate in module.crates:
+            yield "a", _cargo_failure(crate)
+        build_extension()
+        yield "a", _pytest_failure(module.own_tests, FAST)
+        yield "b", _pytest_failure(module.room_tests, FAST)
+        yield "c", _pytest_failure(module.wide_tests, FAST)
+        for crate in module.wide_crates:
+            yield "c", _cargo_failure(crate)
+        if self._may_use_servers:
+            yield "d", _pytest_failure(module.server_tests, "")
+
+    def _python(
+        self, module: Module, mutant: Mutant, line: int
+    ) -> Iterator[tuple[str, str | None]]:
+        if self._reach is None:
+            raise ValueError(f"{mutant.id}: the tests of a Python line need --reach")
+        # A line of a class or a constant runs at the import, in no test.
+        reaching = self._reach.of_line(mutant.path, line) or self._reach.of_file(mutant.path)
+        own = [test for test in reaching if _is_of(test, module.own_tests)]
+        others = [test for test in reaching if test not in own]
+        unit = [test for test in others if test.path.startswith("tests/unit/")]
+        wide = [test for test in others if test not in unit]
+        for tier, tests in (("a", own), ("b", unit), ("c", wide)):
+            yield tier, _pytest_failure([test.node_id for test in _quickest(tests)], FAST)
+        if self._may_use_servers:
+            yield "d", _pytest_failure(module.server_tests, "")
+
+
+def _is_of(test: ReachingTest, paths: Iterable[str]) -> bool:
+    return any(test.path == path or test.path.startswith(f"{path}/") for path in paths)
+
+
+def _quickest(tests: list[ReachingTest]) -> Iterator[ReachingTest]:
+    left_s = _TIER_TESTS_S
+    for index, test in enumerate(tests):
+        left_s -= test.seconds
+        if index and left_s < 0:
+            return
+        yield test
+
+
+def _require_clean(file: str) -> None:
+    command = ["git", "status", "--porcelain", "--", file]
+    status = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    if status.stdout:
+        raise DirtyFileError(f"{file}: it has changes; commit or revert them first")
+
+
+def _pytest_failure(tests: Iterable[str], marks: str) -> str | None:
+    """The first test that fails, or what ended the run; None where all pass."""
+    chosen = [test for test in tests if (REPOSITORY / test.partition("::")[0]).exists()]
+    if not chosen:
+        return None
+    quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+    limit = [f"--timeout={_TEST_LIMIT_S}", "-m", marks]
+    found = _run([sys.executable, "-m", "pytest", *quiet, *limit, *chosen])
+    if found is None:
+        return f"timeout of {chosen[0]}"
+    code, output = found
+    if code in (0, _NO_TESTS):
+        return None
+    failed = _PYTEST_FAILURE.search(output)
+    return failed.group(1) if failed else f"exit code {code} of {chosen[0]}"
+
+
+def _cargo_failure(crate: str) -> str | None:
+    found = _run(["cargo", "test", "--locked", "--package", crate])
+    if found is None:
+        return f"timeout of {crate}"
+    code, output = found
+    if not code:
+        return None
+    failed = _CARGO_FAILURE.search(output)
+    return f"{crate}::{failed.group(1)}" if failed else f"exit code {code} of {crate}"
+
+
+def _run(command: list[str]) -> tuple[int, str] | None:
+    """Exit code and output; None after the limit, since a hang is caught too."""
+    environment = {**ENVIRONMENT, "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=REPOSITORY,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_TIER_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode, done.stdout

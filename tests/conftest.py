@@ -15,5 +15,6 @@ pytest_plugins = (
     "tests.support.fixtures.agent_directory",
     "tests.support.fixtures.broker",
     "tests.support.fixtures.groups",
+    "tests.support.fixtures.node",
     "tests.support.fixtures.spark",
 )

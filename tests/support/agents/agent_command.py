@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.servers.processes import DEADLINE_S
+
 AGENT = Path(sys.executable).with_name("agent")
 
 
@@ -25,7 +27,7 @@ def agent(*arguments: str | Path, cwd: Path | None = None, prefix: Sequence[str]
         [*prefix, str(AGENT), *map(str, arguments)],
         capture_output=True,
         cwd=cwd,
-        timeout=300,
+        timeout=DEADLINE_S,
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examples.quickstart.demo import RECORDING, unpack
-from tests.support.servers.processes import free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, free_port, wait_until
 
-_DEADLINE_S = 300.0
 # The root is bound to itself and made read-only; the command becomes process 1.
 _RUN = """
 set -e
@@ -81,12 +80,12 @@ def running_installation(
             return asked.returncode == 0
 
         try:
-            wait_until(is_alive, f"the health of {program}", deadline_s=_DEADLINE_S)
+            wait_until(is_alive, f"the health of {program}")
             yield
             # `unshare` has one child, which is the first process of its tree.
             children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             os.kill(int(children[0]), 15)
-            if process.wait(_DEADLINE_S) != 0:
+            if process.wait(DEADLINE_S) != 0:
                 raise InstallationError(f"{program} ended with {process.returncode} on SIGTERM")
         finally:
             process.kill()
@@ -111,7 +110,7 @@ def deliver_recording(installed: Installation, volume: Path) -> int:
     }
     raw = volume / "node" / "cdc_raw"
     with running_installation(installed, volume, "agent", properties):
-        wait_until(lambda: not any(raw.glob("*.log")), "the end of cdc_raw", deadline_s=_DEADLINE_S)
+        wait_until(lambda: not any(raw.glob("*.log")), "the end of cdc_raw")
     events = (volume / "events.ndjson").read_bytes().count(b"\n")
     if not events:
         raise InstallationError("the agent wrote no event")

@@ -3,6 +3,8 @@
 import urllib.request
 from base64 import b64encode
 
+from tests.support.servers.processes import DEADLINE_S as DEADLINE_S
+
 MARK = "Hush-7"
 NOWHERE = "127.0.0.1:9"
 
@@ -22,11 +24,8 @@ def answer(url: str, token: str | None = None, *, is_change: bool = False) -> by
     if token is not None:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
             return bytes(reply.read()) + str(reply.headers).encode()
     except urllib.error.HTTPError as error:
         with error:
             return error.read() + str(error.headers).encode()
-
-
-DEADLINE_S = 120.0

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from examples.agent_process import AgentProcess
 from tests.support.agents.agent_directory import AgentDir
-
-DEADLINE_S = 120.0
+from tests.support.servers.processes import DEADLINE_S as DEADLINE_S
 
 
 def running(agent_dir: AgentDir, changes: Mapping[str, str | None] | None = None) -> AgentProcess:

@@ -12,8 +12,7 @@ from agent.config.loader import SNAPSHOT_FILE
 from tests.support.agents.agent_command import agent as command
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.cassandra import CassandraNode
-
-DEADLINE_S = 180.0
+from tests.support.servers.processes import DEADLINE_S as DEADLINE_S
 
 
 class Agent:
@@ -77,7 +76,7 @@ class Agent:
             f"{self.process.url}/snapshot/{verb}", body, {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
                 return str(json.load(answer)["message"])
         except urllib.error.HTTPError as error:
             with error:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.servers.errors import ServerFailedError
-from tests.support.servers.processes import ServerProcess, free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
 
-_ASK_TIMEOUT_S = 10
+_ASK_TIMEOUT_S = 60
 
 
 class AgentProcess:
@@ -77,9 +77,9 @@ class AgentProcess:
         if status != 0:
             raise ServerFailedError(f"The agent stopped with {status}.\n{self.log_tail()}")
 
-    def wait_for_end(self, deadline_s: float) -> int:
+    def wait_for_end(self, deadline_s: float = DEADLINE_S) -> int:
         """Until it ends by itself; returns the exit status."""
-        return self._process.wait(deadline_s)
+        return self._process.wait()
 
     def end(self) -> None:
         """Kills what still runs."""
@@ -92,9 +92,11 @@ class AgentProcess:
             status = self._process.exit_status
             raise ServerFailedError(f"The agent ended with {status}.\n{self.log_tail()}")
 
-    def wait_until(self, condition: Callable[[], bool], what: str, deadline_s: float) -> None:
+    def wait_until(
+        self, condition: Callable[[], bool], what: str, deadline_s: float = DEADLINE_S
+    ) -> None:
         """Until a condition holds. Raises when the time is over, or the process."""
-        wait_until(condition, what, deadline_s=deadline_s, process=self._process)
+        wait_until(condition, what, state=lambda: self.get("/health"), process=self._process)
 
     def log_tail(self) -> str:
         return self._process.log_tail()

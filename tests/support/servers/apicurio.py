@@ -13,12 +13,10 @@ import urllib3
 from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.maven import unpacked
-from tests.support.servers.processes import ServerProcess, free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
 
 VERSION = "3.3.3"
 _API = "/apis/ccompat/v7"
-_START_DEADLINE_S = 600
-_ANSWER_S = 60.0
 
 
 class ApicurioRegistry:
@@ -39,7 +37,7 @@ class ApicurioRegistry:
             self.directory / "registry.log",
             directory=self.directory,
         )
-        self._http = urllib3.PoolManager(timeout=_ANSWER_S, retries=False)
+        self._http = urllib3.PoolManager(timeout=DEADLINE_S, retries=False)
 
     @property
     def url(self) -> str:
@@ -66,7 +64,7 @@ class ApicurioRegistry:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._process.command = [str(word) for word in self._command()]
         self._process.start()
-        wait_until(self._answers, "an answer", deadline_s=_START_DEADLINE_S, process=self._process)
+        wait_until(self._answers, "an answer", process=self._process)
 
     def stop(self) -> None:
         """SIGTERM and wait."""

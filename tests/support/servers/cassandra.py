@@ -27,6 +27,7 @@ from tests.support.servers.cassandra_settings import (
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.jmx import invoke_operation
 from tests.support.servers.processes import (
+    DEADLINE_S,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -37,7 +38,6 @@ from tests.support.servers.schema_text import describe_schema
 VERSION = os.environ.get("CDC_TEST_CASSANDRA", VERSIONS[0])
 FILLER_KEYSPACE = "filler"
 _READY_LINE = b"Starting listening for CQL clients"
-_START_DEADLINE_S = 600
 _LOGBACK = """<configuration>
   <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
     <encoder><pattern>%-5level %date %logger{20} - %msg%n</pattern></encoder>
@@ -141,14 +141,12 @@ class CassandraNode:
                     return False
             return accepts_connections(self.address.host, self.address.cql_port)
 
-        wait_until(
-            is_ready, "CQL to be served", deadline_s=_START_DEADLINE_S, process=self._process
-        )
+        self._wait_until(is_ready, "CQL to be served")
 
     def stop(self) -> None:
         """SIGTERM: the node flushes, completes its segments and ends."""
         self._disconnect()
-        self._process.terminate(deadline_s=300)
+        self._process.terminate()
 
     def kill(self) -> None:
         """SIGKILL: what is not in a synced section of the log may be forgotten."""
@@ -173,15 +171,15 @@ class CassandraNode:
         """A driver session of its own that talks to this node alone; closed when the node stops."""
         host = self.address.host
         profile = ExecutionProfile(
-            load_balancing_policy=WhiteListRoundRobinPolicy([host]), request_timeout=120
+            load_balancing_policy=WhiteListRoundRobinPolicy([host]), request_timeout=DEADLINE_S
         )
         cluster = Cluster(
             [host],
             port=self.address.cql_port,
             execution_profiles={EXEC_PROFILE_DEFAULT: profile},
             protocol_version=4 if release(self.version) < (4, 0) else 5,
-            connect_timeout=60,
-            control_connection_timeout=60,
+            connect_timeout=DEADLINE_S,
+            control_connection_timeout=DEADLINE_S,
             reconnection_policy=ConstantReconnectionPolicy(0.2, max_attempts=None),
         )
         self._clusters.append(cluster)
@@ -248,19 +246,17 @@ class CassandraNode:
         )
         self.execute(f"CREATE TABLE IF NOT EXISTS {FILLER_KEYSPACE}.f (id int PRIMARY KEY, v blob)")
 
-    def wait_for_index(self, segments: int = 1, deadline_s: float = 180) -> list[CdcSegment]:
+    def wait_for_index(self, segments: int = 1) -> list[CdcSegment]:
         """Wait until so many segments of `cdc_raw` have an index file; returns those."""
 
         def indexed() -> list[CdcSegment]:
             return [each for each in self.cdc_segments() if each.index_offset is not None]
 
-        self._wait_until(lambda: len(indexed()) >= segments, "an index file", deadline_s)
+        self._wait_until(lambda: len(indexed()) >= segments, "an index file")
         return indexed()
 
-    def _wait_until(
-        self, condition: Callable[[], bool], what: str, deadline_s: float = 180
-    ) -> None:
-        wait_until(condition, what, deadline_s=deadline_s, process=self._process)
+    def _wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        wait_until(condition, what, process=self._process)
 
     def _disconnect(self) -> None:
         self._session = None

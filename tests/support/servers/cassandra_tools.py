@@ -7,6 +7,7 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_java import jars, module_options
 from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.java import java
+from tests.support.servers.processes import DEADLINE_S
 
 _TOOLS = "org.apache.cassandra.tools"
 
@@ -41,7 +42,7 @@ def _run(node: CassandraNode, main_class: str, *arguments: str) -> str:
         *(f"-D{name}={value}" for name, value in properties.items()),
         *("-cp", f"{configuration}:{jars(node.version)}/*", main_class, *arguments),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
     if done.returncode != 0:
         output = (done.stdout + done.stderr).strip()
         raise ToolFailedError(f"{main_class} {' '.join(arguments)} failed:\n{output}")

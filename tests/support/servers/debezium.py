@@ -20,7 +20,6 @@ VERSION = "3.4.1.Final"
 _JAR = f"io.debezium:debezium-connector-cassandra-5:{VERSION}:jar:jar-with-dependencies"
 _MAIN_CLASS = "io.debezium.connector.cassandra.CassandraConnectorTask"
 _READY_LINE = b"Starting JMX reporter"
-_START_DEADLINE_S = 600
 _LOOPBACK_SOURCE = Path(__file__).with_name("loopback.c")
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _LOGBACK = """<configuration>
@@ -100,7 +99,6 @@ class DebeziumPeer:
         wait_until(
             is_ready,
             "the connector to be up",
-            deadline_s=_START_DEADLINE_S,
             process=self._process,
         )
 
@@ -174,10 +172,10 @@ class DebeziumPeer:
     contact-points = [ "{address.host}:{address.cql_port}" ]
     session-name = "peer"
     load-balancing-policy.local-datacenter = "datacenter1"
-    request.timeout = 60 seconds
+    request.timeout = 10 minutes
   }}
-  advanced.connection.connect-timeout = 60 seconds
-  advanced.control-connection.timeout = 60 seconds
+  advanced.connection.connect-timeout = 10 minutes
+  advanced.control-connection.timeout = 10 minutes
   advanced.metadata.schema.debouncer.window = 100 milliseconds
 }}
 """

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-_TIMEOUT_S = 60
+from tests.support.servers.processes import DEADLINE_S
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         port = self.server.upstream_port
-        upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+        upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
         try:
             headers = {name: value for name, value in self.headers.items()}
             upstream.request(self.command, self.path, body, headers)

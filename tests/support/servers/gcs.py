@@ -13,6 +13,7 @@ from typing import Self
 
 from tests.support.servers.go import go_program
 from tests.support.servers.processes import (
+    DEADLINE_S,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -20,7 +21,6 @@ from tests.support.servers.processes import (
 )
 
 VERSION = "v1.56.1"
-_TIMEOUT_S = 60
 
 
 class GcsServer:
@@ -87,5 +87,5 @@ class GcsServer:
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(f"{self.url}{path}", body, method=method)
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
             return bytes(answer.read())

@@ -20,12 +20,10 @@ from tests.support.servers.errors import ServerFailedError, ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.kafka_transactions import abort_open_transactions, dropped_markers
 from tests.support.servers.maven import Dependency, class_path
-from tests.support.servers.processes import ServerProcess, free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
 
 # Another release is given by the environment, as `make test-kafka` does.
 VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
-_START_DEADLINE_S = 300
-_READ_DEADLINE_S = 120
 _NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 _LOG4J2 = """Configuration:
   status: warn
@@ -136,7 +134,7 @@ class KafkaBroker:
         self._process.command = self._java("kafka.Kafka", "server.properties")
         self._process.directory = self.directory
         self._process.start()
-        wait_until(self._answers, "an answer", deadline_s=_START_DEADLINE_S, process=self._process)
+        wait_until(self._answers, "an answer", process=self._process)
         self._end_hanging_transactions()
 
     def stop(self) -> None:
@@ -173,7 +171,7 @@ class KafkaBroker:
             name, num_partitions=partitions, replication_factor=replicas, config=dict(config or {})
         )
         try:
-            self.admin().create_topics([topic], operation_timeout=60)[name].result(60)
+            self.admin().create_topics([topic], operation_timeout=DEADLINE_S)[name].result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
@@ -181,7 +179,7 @@ class KafkaBroker:
 
     def topics(self) -> dict[str, int]:
         """Partition count by topic, without Kafka's own topics."""
-        found = self.admin().list_topics(timeout=60).topics
+        found = self.admin().list_topics(timeout=DEADLINE_S).topics
         return {
             name: len(topic.partitions)
             for name, topic in found.items()
@@ -199,7 +197,9 @@ class KafkaBroker:
         def ask(topic: str, partition: int) -> bool:
             asked = TopicPartition(topic, partition)
             try:
-                _, found[topic, partition] = consumer.get_watermark_offsets(asked, timeout=60)
+                _, found[topic, partition] = consumer.get_watermark_offsets(
+                    asked, timeout=DEADLINE_S
+                )
             except KafkaException as error:
                 # The restarted broker has not made itself the leader yet.
                 if error.args[0].code() not in _NO_LEADER:
@@ -252,7 +252,7 @@ class KafkaBroker:
 
     def _answers(self) -> bool:
         try:
-            return bool(self.admin().list_topics(timeout=1).brokers)
+            return bool(self.admin().list_topics(timeout=10).brokers)
         except KafkaException:
             return False
 
@@ -340,7 +340,7 @@ def _read(consumer: Any, places: list[TopicPartition]) -> list[KafkaRecord]:
         messages = consumer.consume(num_messages=10_000, timeout=0.1)
         if messages:
             silent_since_s = time.monotonic()
-        elif time.monotonic() > silent_since_s + _READ_DEADLINE_S:
+        elif time.monotonic() > silent_since_s + DEADLINE_S:
             raise ServerFailedError(f"Neither records nor the end of {sorted(open_places)} came.")
         for message in messages:
             place = (message.topic(), message.partition())

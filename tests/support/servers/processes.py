@@ -19,6 +19,8 @@ from typing import Final
 from tests.support.servers.errors import ServerFailedError
 
 POLL_INTERVAL_S = 0.05
+DEADLINE_S = 600.0
+"""Of every wait. It only ends waits that have no end, so it suits a machine that is very busy."""
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _LOG_TAIL_BYTES = 6000
 
@@ -66,24 +68,22 @@ class ServerProcess:
         self._process = _spawner.spawn(self)
         _running.add(self)
 
-    def terminate(self, deadline_s: float = 120) -> int:
+    def terminate(self, deadline_s: float = DEADLINE_S) -> int:
         """SIGTERM, wait, SIGKILL after the deadline; returns the exit status."""
-        return self._end(signal.SIGTERM, deadline_s)
+        return self._end(signal.SIGTERM)
 
     def kill(self) -> int:
         """SIGKILL and wait; returns the exit status."""
-        return self._end(signal.SIGKILL, 60)
+        return self._end(signal.SIGKILL)
 
-    def wait(self, deadline_s: float = 120) -> int:
+    def wait(self, deadline_s: float = DEADLINE_S) -> int:
         """Wait until it ends by itself; returns the exit status."""
         if self._process is None:
             raise ServerFailedError(f"{self.name} was never started.")
         try:
-            status = self._process.wait(deadline_s)
+            status = self._process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
-            raise ServerFailedError(
-                f"{self.name} did not end within {deadline_s} s.\n{self.log_tail()}"
-            ) from None
+            raise ServerFailedError(_in_vain(f"the end of {self.name}", self)) from None
         _running.discard(self)
         return status
 
@@ -95,14 +95,14 @@ class ServerProcess:
             log.seek(max(0, self.log_file.stat().st_size - size_bytes))
             return log.read().decode("utf-8", "replace")
 
-    def _end(self, number: signal.Signals, deadline_s: float) -> int:
+    def _end(self, number: signal.Signals) -> int:
         process = self._process
         if process is None:
             raise ServerFailedError(f"{self.name} was never started.")
         if process.poll() is None:
             process.send_signal(number)
             try:
-                process.wait(deadline_s)
+                process.wait(DEADLINE_S)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -114,14 +114,15 @@ def wait_until(
     condition: Callable[[], bool],
     what: str,
     *,
-    deadline_s: float = 180,
+    state: Callable[[], object] | None = None,
     process: ServerProcess | None = None,
+    deadline_s: float = DEADLINE_S,
 ) -> None:
     """Poll until `condition()` holds; `ServerFailedError` at the deadline or when `process` ends.
 
-    `what` completes "waited in vain for …".
+    `what` completes "waited in vain for …"; the error shows `state()`, and how busy the machine is.
     """
-    end_s = time.monotonic() + deadline_s
+    end_s = time.monotonic() + DEADLINE_S
     while not condition():
         if process is not None and not process.is_running:
             raise ServerFailedError(
@@ -129,9 +130,23 @@ def wait_until(
                 f"{what}.\n{process.log_tail()}"
             )
         if time.monotonic() > end_s:
-            tail = f"\n{process.log_tail()}" if process is not None else ""
-            raise ServerFailedError(f"Waited in vain for {what}, {deadline_s:g} s long.{tail}")
+            raise ServerFailedError(_in_vain(what, process, state))
         time.sleep(POLL_INTERVAL_S)
+
+
+def _in_vain(
+    what: str, process: ServerProcess | None, state: Callable[[], object] | None = None
+) -> str:
+    loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
+    lines = [
+        f"Waited in vain for {what}, {DEADLINE_S:g} s long. Load of 1, 5 and 15 minutes on "
+        f"{os.cpu_count()} processors: {loads}."
+    ]
+    if state is not None:
+        lines.append(f"The state at the end: {state()}")
+    if process is not None:
+        lines.append(process.log_tail())
+    return "\n".join(lines)
 
 
 def free_port(*addresses: str) -> int:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from tests.support.servers.java import java
 from tests.support.servers.maven import Dependency, class_path
 from tests.support.servers.processes import (
+    DEADLINE_S,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -26,8 +27,6 @@ _JAVA = 17
 # Hadoop brings an old JAX-RS that shadows the server's, which runs without all of it.
 _EXCLUDES = ("org.apache.hadoop:*",)
 _SERDES = f"{_GROUP}.schemaregistry.serdes.avro"
-_START_DEADLINE_S = 300
-_ANSWER_S = 60
 
 
 class SchemaRegistryServer:
@@ -80,7 +79,6 @@ class SchemaRegistryServer:
         wait_until(
             lambda: accepts_connections("127.0.0.1", self._port),
             "the schema registry",
-            deadline_s=_START_DEADLINE_S,
             process=self._process,
         )
 
@@ -154,5 +152,5 @@ class SchemaRegistryServer:
 def _answer(url: str, document: dict[str, Any] | None = None) -> Any:
     body = None if document is None else json.dumps(document).encode()
     request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
+    with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
         return json.load(answer)

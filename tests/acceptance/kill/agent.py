@@ -11,6 +11,7 @@ from agent.config.loader import OFFSET_FILE
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.kill.checks import COMPLETED, AgentRun
 from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.processes import DEADLINE_S
 
 WINDOW_EVENTS = 800
 
@@ -81,8 +82,8 @@ class Agent(AgentProcess):
         sink = (self.ask("/health") or {"components": {}})["components"].get("sink")
         return sink is not None and sink["unacknowledged_events"] == 0
 
-    def wait_until_drained(self, deadline_s: float) -> None:
-        self.wait_until(self.has_drained, "the agent to drain", deadline_s)
+    def wait_until_drained(self, deadline_s: float = DEADLINE_S) -> None:
+        self.wait_until(self.has_drained, "the agent to drain")
 
     def acknowledged_events(self) -> int:
         """By this process so far; 0 while it does not answer."""

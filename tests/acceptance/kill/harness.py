@@ -20,12 +20,12 @@ from tests.acceptance.kill.arrivals import Source, parse_source
 from tests.acceptance.kill.chain import read_chains
 from tests.oracle.merge.writes import Write
 from tests.support.segments.skipping_reader import SkippingReader
-from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra import VERSION, CassandraNode, cdc_segments
 from tests.support.servers.cassandra_settings import NodeSettings, release
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import DEADLINE_S
 
-_DEADLINE_S = 600.0
 _IN_FLIGHT = 32
 _TOPIC_PARTITIONS = 3
 _FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="node")
@@ -53,7 +53,7 @@ class Counts:
 
 
 class ClusterHarness:
-    """Starts node, broker and agent as a context manager, and ends them all.
+    """As a context manager it starts what does not run yet, and ends all that it has started.
 
     `chain_ends` has the logical end of every segment that a killed node left.
     """
@@ -62,22 +62,19 @@ class ClusterHarness:
         self,
         directory: Path,
         random: Random,
-        *,
-        version: str = "5.0.9",
-        compression: str | None = None,
+        node: CassandraNode,
+        broker: KafkaBroker,
+        cdc_raw: Path | None = None,
     ) -> None:
         self.random = random
-        settings = NodeSettings(
-            commitlog_sync_period_ms=500,
-            heap_mib=768,
-            commitlog_compression=compression,
-            # 6.0 writes its own version of the log in this mode alone.
-            storage_compatibility_mode="NONE" if release(version) >= (6, 0) else "CASSANDRA_4",
-        )
-        self.node = CassandraNode(directory / "node", version=version, settings=settings)
-        self.broker = KafkaBroker(directory / "kafka")
+        self.node, self.broker = node, broker
+        self._cdc_raw = cdc_raw or node.cdc_raw
+        self._own = [server for server in (node, broker) if not server.is_running]
         self.agent = Agent(
-            directory / "agent", node_yaml=self.node.yaml, bootstrap=self.broker.bootstrap
+            directory / "agent",
+            node_yaml=node.yaml,
+            bootstrap=broker.bootstrap,
+            settings={"cdc.raw.directory": self._cdc_raw},
         )
         self.counts = Counts()
         self.faults: Counter[str] = Counter()
@@ -93,8 +90,8 @@ class ClusterHarness:
 
     def __enter__(self) -> Self:
         try:
-            self.broker.start()
-            self.node.start()
+            for server in self._own:
+                server.start()
             self.agent.start()
         except BaseException:
             self._end()
@@ -111,7 +108,7 @@ class ClusterHarness:
 
     def _end(self) -> None:
         self.agent.end()
-        for server in (self.node, self.broker):
+        for server in self._own:
             if server.is_running:
                 server.kill()
 
@@ -156,7 +153,7 @@ class ClusterHarness:
         with suppress(KafkaException):
             latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
             answers = self.broker.admin().list_offsets(
-                dict.fromkeys(self._topics, latest), request_timeout=5
+                dict.fromkeys(self._topics, latest), request_timeout=60
             )
             self._arrived = sum(answer.result().offset for answer in answers.values())
         return self._arrived
@@ -165,7 +162,7 @@ class ClusterHarness:
         """Writes so many, and returns as soon as another record arrives."""
         self.write(burst)
         before = self.arrived()
-        end_s = time.monotonic() + _DEADLINE_S
+        end_s = time.monotonic() + DEADLINE_S
         # Without a pause: the next moments are those in which events are under way.
         while self.arrived() == before:
             self.agent.require_running()
@@ -197,7 +194,7 @@ class ClusterHarness:
         self.node.execute(f"DROP KEYSPACE {keyspace}")
         topics = {place.topic for place in self._topics}
         for answer in self.broker.admin().delete_topics(list(topics)).values():
-            answer.result(60)
+            answer.result()
         for path in self.agent.archive.iterdir():
             path.unlink(missing_ok=True)
 
@@ -205,7 +202,7 @@ class ClusterHarness:
         """Every event of a keyspace in the segments that are archived or still in `cdc_raw`."""
         found: dict[Source, bytes] = {}
         # A segment may be archived meanwhile: then the second listing has it.
-        for segment in self.node.cdc_segments():
+        for segment in cdc_segments(self._cdc_raw):
             if segment.index_offset is not None:
                 limit = None if segment.is_completed else segment.index_offset
                 with suppress(FileNotFoundError):
@@ -213,6 +210,21 @@ class ClusterHarness:
         for path in self.agent.archive.glob("CommitLog-*.log"):
             found |= _read(path, schema, keyspace, None)
         return found
+
+
+def own_servers(
+    directory: Path, version: str = VERSION, compression: str | None = None
+) -> tuple[CassandraNode, KafkaBroker]:
+    """Servers to kill; the harness starts and ends them."""
+    settings = NodeSettings(
+        commitlog_sync_period_ms=500,
+        heap_mib=768,
+        commitlog_compression=compression,
+        # 6.0 writes its own version of the log in this mode alone.
+        storage_compatibility_mode="NONE" if release(version) >= (6, 0) else "CASSANDRA_4",
+    )
+    node = CassandraNode(directory / "node", version=version, settings=settings)
+    return node, KafkaBroker(directory / "kafka")
 
 
 def _read(

@@ -17,7 +17,6 @@ from tests.support.servers.processes import wait_until
 from tests.support.workloads import random_tables, schema_statements
 
 _DIFFERENT_WRITES = 20_000
-_DEADLINE_S = 600.0
 _MAX_SHOWN = 10
 # Progress stands between mutations, so the one that is half acknowledged is repeated too.
 _MUTATION_EVENTS = 20
@@ -114,7 +113,6 @@ def _write_until_arrived(harness: ClusterHarness, records: int) -> None:
             wait_until(
                 lambda: harness.arrived() >= records,
                 f"{records} records\n{harness.agent.log_tail()}",
-                deadline_s=_DEADLINE_S,
             )
         harness.write(harness.random.randrange(1, 100))
 
@@ -127,7 +125,6 @@ def _drain(harness: ClusterHarness, keyspace: str) -> None:
     wait_until(
         lambda: bool(harness.broker.consume_all(last)),
         f"the last write\n{harness.agent.log_tail()}",
-        deadline_s=_DEADLINE_S,
     )
-    harness.agent.wait_until_drained(_DEADLINE_S)
+    harness.agent.wait_until_drained()
     wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.acceptance.kill.faults import random_plan
-from tests.acceptance.kill.harness import ClusterHarness
+from tests.acceptance.kill.harness import ClusterHarness, own_servers
 from tests.acceptance.kill.round import Report, run_round
 from tests.support.servers.cassandra_settings import VERSIONS
 from tests.support.servers.errors import HarnessError
@@ -130,8 +130,8 @@ def _soak(
     end_s = time.monotonic() + minutes * 60
     version, _, compressor = node.partition(":")
     with console.status("starting the servers") as status:
-        harness = ClusterHarness(directory, random, version=version, compression=compressor or None)
-        with harness:
+        servers = own_servers(directory, version, compressor or None)
+        with ClusterHarness(directory, random, *servers) as harness:
             while not reports or time.monotonic() < end_s:
                 number = len(reports) + 1
 

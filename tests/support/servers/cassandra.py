@@ -202,16 +202,7 @@ class CassandraNode:
 
     def cdc_segments(self) -> list[CdcSegment]:
         """The segments in `cdc_raw` in order of their ids."""
-        found = []
-        for path in self.cdc_raw.glob("CommitLog-*.log"):
-            try:
-                lines = path.with_name(f"{path.stem}_cdc.idx").read_text().split("\n")
-            except FileNotFoundError:
-                lines = [""]
-            offset = int(lines[0]) if lines[0] else None
-            completed = lines[1:2] == ["COMPLETED"]
-            found.append(CdcSegment(path, segment_id(path), offset, completed))
-        return sorted(found, key=lambda segment: segment.segment_id)
+        return cdc_segments(self.cdc_raw)
 
     def close_segment(self) -> None:
         """Write to a table without CDC until every segment in use at the call is closed and synced.
@@ -305,6 +296,20 @@ def free_address(host: str = "127.0.0.1") -> NodeAddress:
         ports.add(free_port(host))
     cql_port, storage_port, ssl_storage_port = ports
     return NodeAddress(host, cql_port, storage_port, ssl_storage_port, free_port("127.0.0.1"))
+
+
+def cdc_segments(folder: Path) -> list[CdcSegment]:
+    """The segments in a folder in order of their ids."""
+    found = []
+    for path in folder.glob("CommitLog-*.log"):
+        try:
+            lines = path.with_name(f"{path.stem}_cdc.idx").read_text().split("\n")
+        except FileNotFoundError:
+            lines = [""]
+        offset = int(lines[0]) if lines[0] else None
+        completed = lines[1:2] == ["COMPLETED"]
+        found.append(CdcSegment(path, segment_id(path), offset, completed))
+    return sorted(found, key=lambda segment: segment.segment_id)
 
 
 def segment_id(path: Path) -> int:

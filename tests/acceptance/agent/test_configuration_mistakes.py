@@ -208,7 +208,7 @@ def test_the_program_does_what_the_function_does(agent_dir: AgentDir, command: s
     """In a process of its own; every other case calls the function."""
     value = "a # b" if command == "config show" else "a b"
     path = agent_dir.configuration({"topic.prefix": value})
-    arguments = [*command.split(), "--config", path]
+    arguments = (*command.split(), "--config", str(path))
     assert agent_command.agent(*arguments) == agent(*arguments)
 
 

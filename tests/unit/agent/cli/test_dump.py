@@ -5,8 +5,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.support.agents.agent_command import AGENT, agent
+from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import OTHER_ID, AgentDir, payload, write_segment
+from tests.support.agents.agent_main import agent
 
 
 def values(output: str) -> list[str]:

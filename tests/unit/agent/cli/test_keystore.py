@@ -14,8 +14,8 @@ from sidecar.check.finding import Finding, Level
 from sidecar.errors import ConfigError
 from tests.oracle.reference.recordings import KEYSTORE, OWN, Scenario
 from tests.oracle.reference.segment import read_bytes
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
 from tests.support.servers.cassandra_settings import (
     VERSIONS,
     NodeAddress,

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from agent.cdc_raw.names import SegmentName
 from agent.debezium.offsets import TableOffset, offsets_from_debezium, table_offsets
 from sidecar.errors import ConfigError
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 
 # As Java's Properties.store writes it.
 HEAD = "#Commit log offset\n#Sun Nov 22 10:00:00 UTC 2026\n"

@@ -1,8 +1,9 @@
 """`agent offsets reset`: start again with the oldest segment in `cdc_raw`."""
 
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 from tests.support.servers.processes import wait_until
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
@@ -15,7 +14,9 @@ from tests.support.agents.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 
 NAME = "CommitLog-7-1.log"
 

@@ -8,8 +8,9 @@ import pytest
 
 from agent.snapshot.http_routes import snapshot_pages
 from sidecar.http.server import HttpServer
-from tests.support.agents.agent_command import Outcome, agent
+from tests.support.agents.agent_command import Outcome
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
 from tests.support.agents.fake_status import HOST, FakeStatus
 
 ITS_ANSWER = "uses schema.file without a node"

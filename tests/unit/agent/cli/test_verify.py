@@ -15,8 +15,9 @@ from agent.cli.segment_files import find_segments
 from agent.cli.verify import check
 from agent.keystore.source import KeySource
 from tests.oracle.reference.recordings import OWN, scenarios
-from tests.support.agents.agent_command import AGENT, agent
+from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_main import agent
 
 SECTIONS = [[payload(1), payload(2)], [], [payload(3, bytes(500))]]
 

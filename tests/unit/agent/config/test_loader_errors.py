@@ -3,8 +3,8 @@
 import pytest
 
 from sidecar.files.locks import DirectoryLock
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
 
 
 @pytest.mark.parametrize("command", [("run",), (), ("config", "check")])

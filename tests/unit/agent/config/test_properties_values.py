@@ -15,8 +15,8 @@ from sidecar.errors import ConfigError
 from sidecar.properties.loading import load
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.secrets import is_secret_name
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
 from tests.support.agents.bad_values import bad_values, is_choice, kinds
 
 ALLOWED = re.compile(

@@ -136,7 +136,9 @@ def _documents(
     command: dict[str, Any] = {"find": collection.name, "batchSize": _DOCUMENTS}
     command["readConcern"] = {"level": "majority"}
     try:
-        with client[collection.database].cursor_command(
+        # The driver decodes later batches as the database says, not as the command does.
+        database = client.get_database(collection.database, codec_options=_RAW)
+        with database.cursor_command(
             command, read_preference=client.read_preference, codec_options=_RAW
         ) as cursor:
             cursor.batch_size(_DOCUMENTS)

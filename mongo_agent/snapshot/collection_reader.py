@@ -3,7 +3,8 @@
 Bounds are index bounds (`min`, `max`, `hint`), which order values of all types, so no document of a
 collection with mixed `_id` types is missed; conditions such as `$gt` stay within one type. The
 server compares bounds with the collation of the collection. A server without index bounds gets
-conditions for each type (`id_ranges`).
+conditions for each type (`id_ranges`). Every read asks for its order: a mongos returns documents
+as its shards answer, and no server promises the order of an index that a hint names.
 """
 
 import threading
@@ -26,7 +27,7 @@ from mongo_agent.encoder import id_document
 from mongo_agent.server.replies import decoded_replies
 from mongo_agent.server.sessions import new_session
 from mongo_agent.snapshot.collections import Client, exists
-from mongo_agent.snapshot.id_ranges import conditions
+from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
 from mongo_agent.snapshot.settings import SnapshotSettings
 
@@ -97,8 +98,9 @@ class CollectionReader:
         for command in self._finds(snapshot, lower, None):
             with self._session() as session:
                 found = self._found(snapshot, [{**command, **options}], session)
-                if (upper := next(found, None)) is not None:
-                    return upper
+                upper = next(found, None)
+            if upper is not None:
+                return upper
         return None
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
@@ -123,10 +125,7 @@ class CollectionReader:
     ) -> ChunkDocuments:
         limit = 2 * self._settings.chunk_size
         # One more document marks the start of the rest.
-        options: dict[str, Any] = {
-            "limit": limit + 1,
-            "batchSize": self._settings.fetch_size or limit + 1,
-        }
+        options: dict[str, Any] = {"batchSize": self._settings.fetch_size or limit + 1}
         if concern is not None:
             options["readConcern"] = concern
         read_at_ms = time.time_ns() // 1_000_000
@@ -151,20 +150,18 @@ class CollectionReader:
         query: str | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The commands whose documents, one after the other, are those between the bounds."""
-        command: dict[str, Any] = {"find": snapshot.collection}
+        command: dict[str, Any] = {"find": snapshot.collection, "sort": _FIELD}
         chosen = None if query is None else parse_filter(query)
         if self._settings.has_index_bounds:
             command["hint"] = snapshot.hint
-            if chosen is not None:
-                command["filter"] = chosen
-            for name, bound in (("min", lower), ("max", upper)):
-                if bound is not None:
-                    command[name] = RawBSONDocument(bound)
-            yield command
-            return
-        for condition in conditions(lower, upper):
-            wanted = condition if chosen is None else {"$and": [chosen, condition]}
-            yield {**command, "filter": wanted, "sort": _FIELD}
+            ranges = index_bounds(lower, upper)
+        else:
+            ranges = ({"filter": each} for each in conditions(lower, upper))
+        for each in ranges:
+            wanted = [part for part in (chosen, each.pop("filter", None)) if part is not None]
+            if wanted:
+                each["filter"] = wanted[0] if len(wanted) == 1 else {"$and": wanted}
+            yield command | each
 
     def _found(
         self,
@@ -184,9 +181,12 @@ class CollectionReader:
         for document in found:
             if self._is_closed.is_set():
                 raise ReadingStoppedError
-            if documents and (len(documents) == limit or size_bytes > self._settings.chunk_bytes):
+            if len(documents) >= limit or (documents and size_bytes > self._settings.chunk_bytes):
+                # Shards may have documents of one `_id`; a range begins with all of them or none.
                 with decoded_replies():
-                    return tuple(documents), id_document(document)
+                    rest_from = id_document(document)
+                    if rest_from != id_document(documents[-1]):
+                        return tuple(documents), rest_from
             documents.append(document)
             size_bytes += len(document)
         return tuple(documents), None

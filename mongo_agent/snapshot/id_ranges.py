@@ -1,8 +1,10 @@
-"""Ranges of `_id` as conditions, for servers without index bounds.
+"""Ranges of `_id`: as bounds of its index, and as conditions for servers without index bounds.
 
-Conditions compare values of one type bracket only, so a range is a sequence of conditions, one for
-each bracket, in the order of BSON types. No value compares with NaN, which precedes all numbers.
-JavaScript and the deprecated DBPointer and undefined have no range.
+An index range without `max` ends before MaxKey, and one that begins at MaxKey is an error, so the
+document with that `_id` has a condition of its own. Conditions compare values of one type bracket
+only, so a range is a sequence of conditions, one for each bracket, in the order of BSON types. No
+value compares with NaN, which precedes all numbers. JavaScript and the deprecated DBPointer and
+undefined have no range.
 """
 
 import math
@@ -21,6 +23,7 @@ _TYPE = 4
 _VALUE = _TYPE + 1 + len(b"_id\0")
 _DOUBLE, _DECIMAL = 0x01, 0x13
 _DECIMAL_NAN = 0x7C
+_MAX_KEY = 0x7F
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,25 @@ BRACKETS = (
     Bracket(frozenset({0x08}), False),
     Bracket(frozenset({0x09}), DatetimeMS(-(2**63))),
     Bracket(frozenset({0x11}), Timestamp(0, 0)),
-    Bracket(frozenset({0x7F}), MaxKey(), is_single=True),
+    Bracket(frozenset({_MAX_KEY}), MaxKey(), is_single=True),
 )
+
+
+def index_bounds(lower: bytes | None, upper: bytes | None) -> Iterator[dict[str, Any]]:
+    """Arguments of `find` from `lower` to before `upper`, both raw `{_id: …}`; None is unbounded.
+
+    https://www.mongodb.com/docs/manual/reference/method/cursor.max/
+    """
+    if lower is None and upper is None:
+        yield {}
+        return
+    if lower is None or lower[_TYPE] != _MAX_KEY:
+        bounds = {"min": {"_id": MinKey()} if lower is None else RawBSONDocument(lower)}
+        if upper is not None and upper[_TYPE] != _MAX_KEY:
+            bounds["max"] = RawBSONDocument(upper)
+        yield bounds
+    if upper is None:
+        yield {"filter": {"_id": MaxKey()}}
 
 
 def conditions(lower: bytes | None, upper: bytes | None) -> Iterator[Mapping[str, Any]]:

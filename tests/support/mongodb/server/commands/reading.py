@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from bson import Binary, Int64
+from bson import Binary, Int64, MaxKey
 from bson.binary import UUID_SUBTYPE
 
 from tests.support.mongodb.server.change_events import INTERNAL_DATABASES, Scope
@@ -114,7 +114,13 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
         return documents
     if any(list(bound) != ["_id"] for bound in bounds.values()):
         raise CommandError(51174, "The index chosen is not compatible with min/max")
-    return context.view().documents_by_id(context.namespace, body.get("min"), body.get("max"))
+    low, high = body.get("min"), body.get("max")
+    if low and not high:
+        # The end of an index range is exclusive, so a range without one leaves MaxKey out.
+        high = {"_id": MaxKey()}
+    if low and high and order(low["_id"]) >= order(high["_id"]):
+        raise CommandError(51175, "max() must be greater than min()")
+    return context.view().documents_by_id(context.namespace, low, high)
 
 
 def _check_hint(context: Context, hint: Any) -> None:

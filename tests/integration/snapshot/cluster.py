@@ -12,7 +12,6 @@ from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
 
 ROWS = 600
-DEADLINE_S = 300.0
 TABLES = ("two.t", "three.t")
 
 
@@ -63,7 +62,6 @@ def wait_for_a_node_that_is_away(cluster: CassandraCluster, agent: Agent) -> Non
     wait_until(
         lambda: f"{away.address.host} does not answer" in waiting(),
         "the name of the node",
-        deadline_s=DEADLINE_S,
     )
     print(waiting())
     away.start()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.servers.cluster import CassandraCluster
@@ -61,9 +61,7 @@ def refused_and_allowed(version: str, folder: Path) -> None:
         agent = local_agent(node, folder / "agent")
         try:
             agent.process.launch()
-            agent.process.wait_until(
-                lambda: OPTION in waiting(agent), "the node to refuse", DEADLINE_S
-            )
+            agent.process.wait_until(lambda: OPTION in waiting(agent), "the node to refuse")
             print(f"{version}: {waiting(agent)}")
             if release(version) < (4, 0):
                 return

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker
 
@@ -36,7 +36,7 @@ def copy_through_outages(node: CassandraNode, broker: KafkaBroker, agent: Agent)
 
     def wait_until_half() -> None:
         agent.process.wait_until(
-            lambda: 10 < agent.copy_of(table).get("percent", 0) < 90, "a part of it", DEADLINE_S
+            lambda: 10 < agent.copy_of(table).get("percent", 0) < 90, "a part of it"
         )
 
     agent.process.launch()
@@ -44,14 +44,13 @@ def copy_through_outages(node: CassandraNode, broker: KafkaBroker, agent: Agent)
     broker.kill()
     for number in _MEANWHILE:
         node.execute(f"INSERT INTO {table} (id, v) VALUES ({number}, 'meanwhile')")
-    agent.process.wait_until(lambda: _sink_is_away(agent), "it to be said", DEADLINE_S)
+    agent.process.wait_until(lambda: _sink_is_away(agent), "it to be said")
     assert agent.copy_of(table)["state"] == "copying"
     broker.start()
     agent.wait_for(table, "completed")
     agent.process.wait_until(
         lambda: _arrived(broker, topic, is_copied=False).keys() >= set(_MEANWHILE),
         "the log",
-        DEADLINE_S,
     )
     outage = _arrived(broker, topic, is_copied=True)
 

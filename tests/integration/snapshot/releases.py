@@ -17,7 +17,7 @@ from tests.integration.snapshot.while_written import copy_while_writes_go_on
 from tests.integration.snapshot.writes import TYPES
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import compare, summary
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.workloads import scenario
@@ -44,7 +44,7 @@ def _every_type(version: str, folder: Path, seed: int) -> None:
         agent = Agent(node, folder / "agent")
         try:
             agent.process.launch()
-            agent.process.wait_until(lambda: _is_complete(agent), "every table", DEADLINE_S)
+            agent.process.wait_until(lambda: _is_complete(agent), "every table")
             events = agent.events(is_snapshot=True)
             tables = Tables()
             for event in events:

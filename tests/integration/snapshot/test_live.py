@@ -1,7 +1,7 @@
 """Copies of a real node's tables by a real agent, while writes go on."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -14,9 +14,8 @@ from agent.snapshot.errors import ReplicasMissingError
 from tests.integration.snapshot import outage
 from tests.integration.snapshot.while_written import copy_while_writes_go_on
 from tests.integration.snapshot.writes import TYPES
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent, keys
+from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
@@ -24,57 +23,77 @@ pytestmark = pytest.mark.servers
 
 ROWS = 400
 
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    settings = NodeSettings(
-        commitlog_sync_period_ms=200,
-        jvm_options=["-Dcassandra.enable_nodelocal_queries=true"],
-    )
-    with CassandraNode(tmp_path_factory.mktemp("snapshot") / "node", settings=settings) as node:
-        node.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
-        node.execute(TYPES.format(keyspace="shop"))
-        yield node
+NewAgent = Callable[..., Agent]
 
 
 @pytest.fixture
-def stopping() -> Iterator[list[Agent]]:
+def node(shared_node: CassandraNode) -> CassandraNode:
+    shared_node.execute(
+        "CREATE KEYSPACE shop WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    return shared_node
+
+
+@pytest.fixture
+def new_agent(
+    shared_node: CassandraNode, linked_cdc_raw: Path, tmp_path: Path
+) -> Iterator[NewAgent]:
+    """An agent beside the node that is not started yet."""
     agents: list[Agent] = []
-    yield agents
+
+    def made(**properties: object) -> Agent:
+        folder = tmp_path / f"agent-{len(agents)}"
+        agents.append(
+            Agent(shared_node, folder, **{"cdc_raw_directory": linked_cdc_raw, **properties})
+        )
+        return agents[-1]
+
+    yield made
     for each in agents:
         each.process.end()
 
 
+def create(node: CassandraNode, table: str, rows: int = ROWS) -> None:
+    node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, name text) WITH cdc = true")
+    for number in range(rows):
+        node.execute(f"INSERT INTO {table} (id, name) VALUES ({number}, 'n')")
+
+
+def wait_until_begun(agent: Agent, table: str) -> None:
+    agent.process.wait_until(lambda: agent.copy_of(table).get("rows", 0) > 0, "the first rows")
+
+
+def waiting(agent: Agent) -> str:
+    """Why the copy waits."""
+    return str((agent.process.ask("/snapshot") or {}).get("waiting", ""))
+
+
+@pytest.mark.parametrize("writes", [800, pytest.param(3000, marks=pytest.mark.slow)])
 def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
-    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+    node: CassandraNode, new_agent: NewAgent, writes: int
 ) -> None:
-    """The agent is killed in the middle, and the server starts again; merging what arrived, in any
-    order, gives the table."""
+    """The agent is killed in the middle; merging what arrived, in any order, gives the table."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
-    agent = Agent(node, tmp_path, snapshot_mode="ALWAYS")
-    stopping.append(agent)
-    merged = copy_while_writes_go_on(node, agent, "shop.orders", seed)
+    node.execute(TYPES.format(keyspace="shop"))
+    merged = copy_while_writes_go_on(
+        node, new_agent(snapshot_mode="ALWAYS"), "shop.orders", seed, writes
+    )
     print(merged)
     # What was acknowledged before the kill is not copied again.
     assert merged.copied < merged.copied_before_kill + merged.copied_keys * 0.95
     assert merged.differences == []
 
 
-def test_requested_types(node: CassandraNode, tmp_path: Path, stopping: list[Agent]) -> None:
+def test_requested_types(node: CassandraNode, new_agent: NewAgent) -> None:
     """Without `snapshot.mode`; `agent snapshot start|stop|status`, tables that are dropped, made
     again, switched off."""
-    node.execute("CREATE TABLE shop.people (id int PRIMARY KEY, name text) WITH cdc = true")
+    create(node, "shop.people")
+    create(node, "shop.nobody", 0)
     node.execute("CREATE TABLE shop.hits (id int PRIMARY KEY, n counter) WITH cdc = true")
     node.execute("CREATE TABLE shop.silent (id int PRIMARY KEY)")
-    for number in range(ROWS):
-        node.execute(f"INSERT INTO shop.people (id, name) VALUES ({number}, 'n')")
-    node.execute("CREATE TABLE shop.nobody (id int PRIMARY KEY) WITH cdc = true")
-    agent = Agent(node, tmp_path)
-    stopping.append(agent)
+    agent = new_agent()
     agent.process.launch()
     assert agent.wait_for("shop.people", "completed")["rows"] == ROWS
     assert agent.wait_for("shop.nobody", "completed")["rows"] == 0
@@ -92,7 +111,6 @@ def test_requested_types(node: CassandraNode, tmp_path: Path, stopping: list[Age
     agent.process.wait_until(
         lambda: len(keys(agent.events(is_snapshot=True), "shop.people")) == 2 * ROWS,
         "the second copy",
-        DEADLINE_S,
     )
     code, said = agent.snapshot("status", "--follow", "shop.people")
     assert (code, "shop.people completed: 400 rows, 100.0%" in said) == (0, True)
@@ -102,79 +120,68 @@ def test_requested_types(node: CassandraNode, tmp_path: Path, stopping: list[Age
     node.execute("CREATE TABLE shop.people (id int PRIMARY KEY, name text) WITH cdc = true")
     node.execute("INSERT INTO shop.people (id, name) VALUES (1, 'new')")
     agent.process.wait_until(
-        lambda: not agent.copy_of("shop.people"), "the dropped table to be forgotten", DEADLINE_S
+        lambda: not agent.copy_of("shop.people"), "the dropped table to be forgotten"
     )
     agent.process.stop()
     agent.process.launch("snapshot.mode=always")
     assert agent.wait_for("shop.people", "completed")["rows"] == 1
     node.execute("ALTER TABLE shop.people WITH cdc = false")
-    agent.process.wait_until(
-        lambda: not agent.copy_of("shop.people"), "the copy to be forgotten", DEADLINE_S
-    )
+    agent.process.wait_until(lambda: not agent.copy_of("shop.people"), "the copy to be forgotten")
     node.execute("INSERT INTO shop.people (id, name) VALUES (2, 'unseen')")
     node.execute("ALTER TABLE shop.people WITH cdc = true")
     assert agent.wait_for("shop.people", "completed")["rows"] == 2
     agent.process.stop()
 
 
-def test_a_copy_outlives_its_server(
-    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
-) -> None:
-    """A node that is away is waited for, the copy goes on where it was, and can be stopped."""
-    node.execute("CREATE TABLE shop.goods (id int PRIMARY KEY, name text) WITH cdc = true")
-    for number in range(ROWS):
-        node.execute(f"INSERT INTO shop.goods (id, name) VALUES ({number}, 'n')")
-    agent = Agent(
-        node,
-        tmp_path,
-        snapshot_mode="initial",
-        snapshot_rows_per_second=20,
-        table_include_list="shop.goods",
-    )
-    stopping.append(agent)
-    agent.process.launch()
-    agent.process.wait_until(
-        lambda: agent.copy_of("shop.goods").get("rows", 0) > 0, "the first rows", DEADLINE_S
-    )
-    node.kill()
-    agent.process.wait_until(
-        lambda: bool((agent.process.ask("/snapshot") or {}).get("waiting")), "it waits", DEADLINE_S
-    )
-    node.start()
-    code, said = agent.snapshot("stop", "shop.goods")
-    assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
-    # The agent saves it in the next round of its pipeline.
-    wait_until(lambda: agent.has_stored("stopped"), "the saved stop", deadline_s=DEADLINE_S)
-    agent.process.kill()
-    agent.process.launch("snapshot.rows.per.second=0")
-    assert agent.wait_for("shop.goods", "stopped")["percent"] < 100
-    wait_until(
-        lambda: "Started" in agent.post("start", "shop.goods"), "the node", deadline_s=DEADLINE_S
-    )
-    agent.wait_for("shop.goods", "completed")
-    assert len(set(keys(agent.events(is_snapshot=True), "shop.goods"))) == ROWS
-    agent.process.stop()
+@pytest.mark.slow
+def test_a_copy_outlives_its_server(new_agent: NewAgent, tmp_path: Path) -> None:
+    """A node that is away is waited for, the copy goes on where it was, and can be stopped. The
+    node is the test's own, as it is killed."""
+    table = "shop.goods"
+    with CassandraNode(tmp_path / "node") as node:
+        node.execute(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        create(node, table)
+        agent = new_agent(
+            cassandra_config=node.yaml,
+            cdc_raw_directory=node.cdc_raw,
+            snapshot_mode="initial",
+            snapshot_rows_per_second=20,
+        )
+        agent.process.launch()
+        wait_until_begun(agent, table)
+        node.kill()
+        agent.process.wait_until(lambda: bool(waiting(agent)), "it waits")
+        node.start()
+        code, said = agent.snapshot("stop", table)
+        assert (code, "Stopped the snapshot of shop.goods" in said) == (0, True)
+        # The agent saves it in the next round of its pipeline.
+        wait_until(lambda: agent.has_stored("stopped"), "the saved stop")
+        agent.process.kill()
+        agent.process.launch("snapshot.rows.per.second=0")
+        assert agent.wait_for(table, "stopped")["percent"] < 100
+        wait_until(lambda: "Started" in agent.post("start", table), "the node")
+        agent.wait_for(table, "completed")
+        assert len(set(keys(agent.events(is_snapshot=True), table))) == ROWS
+        agent.process.stop()
 
 
 def test_a_replica_that_is_away_is_waited_for(
-    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+    shared_node: CassandraNode, new_agent: NewAgent
 ) -> None:
     """One of two replicas is nowhere: said in one sentence, and what to do about it."""
-    node.execute(
+    shared_node.execute(
         "CREATE KEYSPACE pair WITH replication = "
         "{'class': 'SimpleStrategy', 'replication_factor': 2}"
     )
-    node.execute("CREATE TABLE pair.t (id int PRIMARY KEY) WITH cdc = true")
-    node.execute("INSERT INTO pair.t (id) VALUES (1)")
-    agent = Agent(node, tmp_path, snapshot_mode="initial", table_include_list="pair.t")
-    stopping.append(agent)
+    shared_node.execute("CREATE TABLE pair.t (id int PRIMARY KEY) WITH cdc = true")
+    shared_node.execute("INSERT INTO pair.t (id) VALUES (1)")
+    agent = new_agent(snapshot_mode="initial")
     agent.process.launch()
-
-    def waiting() -> str:
-        return str((agent.process.ask("/snapshot") or {}).get("waiting", ""))
-
-    agent.process.wait_until(lambda: "snapshot.consistency=ALL" in waiting(), "why", DEADLINE_S)
-    assert "1 of 2 replicas are up" in waiting()
+    agent.process.wait_until(lambda: "snapshot.consistency=ALL" in waiting(agent), "why")
+    assert "1 of 2 replicas are up" in waiting(agent)
     health = agent.process.ask("/health") or {}
     assert health["components"]["snapshot"]["status"] == "degraded"
     agent.process.stop()
@@ -184,22 +191,19 @@ def test_a_replica_that_is_away_is_waited_for(
     agent.process.stop()
 
 
+@pytest.mark.slow
 def test_a_broker_goes_away_and_the_agent_is_killed(
-    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+    node: CassandraNode, new_agent: NewAgent, tmp_path: Path
 ) -> None:
     """Nothing is lost, the log goes on beside the copy, and what comes twice is what was on its
-    way."""
+    way. The broker is the test's own, as it is killed."""
     with KafkaBroker(tmp_path / "kafka") as broker:
-        agent = Agent(
-            node,
-            tmp_path / "agent",
+        agent = new_agent(
             sink="kafka",
             kafka_producer_bootstrap_servers=broker.bootstrap,
             inflight_max_events=outage.WINDOW_EVENTS,
             snapshot_rows_per_second=outage.ROWS_PER_SECOND,
-            table_include_list="shop.stock",
         )
-        stopping.append(agent)
         copied = outage.copy_through_outages(node, broker, agent)
     for counts in (copied.outage, copied.kill):
         assert counts.keys() >= set(range(outage.ROWS))
@@ -208,31 +212,16 @@ def test_a_broker_goes_away_and_the_agent_is_killed(
         assert repeats <= outage.WINDOW_EVENTS
 
 
+@pytest.mark.slow
 def test_a_table_changes_and_goes_while_it_is_copied(
-    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+    node: CassandraNode, new_agent: NewAgent
 ) -> None:
     """The statement is made anew; a table that is gone is forgotten, and no refusal."""
     table = "shop.shelves"
-    create = f"CREATE TABLE {table} (id int PRIMARY KEY, name text) WITH cdc = true"
-    node.execute(create)
-    for number in range(ROWS):
-        node.execute(f"INSERT INTO {table} (id, name) VALUES ({number}, 'n')")
-    agent = Agent(
-        node,
-        tmp_path,
-        snapshot_mode="always",
-        snapshot_rows_per_second=60,
-        table_include_list=table,
-    )
-    stopping.append(agent)
-
-    def wait_until_begun() -> None:
-        agent.process.wait_until(
-            lambda: agent.copy_of(table).get("rows", 0) > 0, "the first rows", DEADLINE_S
-        )
-
+    create(node, table)
+    agent = new_agent(snapshot_mode="always", snapshot_rows_per_second=60)
     agent.process.launch()
-    wait_until_begun()
+    wait_until_begun(agent, table)
     node.execute(f"ALTER TABLE {table} DROP name")
     node.execute(f"ALTER TABLE {table} ADD place text")
     agent.wait_for(table, "completed")
@@ -241,21 +230,19 @@ def test_a_table_changes_and_goes_while_it_is_copied(
     assert "place" in copied[-1]["value"]["after"]
 
     assert "Started" in agent.post("start", table)
-    wait_until_begun()
+    wait_until_begun(agent, table)
     node.execute(f"DROP TABLE {table}")
-    agent.process.wait_until(lambda: not agent.copy_of(table), "it to be forgotten", DEADLINE_S)
+    agent.process.wait_until(lambda: not agent.copy_of(table), "it to be forgotten")
     health = agent.process.ask("/health") or {}
     assert health["components"]["snapshot"]["status"] == "ok"
-    node.execute(create)
-    node.execute(f"INSERT INTO {table} (id, name) VALUES (-1, 'n')")
+    create(node, table, 1)
     assert agent.wait_for(table, "completed")["rows"] == 1
     agent.process.stop()
 
 
 def test_every_level_asks_for_as_many_replicas_as_it_says(node: CassandraNode) -> None:
     """Of one replica."""
-    node.execute("CREATE TABLE shop.levels (id int PRIMARY KEY)")
-    node.execute("INSERT INTO shop.levels (id) VALUES (1)")
+    create(node, "shop.levels", 1)
     address = NodeAddress([node.address.host], node.address.cql_port)
     connection = PageConnection(address, lambda keyspace, table: True)
     try:

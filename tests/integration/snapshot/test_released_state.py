@@ -10,41 +10,47 @@ from tests.support.agents.released_state import ReleasedState, released_versions
 from tests.support.node.snapshot_agent import Agent
 from tests.support.record.state.cassandra import KEYSPACE, ROWS, TABLE
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.servers.cassandra_settings import NodeSettings
 
 pytestmark = pytest.mark.servers
 
 TOKENS = "SELECT id, token(id) AS place FROM shop.orders"
 
 
-def test_a_snapshot_in_progress(tmp_path: Path) -> None:
+def test_a_snapshot_in_progress(
+    shared_node: CassandraNode, linked_cdc_raw: Path, tmp_path: Path
+) -> None:
     """The node stands in for the recorded one: same table id and token, another host id."""
-    settings = NodeSettings(commitlog_sync_period_ms=200)
-    with CassandraNode(tmp_path / "node", settings=settings) as node:
-        for statement in (KEYSPACE, TABLE):
-            node.execute(statement)
-        insert = node.session().prepare("INSERT INTO shop.orders (id, line, note) VALUES (?, 1, ?)")
-        for number in range(ROWS):
-            node.session().execute(insert, (number, f"order {number}"))
-        tokens = {row.id: row.place for row in node.execute(TOKENS)}
-        host_id = str(node.execute("SELECT host_id FROM system.local")[0].host_id)
-        for version in released_versions():
-            state = ReleasedState.of(version, "cassandra")
-            agent = Agent(node, tmp_path / version, snapshot_mode="initial", topic_prefix="shop")
-            state.restore("offsets", agent.directory / "offsets")
-            for path in (agent.directory / "offsets").iterdir():
-                if not path.name.startswith(SNAPSHOT_FILE):
-                    path.unlink()
-            store = PropertiesStore(agent.directory / "offsets", SNAPSHOT_FILE)
-            values = store.load().values
-            store.save({**values, "node.id": host_id})
-            (reached,) = (int(value) for name, value in values.items() if ".range." in name)
-            agent.process.launch()
-            try:
-                agent.wait_for("shop.orders", "completed")
-                agent.process.stop()
-            finally:
-                agent.process.end()
-            copied = {each["key"]["id"] for each in agent.events(is_snapshot=True)}
-            assert copied == {number for number, token in tokens.items() if token > reached}
-            assert 0 < len(copied) < ROWS
+    node = shared_node
+    for statement in (KEYSPACE, TABLE):
+        node.execute(statement)
+    insert = node.session().prepare("INSERT INTO shop.orders (id, line, note) VALUES (?, 1, ?)")
+    for number in range(ROWS):
+        node.session().execute(insert, (number, f"order {number}"))
+    tokens = {row.id: row.place for row in node.execute(TOKENS)}
+    host_id = str(node.execute("SELECT host_id FROM system.local")[0].host_id)
+    for version in released_versions():
+        state = ReleasedState.of(version, "cassandra")
+        agent = Agent(
+            node,
+            tmp_path / version,
+            cdc_raw_directory=linked_cdc_raw,
+            snapshot_mode="initial",
+            topic_prefix="shop",
+        )
+        state.restore("offsets", agent.directory / "offsets")
+        for path in (agent.directory / "offsets").iterdir():
+            if not path.name.startswith(SNAPSHOT_FILE):
+                path.unlink()
+        store = PropertiesStore(agent.directory / "offsets", SNAPSHOT_FILE)
+        values = store.load().values
+        store.save({**values, "node.id": host_id})
+        (reached,) = (int(value) for name, value in values.items() if ".range." in name)
+        agent.process.launch()
+        try:
+            agent.wait_for("shop.orders", "completed")
+            agent.process.stop()
+        finally:
+            agent.process.end()
+        copied = {each["key"]["id"] for each in agent.events(is_snapshot=True)}
+        assert copied == {number for number, token in tokens.items() if token > reached}
+        assert 0 < len(copied) < ROWS

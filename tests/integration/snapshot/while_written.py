@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from tests.integration.snapshot.writes import COLUMNS, Writer
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import Selected, differences, select_all
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent, keys
+from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import release
 
 WRITES = 3000
+# So few that the agent is killed while it copies.
+_ROWS_PER_SECOND = 60
 _LAST = "last"
 
 
@@ -27,7 +29,9 @@ class Merged:
     differences: list[str]
 
 
-def copy_while_writes_go_on(node: CassandraNode, agent: Agent, table: str, seed: int) -> Merged:
+def copy_while_writes_go_on(
+    node: CassandraNode, agent: Agent, table: str, seed: int, writes: int = WRITES
+) -> Merged:
     """The agent copies tables that are published later; it is not started yet.
 
     Before 4.0 a node gives its log away when it has flushed its tables, so it is stopped for the
@@ -36,23 +40,21 @@ def copy_while_writes_go_on(node: CassandraNode, agent: Agent, table: str, seed:
     keyspace, name = table.split(".")
     node.execute(f"CREATE TABLE {table} ({COLUMNS})")
     writer = Writer(table, seed)
-    for statement in writer.statements(WRITES, "before"):
+    for statement in writer.statements(writes, "before"):
         node.execute(statement)
-    agent.process.launch("snapshot.rows.per.second=150")
-    agent.process.wait_until(
-        lambda: agent.process.ask("/snapshot") is not None, "the agent", DEADLINE_S
-    )
+    agent.process.launch(f"snapshot.rows.per.second={_ROWS_PER_SECOND}")
+    agent.process.wait_until(lambda: agent.process.ask("/snapshot") is not None, "the agent")
     node.execute(f"ALTER TABLE {table} WITH cdc = true")
 
     def write() -> None:
-        for statement in writer.statements(WRITES, "meanwhile"):
+        for statement in writer.statements(writes, "meanwhile"):
             session.execute(statement)
 
     session = node.connect()
     writing = threading.Thread(target=write)
     writing.start()
     agent.process.wait_until(
-        lambda: 0 < agent.copy_of(table).get("percent", 0) < 90, "a part of it", DEADLINE_S
+        lambda: 0 < agent.copy_of(table).get("percent", 0) < 90, "a part of it"
     )
     agent.process.kill()
     before = len(agent.events(is_snapshot=True))
@@ -74,7 +76,6 @@ def copy_while_writes_go_on(node: CassandraNode, agent: Agent, table: str, seed:
     agent.process.wait_until(
         lambda: bool(keys(agent.events(is_snapshot=False), f"{keyspace}.{_LAST}")),
         "the end",
-        DEADLINE_S,
     )
     events = agent.events()
     secrets.SystemRandom().shuffle(events)

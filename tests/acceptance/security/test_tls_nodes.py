@@ -34,6 +34,7 @@ def node(
         yield found
 
 
+@pytest.mark.slow
 def test_a_certificate_that_has_expired(stores: Stores, tmp_path: Path) -> None:
     """Neither is it accepted where names are not checked."""
     expired = stores.authority.signed("old node", host="localhost", is_expired=True)
@@ -44,6 +45,7 @@ def test_a_certificate_that_has_expired(stores: Stores, tmp_path: Path) -> None:
             assert "the certificate of the node has expired: renew it" in sentence
 
 
+@pytest.mark.slow
 def test_tls_1_1_alone(stores: Stores, tmp_path: Path) -> None:
     own = stores.key("weak node", "localhost")
     with node(tmp_path / "weak", stores, own, accepted_protocols=["TLSv1.1"]) as found:
@@ -52,7 +54,6 @@ def test_tls_1_1_alone(stores: Stores, tmp_path: Path) -> None:
         assert "accepted_protocols" in sentence
 
 
-def test_no_tls(stores: Stores, tmp_path: Path) -> None:
-    with CassandraNode(tmp_path / "plain") as found:
-        sentence = refusal(connection(tmp_path, found, ca_path=stores.ca_pem))
-        assert "the node does not use TLS on this port: check cassandra.ssl.enabled" in sentence
+def test_no_tls(shared_node: CassandraNode, stores: Stores, tmp_path: Path) -> None:
+    sentence = refusal(connection(tmp_path, shared_node, ca_path=stores.ca_pem))
+    assert "the node does not use TLS on this port: check cassandra.ssl.enabled" in sentence

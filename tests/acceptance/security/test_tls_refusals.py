@@ -16,6 +16,7 @@ from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from sidecar.sinks.kafka.topics.access import existing_topics
 from tests.support.servers.certificates import server_context
+from tests.support.servers.processes import DEADLINE_S
 from tests.support.servers.secure_broker import PASSWORD, Stores
 
 
@@ -39,7 +40,7 @@ class Listener:
                 return
             self.tried.set()
             with connection, suppress(OSError):
-                connection.settimeout(60)
+                connection.settimeout(DEADLINE_S)
                 with self._context.wrap_socket(connection, server_side=True) as secure:
                     self.received += secure.recv(4096)
 

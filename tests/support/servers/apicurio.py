@@ -4,7 +4,6 @@ import http.client
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -13,13 +12,13 @@ import urllib3
 from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.maven import unpacked
-from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, Server, ServerProcess, free_port, wait_until
 
 VERSION = "3.3.3"
 _API = "/apis/ccompat/v7"
 
 
-class ApicurioRegistry:
+class ApicurioRegistry(Server):
     """`with ApicurioRegistry(tmp_path / "registry") as registry:` gives a running one, BACKWARD
     being asked of every subject, as Confluent's registry does by itself.
 
@@ -49,15 +48,9 @@ class ApicurioRegistry:
         self.set_compatibility("BACKWARD")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._http.clear()
-        if self._process.is_running:
-            self._process.terminate()
+        super().__exit__()
 
     def start(self) -> None:
         """Start over the schemas of the last run, if any, and wait until it answers."""
@@ -65,14 +58,6 @@ class ApicurioRegistry:
         self._process.command = [str(word) for word in self._command()]
         self._process.start()
         wait_until(self._answers, "an answer", process=self._process)
-
-    def stop(self) -> None:
-        """SIGTERM and wait."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self._process.kill()
 
     def set_compatibility(self, level: str, subject: str | None = None) -> None:
         """Of a subject, or of all that have none of their own."""

@@ -10,8 +10,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, Session
 from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
@@ -28,6 +27,7 @@ from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.jmx import invoke_operation
 from tests.support.servers.processes import (
     DEADLINE_S,
+    Server,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -57,7 +57,7 @@ class CdcSegment:
     is_completed: bool
 
 
-class CassandraNode:
+class CassandraNode(Server):
     """`with CassandraNode(tmp_path / "node") as node:` gives a running node that answers CQL.
 
     Ports are free ones unless given. Leaving the block kills the node; its files stay.
@@ -97,31 +97,6 @@ class CassandraNode:
         """`cassandra.yaml`; written anew at every start."""
         return self.directory / "conf" / "cassandra.yaml"
 
-    @property
-    def log_file(self) -> Path:
-        return self._process.log_file
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.is_running
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.is_running:
-            self.kill()
-
     def start(self, settings: NodeSettings | None = None) -> None:
         """Start, with other settings if given, and wait until CQL clients are served."""
         if settings is not None:
@@ -152,14 +127,6 @@ class CassandraNode:
         """SIGKILL: what is not in a synced section of the log may be forgotten."""
         self._process.kill()
         self._disconnect()
-
-    def restart(self, *, clean: bool = True) -> None:
-        """Stop (or kill) and start over the same files and ports."""
-        if clean:
-            self.stop()
-        else:
-            self.kill()
-        self.start()
 
     def session(self) -> Session:
         """The node's shared driver session, connected on first use after each start."""

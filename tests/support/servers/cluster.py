@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.servers.cassandra import VERSION, CassandraNode
@@ -59,12 +58,7 @@ class CassandraCluster:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.kill()
 
     def stop(self) -> None:

@@ -5,8 +5,6 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.cassandra import CassandraNode
@@ -14,7 +12,7 @@ from tests.support.servers.cassandra_java import java_of, module_options
 from tests.support.servers.errors import ToolFailedError
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.maven import artifact
-from tests.support.servers.processes import ServerProcess, free_port, wait_until
+from tests.support.servers.processes import Server, ServerProcess, free_port, wait_until
 
 VERSION = "3.4.1.Final"
 _JAR = f"io.debezium:debezium-connector-cassandra-5:{VERSION}:jar:jar-with-dependencies"
@@ -31,7 +29,7 @@ _LOGBACK = """<configuration>
 """
 
 
-class DebeziumPeer:
+class DebeziumPeer(Server):
     """`with DebeziumPeer(node, broker, tmp_path / "peer") as peer:` gives a running connector.
 
     It takes the segments of the node's `cdc_raw` away as it reads them, follows unfinished ones by
@@ -61,31 +59,6 @@ class DebeziumPeer:
             f"Debezium {VERSION}", ["unset"], self.directory / "connector.log"
         )
 
-    @property
-    def log_file(self) -> Path:
-        return self._process.log_file
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.is_running
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.is_running:
-            self.kill()
-
     def start(self) -> None:
         """Start and wait until it says that it is up."""
         log_start_bytes = self.log_file.stat().st_size if self.log_file.exists() else 0
@@ -96,11 +69,7 @@ class DebeziumPeer:
                 log.seek(log_start_bytes)
                 return _READY_LINE in log.read()
 
-        wait_until(
-            is_ready,
-            "the connector to be up",
-            process=self._process,
-        )
+        wait_until(is_ready, "the connector to be up", process=self._process)
 
     def launch(self) -> None:
         """Start without waiting."""
@@ -114,14 +83,6 @@ class DebeziumPeer:
         library = _loopback_library()
         self._process.environment = {"LD_PRELOAD": str(library)} if library else None
         self._process.start()
-
-    def stop(self) -> None:
-        """SIGTERM: it ends at once and flushes nothing."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self._process.kill()
 
     def complaints(self) -> list[str]:
         """The lines of its log with a warning or an error."""

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
 from tests.support.servers.processes import DEADLINE_S
@@ -56,7 +55,9 @@ class FaultProxy:
         self.plan: Plan | None = None
         self.seen: list[Seen] = []
         self._server = _Server(port, self._decide)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        )
 
     @property
     def url(self) -> str:
@@ -66,12 +67,7 @@ class FaultProxy:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

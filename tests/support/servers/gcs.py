@@ -8,12 +8,11 @@ import json
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.support.servers.go import go_program
 from tests.support.servers.processes import (
     DEADLINE_S,
+    Server,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -23,7 +22,7 @@ from tests.support.servers.processes import (
 VERSION = "v1.56.1"
 
 
-class GcsServer:
+class GcsServer(Server):
     """`with GcsServer(tmp_path) as server:` gives a server on a free loopback port."""
 
     def __init__(self, directory: Path) -> None:
@@ -37,30 +36,10 @@ class GcsServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._process.is_running:
-            self._process.kill()
-
     def start(self) -> None:
         """With nothing in it."""
         self._process.start()
         wait_until(lambda: accepts_connections("127.0.0.1", self.port), "it", process=self._process)
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def create_bucket(self, name: str) -> None:
         self._ask("POST", "/storage/v1/b", json.dumps({"name": name}).encode())

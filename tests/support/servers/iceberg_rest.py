@@ -2,8 +2,6 @@
 
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pyspark
 
@@ -11,6 +9,7 @@ from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import Dependency, artifact, class_path
 from tests.support.servers.processes import (
+    Server,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -26,7 +25,7 @@ _SOURCE = Path(__file__).resolve().parents[1] / "java" / "IcebergRestCatalog.jav
 _HOST = "127.0.0.1"
 
 
-class IcebergRestCatalog:
+class IcebergRestCatalog(Server):
     """Runs while the block runs; `url` is its address. Tables are in a folder."""
 
     def __init__(self, folder: Path) -> None:
@@ -41,20 +40,11 @@ class IcebergRestCatalog:
         ]
         self._process = ServerProcess("Iceberg's REST catalog", command, folder / "catalog.log")
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         self._process.start()
         wait_until(
             lambda: accepts_connections(_HOST, self._port), "the catalog", process=self._process
         )
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.kill()
 
 
 def _lib() -> Path:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self
 
 from tests.support.servers.cassandra_java import jars, java_of, module_options
@@ -143,12 +142,7 @@ class JavaBench:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

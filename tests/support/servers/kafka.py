@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -20,7 +19,7 @@ from tests.support.servers.errors import ServerFailedError, ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.kafka_transactions import abort_open_transactions, dropped_markers
 from tests.support.servers.maven import Dependency, class_path
-from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, Server, ServerProcess, free_port, wait_until
 
 # Another release is given by the environment, as `make test-kafka` does.
 VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
@@ -51,7 +50,7 @@ class KafkaRecord:
     timestamp_ms: int
 
 
-class KafkaBroker:
+class KafkaBroker(Server):
     """`with KafkaBroker(tmp_path / "kafka") as broker:` gives a running broker on a free port.
 
     Topics are not created by themselves unless `auto_create_topics`. Clients that come to
@@ -89,31 +88,6 @@ class KafkaBroker:
         """`host:port` for clients."""
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def log_file(self) -> Path:
-        return self._process.log_file
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
-
-    @property
-    def is_running(self) -> bool:
-        return self._process.is_running
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.is_running:
-            self.kill()
-
     def join(self, first: "KafkaBroker", node_id: int) -> None:
         """Makes it a second broker without a controller; before `start`."""
         self.properties |= {
@@ -137,26 +111,12 @@ class KafkaBroker:
         wait_until(self._answers, "an answer", process=self._process)
         self._end_hanging_transactions()
 
-    def stop(self) -> None:
-        """SIGTERM and wait."""
-        self._process.terminate()
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self._process.kill()
-
-    def restart(self, *, clean: bool = True) -> None:
-        """Stop (or kill) and start over the same data and port."""
-        if clean:
-            self.stop()
-        else:
-            self.kill()
-        self.start()
-
     def admin(self) -> AdminClient:
         """An admin client of this broker."""
         if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+            settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "log_level": 0}
+            # The default of a minute ends operations on a busy machine; this is the most.
+            self._admin = AdminClient({**settings, "socket.timeout.ms": 300_000})
         return self._admin
 
     def create_topic(

@@ -24,11 +24,11 @@ def grant(broker: KafkaBroker, bindings: Sequence[AclBinding]) -> None:
     """Creates ACLs and waits until the broker applies them, which follows the controller's answer:
     an event that is sent earlier would be refused."""
     for future in broker.admin().create_acls(list(bindings)).values():
-        future.result(60)
+        future.result()
     filters = [_filter(binding) for binding in bindings]
     admin = broker.admin()
     wait_until(
-        lambda: all(admin.describe_acls(each).result(60) for each in filters), f"rights {bindings}"
+        lambda: all(admin.describe_acls(each).result() for each in filters), f"rights {bindings}"
     )
 
 
@@ -59,7 +59,7 @@ class AuthorisingBroker(KafkaBroker):
         info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
         change = UserScramCredentialUpsertion(USER, info, password.encode())
         for future in self.admin().alter_user_scram_credentials([change]).values():
-            future.result(60)
+            future.result()
 
     def allow(self, topic: str, operations: Sequence[AclOperation]) -> None:
         """Lets `cdc-agent` do something with one topic; `*` stands for all topics."""
@@ -73,8 +73,8 @@ class AuthorisingBroker(KafkaBroker):
         """Takes back what `allow` gave."""
         given = _filter(_binding(topic, operation))
         for future in self.admin().delete_acls([given]).values():
-            future.result(60)
-        wait_until(lambda: not self.admin().describe_acls(given).result(60), "the right to go")
+            future.result()
+        wait_until(lambda: not self.admin().describe_acls(given).result(), "the right to go")
 
     def _server_properties(self) -> str:
         plain, secured = f"PLAINTEXT://{self.bootstrap}", f"SASL_PLAINTEXT://{self.secured}"

@@ -4,7 +4,6 @@ import socket
 import struct
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 END_TXN = 26
@@ -35,12 +34,7 @@ class KafkaProxy:
         self._threads[0].start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         _close(self._listener)
         self._threads[0].join()
         for each in self._sockets:

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from tests.support.servers.errors import ServerFailedError
 
@@ -108,6 +109,53 @@ class ServerProcess:
                 process.wait()
         _running.discard(self)
         return process.returncode
+
+
+class Server(ABC):
+    """`with server:` starts a server, and kills it at the end of the block; `_process` is its
+    process."""
+
+    _process: ServerProcess
+
+    @property
+    def log_file(self) -> Path:
+        return self._process.log_file
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.is_running
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.is_running:
+            self.kill()
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start over the files of the last run, if any, and wait until it answers."""
+
+    def stop(self) -> None:
+        """SIGTERM and wait."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._process.kill()
+
+    def restart(self, *, clean: bool = True) -> None:
+        """Stop (or kill) and start over the same files and ports."""
+        if clean:
+            self.stop()
+        else:
+            self.kill()
+        self.start()
 
 
 def wait_until(

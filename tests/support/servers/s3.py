@@ -6,7 +6,6 @@ credentials in the usual variables, tests use that server instead, such as MinIO
 
 import os
 import urllib.request
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -57,12 +56,7 @@ class S3Server:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.client.close()
         if self._moto is not None:
             self._moto.stop()

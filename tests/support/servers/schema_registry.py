@@ -7,14 +7,14 @@ All of it is on Maven Central: `com.hortonworks.registries:registry-webservice` 
 import json
 import urllib.request
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
 from tests.support.servers.java import java
 from tests.support.servers.maven import Dependency, class_path
 from tests.support.servers.processes import (
     DEADLINE_S,
+    Server,
     ServerProcess,
     accepts_connections,
     free_port,
@@ -29,7 +29,7 @@ _EXCLUDES = ("org.apache.hadoop:*",)
 _SERDES = f"{_GROUP}.schemaregistry.serdes.avro"
 
 
-class SchemaRegistryServer:
+class SchemaRegistryServer(Server):
     """`with SchemaRegistryServer(folder) as registry:` listens on a free port of loopback.
 
     `kill` forgets all schemas; `start` begins anew at the same address.
@@ -46,18 +46,6 @@ class SchemaRegistryServer:
     def url(self) -> str:
         """Of the part that is compatible with Confluent's."""
         return f"{self._api}/confluent"
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.kill()
 
     def start(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -81,9 +69,6 @@ class SchemaRegistryServer:
             "the schema registry",
             process=self._process,
         )
-
-    def kill(self) -> None:
-        self._process.kill()
 
     def schema(self, number: int) -> str:
         """The schema of an id."""

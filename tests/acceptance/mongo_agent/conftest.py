@@ -1,14 +1,15 @@
-"""A replica set with a shop and a broker, for all tests of the commands."""
+"""A replica set with a shop, for all tests of the commands."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
+from sidecar.check.broker import ask_broker
 from tests.support.mongodb.agent_command import CDC, FINDER, ROOT
 from tests.support.mongodb.server import MongoReplicaSet
-from tests.support.servers.kafka import KafkaBroker
 
 
 @pytest.fixture(scope="package")
@@ -32,8 +33,14 @@ def hosts(replica_set: MongoReplicaSet) -> str:
     return f"rs0/{replica_set.members[0]}"
 
 
-@pytest.fixture(scope="package")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Each test has topics of its own."""
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as started:
-        yield started
+@pytest.fixture
+def no_server(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+    """Settings of a client that gets no answer, so that nobody waits for one."""
+    monkeypatch.setattr("mongo_agent.check.probe.ANSWER_S", 0.2)
+    return {"mongodb.server.selection.timeout.ms": "200"}
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No broker answers, so that `check` need not wait for one."""
+    monkeypatch.setattr("mongo_agent.check.probe.ask_broker", partial(ask_broker, timeout_s=0.2))

@@ -1,4 +1,4 @@
-"""Every fault that an operator can make: one sentence that names the way out, and an exit code."""
+"""Every fault of a deployment or a login: one sentence that names the way out, and an exit code."""
 
 import socket
 from collections.abc import Iterator
@@ -9,50 +9,24 @@ import pytest
 from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
 from tests.support.mongodb.server import MongoReplicaSet, User
 
+Changes = dict[str, str | None]
 COMMANDS = [("run",), ("plan",)]
 ENDS = {"access.denied.action": "exit"}
 
 
 @pytest.fixture
-def nobody() -> Iterator[str]:
+def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An address without a server."""
+    monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
-@pytest.mark.parametrize("command", [("run",), (), ("config", "check"), ("check",), ("plan",)])
-@pytest.mark.parametrize(
-    ("changes", "part"),
-    [
-        ({"mongodb.pasword": "x"}, "the nearest one is `mongodb.password`"),
-        ({"collection.include.list": "a.(b"}, "is not a regular expression"),
-        ({"database.include.list": "a", "database.exclude.list": "b"}, "exclude each other"),
-        ({"topic.prefix": None}, "`topic.prefix` must be set"),
-    ],
-)
-def test_a_configuration_that_is_wrong(
-    tmp_path: Path, command: tuple[str, ...], changes: dict[str, str | None], part: str
-) -> None:
-    done = mongo_agent(*command, "--config", configuration(tmp_path, "rs0/h:1", CDC, changes))
-    assert (done.exit_code, done.output) == (2, "")
-    assert part in done.errors
-    assert len(done.errors.splitlines()) == 1
-    assert "sesame" not in done.errors
-
-
-def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
-    path = configuration(tmp_path, "rs0/h:1", changes={"offset.backing.store.dir": "/none/x"})
-    for command in (("run",), ("config", "check")):
-        done = mongo_agent(*command, "--config", path)
-        assert done.exit_code == 2
-        assert "/none/x does not exist" in done.errors
-
-
-def test_no_configuration_at_all() -> None:
-    done = mongo_agent("check")
-    assert done.exit_code == 2
-    assert "--config" in done.errors
+@pytest.fixture(scope="module")
+def standalone() -> Iterator[str]:
+    with MongoReplicaSet(is_standalone=True) as started:
+        yield started.members[0]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -68,35 +42,35 @@ def test_wrong_credentials(tmp_path: Path, hosts: str, command: tuple[str, ...])
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_report_an_unreachable_server(
-    tmp_path: Path, nobody: str, command: tuple[str, ...]
+    tmp_path: Path, nobody: str, no_server: Changes, command: tuple[str, ...]
 ) -> None:
-    done = mongo_agent(*command, "--config", configuration(tmp_path, f"rs0/{nobody}"))
+    path = configuration(tmp_path, f"rs0/{nobody}", changes=no_server)
+    done = mongo_agent(*command, "--config", path)
     assert done.exit_code == 1
     assert "MongoDB does not answer" in done.errors
     assert "`mongodb.hosts`" in done.errors
     assert "Traceback" not in done.errors
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("check",)])
+@pytest.mark.parametrize(("command", "exit_code"), [("run", 2), ("plan", 2), ("check", 1)])
 @pytest.mark.parametrize("prefix", ["rs0/", ""])
 def test_standalone_error_explains_how_to_make_a_replica_set(
-    tmp_path: Path, command: tuple[str, ...], prefix: str
+    tmp_path: Path, standalone: str, no_server: Changes, prefix: str, command: str, exit_code: int
 ) -> None:
-    with MongoReplicaSet(is_standalone=True) as standalone:
-        path = configuration(tmp_path, f"{prefix}{standalone.members[0]}")
-        done = mongo_agent(*command, "--config", path)
-    assert done.exit_code == (1 if command == ("check",) else 2), done.output + done.errors
+    path = configuration(tmp_path, f"{prefix}{standalone}", changes=no_server)
+    done = mongo_agent(command, "--config", path)
+    assert done.exit_code == exit_code, done.output + done.errors
     assert "`--replSet rs0`" in done.output + done.errors
     assert "`rs.initiate()`" in done.output + done.errors
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("check",)])
+@pytest.mark.parametrize(("command", "exit_code"), [("run", 2), ("plan", 2), ("check", 1)])
 def test_the_name_of_another_replica_set(
-    tmp_path: Path, hosts: str, command: tuple[str, ...]
+    tmp_path: Path, hosts: str, no_server: Changes, command: str, exit_code: int
 ) -> None:
-    path = configuration(tmp_path, hosts.replace("rs0/", "rs7/"), CDC)
-    done = mongo_agent(*command, "--config", path)
-    assert done.exit_code == (1 if command == ("check",) else 2)
+    path = configuration(tmp_path, hosts.replace("rs0/", "rs7/"), CDC, no_server)
+    done = mongo_agent(command, "--config", path)
+    assert done.exit_code == exit_code
     assert "is named rs0, but the configuration names rs7" in done.output + done.errors
 
 

@@ -2,17 +2,19 @@
 reports what `check` calls a fault."""
 
 import json
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mongo_agent.config.loading import load_config
+from mongo_agent.service import create_service
+from sidecar.process.lifecycle import Stop
 from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
 from tests.support.servers.processes import free_port, wait_until
 from tests.support.sinks.fake_registry import FakeRegistry
@@ -34,28 +36,41 @@ def checked(path: Path, *options: str) -> tuple[int, list[Any]]:
 
 
 @contextmanager
-def running(path: Path, port: int) -> Iterator[Callable[[], tuple[int, Any]]]:
-    """An agent as a process; gives what asks its `/health`."""
-    command = [sys.executable, "-m", "mongo_agent", "run", "--config", str(path)]
-    with subprocess.Popen(
-        [*command, "--set", f"http.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as process:
+def running(path: Path, port: int) -> Iterator[Callable[[], tuple[int, list[str]]]]:
+    """An agent in a thread; gives what asks its `/health` for the status and the conditions."""
+    stop = Stop(60_000)
+    service = create_service(load_config([path]))
 
-        def health() -> tuple[int, Any]:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
-                    return answer.status, json.load(answer)
-            except urllib.error.HTTPError as error:
-                with error:
-                    return error.code, json.load(error)
-            except OSError:
-                return 0, {"conditions": []}
+    def health() -> tuple[int, list[str]]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
+                return answer.status, _codes(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, _codes(error.read())
+        except OSError:
+            return 0, []
 
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(service.run, stop)
         try:
             yield health
         finally:
-            process.terminate()
-            process.communicate(timeout=120)
+            stop.request()
+            ended.result()
+            stop.close()
+
+
+def _codes(answer: bytes) -> list[str]:
+    return [each["code"] for each in json.loads(answer)["conditions"]]
+
+
+def configured(folder: Path, hosts: str, changes: Changes) -> tuple[int, Path]:
+    """The port of an agent that copies nothing, and its file."""
+    port = free_port()
+    endless: Changes = {"connect.max.attempts": None, "connect.backoff.max.delay.ms": "50"}
+    values = {**endless, "snapshot.mode": "no_data", "http.port": str(port), **changes}
+    return port, configuration(folder, hosts, CDC, values)
 
 
 def _folder(folder: Path) -> Changes:
@@ -127,18 +142,18 @@ HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
 """`run` stays and is not ok until somebody does something."""
 
 
+@pytest.mark.usefixtures("no_broker")
 @pytest.mark.parametrize("name", HEALS)
 def test_each_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str, name: str) -> None:
     code, condition, make = HEALS[name]
-    path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data", **make(tmp_path)})
+    port, path = configured(tmp_path, hosts, make(tmp_path))
     exit_code, faults = checked(path)
     assert exit_code == 1
     assert [each["code"] for each in faults] == [code]
-    with running(path, free_port()) as health:
+    with running(path, port) as health:
 
         def is_shown() -> bool:
-            status, document = health()
-            codes = [each["code"] for each in document["conditions"]]
+            status, codes = health()
             return status == 503 and condition in codes and "starting" not in codes
 
         wait_until(is_shown, f"the condition {condition}")
@@ -147,28 +162,22 @@ def test_each_check_fault_degrades_the_running_agent(tmp_path: Path, hosts: str,
 def test_a_registry_that_comes_back_is_gone_from_the_health(tmp_path: Path, hosts: str) -> None:
     with FakeRegistry() as registry:
         registry.mood = lambda method, subject: (503, {"message": "not yet"})
-        changes = {"snapshot.mode": "no_data", **AVRO, URL: registry.url}
-        path = configuration(tmp_path, hosts, CDC, changes)
-        with running(path, free_port()) as health:
+        port, path = configured(tmp_path, hosts, {**AVRO, URL: registry.url})
+        with running(path, port) as health:
             expected = ["schema_registry_unavailable"]
-            wait_until(
-                lambda: [each["code"] for each in health()[1]["conditions"]] == expected,
-                "the condition",
-            )
+            wait_until(lambda: health()[1] == expected, "the condition")
             registry.mood = lambda method, subject: None
             wait_until(lambda: health()[0] == 200, "an agent that is ok")
 
 
 def test_check_finds_no_fault_while_its_own_agent_runs(tmp_path: Path, hosts: str) -> None:
-    port = free_port()
-    path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data"})
+    port, path = configured(tmp_path, hosts, {})
     with running(path, port) as health:
         wait_until(lambda: health()[0] == 200, "an agent that is ok")
-        assert checked(path, "--set", f"http.port={port}") == (0, [])
+        assert checked(path) == (0, [])
         other = tmp_path / "others"
         other.mkdir()
-        options = ("--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}")
-        exit_code, faults = checked(path, *options)
+        exit_code, faults = checked(path, "--set", f"offset.backing.store.dir={other}")
         assert (exit_code, [each["code"] for each in faults]) == (1, ["http_address_in_use"])
 
 

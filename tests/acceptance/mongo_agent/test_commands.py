@@ -58,6 +58,7 @@ def test_check_reports_images_that_the_server_does_not_keep(tmp_path: Path, host
     assert '"changeStreamPreAndPostImages": {"enabled": true}' in done.output
 
 
+@pytest.mark.usefixtures("no_broker")
 def test_a_broker_that_is_away_is_a_fault(tmp_path: Path, hosts: str) -> None:
     changes = {"sink": "kafka", "kafka.producer.bootstrap.servers": "127.0.0.1:1"}
     done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))

@@ -53,7 +53,8 @@ def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
     if is_string:
         uri = f"mongodb://cdc:{secret(30)}@{NOWHERE}/?serverSelectionTimeoutMS=500"
         return {**shared, "mongodb.hosts": None, "mongodb.connection.string": uri}
-    return {**shared, "mongodb.user": "cdc", "mongodb.password": secret(31)}
+    login = {"mongodb.user": "cdc", "mongodb.password": secret(31)}
+    return {**shared, **login, "mongodb.server.selection.timeout.ms": "500"}
 
 
 @pytest.mark.parametrize("is_string", [False, True], ids=["password", "connection-string"])
@@ -82,6 +83,7 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
     assert marks(log) == []
 
 
+@pytest.mark.usefixtures("no_broker", "no_server")
 @pytest.mark.parametrize(
     ("command", "is_string"),
     [(("config", "show", "--all"), True), (("config", "show", "--all"), False), (("check",), True)],

@@ -1,7 +1,7 @@
 """TLS with MongoDB: who believes whom, and what is said where somebody does not."""
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tests.support.servers.certificates import Authority, Identity, server_conte
 
 PASSWORD = "changeit"
 Settings = dict[str, object]
+Refusal = Callable[[MongoReplicaSet, Settings], str]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Files:
     @property
     def identity(self) -> Path:
         return self.directory / "client.pem"
+
+    def trust(self) -> Settings:
+        """Of a client without a certificate."""
+        return {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": self.ca}
 
     def stores(self) -> Settings:
         return {
@@ -66,10 +71,6 @@ def guarded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield started
 
 
-def hosts(replica_set: MongoReplicaSet) -> str:
-    return f"{replica_set.name}/{','.join(replica_set.members)}"
-
-
 def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Settings) -> None:
     """An event arrives, also behind an election."""
     with (
@@ -89,14 +90,23 @@ def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Se
         agent.wait_for(2)
 
 
-def refusal(directory: Path, replica_set: MongoReplicaSet, tls: Settings, options: str = "") -> str:
-    """What the agent ends by."""
-    string = replica_set.connection_string + options
-    with RunningAgent(directory, string, tls) as agent:
-        error = agent.wait_until_ended()
-    assert isinstance(error, ConfigError)
-    assert "\n" not in str(error)
-    return str(error)
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Refusal:
+    """Runs an agent that never connects, so each attempt may be short; returns what ends it."""
+    monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
+    monkeypatch.setattr("mongo_agent.service.connection._CLOSE_S", 0.2)
+    monkeypatch.setattr("mongo_agent.check.probe.ANSWER_S", 0.2)
+    short = {"mongodb.server.selection.timeout.ms": 200, "connect.max.attempts": 100_000}
+
+    def run(replica_set: MongoReplicaSet, tls: Settings) -> str:
+        string = replica_set.connection_string
+        with RunningAgent(tmp_path / "refused", string, {**short, **tls}) as agent:
+            error = agent.wait_until_ended()
+        assert isinstance(error, ConfigError)
+        assert "\n" not in str(error)
+        return str(error)
+
+    return run
 
 
 def test_stores_of_java(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
@@ -104,11 +114,7 @@ def test_stores_of_java(tmp_path: Path, files: Files, guarded: MongoReplicaSet) 
 
 
 def test_pem_files(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
-    tls = {
-        "mongodb.ssl.enabled": "true",
-        "mongodb.ssl.ca.path": files.ca,
-        "mongodb.ssl.certificate.path": files.identity,
-    }
+    tls = {**files.trust(), "mongodb.ssl.certificate.path": files.identity}
     streams(tmp_path, guarded, files, tls)
 
 
@@ -139,56 +145,59 @@ def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
                     agent.wait_until_streaming()
 
 
-def test_no_certificate_of_our_own(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
-    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
-    sentence = refusal(tmp_path, guarded, tls)
-    assert "requires a client certificate" in sentence
-    assert "`mongodb.ssl.keystore`" in sentence
-
-
-def test_untrusted_client_certificate(
-    tmp_path: Path, files: Files, guarded: MongoReplicaSet
-) -> None:
-    stranger = Authority("somebody else").signed("agent").pem(tmp_path / "stranger.pem")
-    tls = {**files.stores(), "mongodb.ssl.certificate.path": stranger}
+def stranger(files: Files, folder: Path) -> Settings:
+    identity = Authority("somebody else").signed("agent").pem(folder / "stranger.pem")
+    tls = {**files.stores(), "mongodb.ssl.certificate.path": identity}
     del tls["mongodb.ssl.keystore"]
-    sentence = refusal(tmp_path, guarded, tls)
-    assert "rejected the agent's client certificate" in sentence
+    return tls
 
 
-def test_an_authority_that_is_not_trusted(tmp_path: Path, guarded: MongoReplicaSet) -> None:
-    another = Authority("somebody else")
-    tls: Settings = {
+def another_authority(files: Files, folder: Path) -> Settings:
+    trust = Authority("somebody else").truststore(folder / "trust.p12", PASSWORD)
+    return {
         "mongodb.ssl.enabled": "true",
-        "mongodb.ssl.truststore": another.truststore(tmp_path / "trust.p12", PASSWORD),
+        "mongodb.ssl.truststore": trust,
         "mongodb.ssl.truststore.password": PASSWORD,
     }
-    sentence = refusal(tmp_path, guarded, tls)
-    assert "is signed by an untrusted CA" in sentence
-    assert "`mongodb.ssl.truststore`" in sentence
 
 
-def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files) -> None:
+REFUSED: dict[str, tuple[Callable[[Files, Path], Settings], tuple[str, ...]]] = {
+    "no certificate": (
+        lambda files, folder: files.trust(),
+        ("requires a client certificate", "`mongodb.ssl.keystore`"),
+    ),
+    "untrusted certificate": (stranger, ("rejected the agent's client certificate",)),
+    "untrusted authority": (
+        another_authority,
+        ("is signed by an untrusted CA", "`mongodb.ssl.truststore`"),
+    ),
+    "no TLS": (lambda files, folder: {}, ("requires TLS. Set `mongodb.ssl.enabled=true`",)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_client_that_the_server_does_not_take(
+    tmp_path: Path, files: Files, guarded: MongoReplicaSet, refusal: Refusal, name: str
+) -> None:
+    settings, parts = REFUSED[name]
+    sentence = refusal(guarded, settings(files, tmp_path))
+    for part in parts:
+        assert part in sentence
+
+
+def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files, refusal: Refusal) -> None:
     context = server_context(tmp_path, files.authority.signed())
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning):
         context.minimum_version = ssl.TLSVersion.TLSv1
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     with MongoReplicaSet(tls=context) as old:
-        sentence = refusal(tmp_path, old, files.stores())
-    assert "supports neither TLS 1.2 nor 1.3" in sentence
+        assert "supports neither TLS 1.2 nor 1.3" in refusal(old, files.stores())
 
 
-def test_no_tls_where_the_server_wants_it(tmp_path: Path, guarded: MongoReplicaSet) -> None:
-    sentence = refusal(tmp_path, guarded, {})
-    assert "requires TLS. Set `mongodb.ssl.enabled=true`" in sentence
-
-
-def test_tls_where_the_server_has_none(
-    tmp_path: Path, files: Files, three_members: MongoReplicaSet
-) -> None:
-    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
-    sentence = refusal(tmp_path, three_members, tls)
+def test_tls_where_the_server_has_none(files: Files, refusal: Refusal) -> None:
+    with MongoReplicaSet() as plain:
+        sentence = refusal(plain, files.trust())
     assert "does not use TLS. Set `mongodb.ssl.enabled=false`" in sentence
 
 
@@ -201,14 +210,13 @@ def test_tls_where_the_server_has_none(
     ids=["another host", "expired"],
 )
 def test_a_certificate_of_the_server_that_is_not_right(
-    tmp_path: Path, files: Files, host: str, is_expired: bool, part: str
+    tmp_path: Path, files: Files, refusal: Refusal, host: str, is_expired: bool, part: str
 ) -> None:
     identity = files.authority.signed(host=host, is_expired=is_expired)
-    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
     with MongoReplicaSet(tls=server_context(tmp_path, identity)) as replica_set:
-        assert part in refusal(tmp_path / "refused", replica_set, tls)
+        assert part in refusal(replica_set, files.trust())
         if not is_expired:
-            tls["mongodb.ssl.invalid.hostname.allowed"] = "true"
+            tls = {**files.trust(), "mongodb.ssl.invalid.hostname.allowed": "true"}
             with RunningAgent(tmp_path / "allowed", replica_set.connection_string, tls) as agent:
                 agent.wait_until_streaming()
 

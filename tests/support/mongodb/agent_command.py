@@ -1,11 +1,11 @@
-"""Runs `python -m mongo_agent` as a person does, in a process of its own."""
+"""Runs the command line of the MongoDB agent, with a configuration from a few settings."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
+from unittest import mock
 
 from tests.support.agents.agent_command import Outcome
+from tests.support.agents.agent_main import agent
 from tests.support.mongodb.server import Privilege, User
 
 ROOT = User("root", "open")
@@ -16,14 +16,9 @@ FINDER = User(
 
 
 def mongo_agent(*arguments: str | Path) -> Outcome:
-    """Runs to the end; for commands that end by themselves."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mongo_agent", *map(str, arguments)],
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+    """Runs to the end within this process, which stays one that a debugger may attach to."""
+    with mock.patch("sidecar.cli.running.forbid_dumps", return_value=True):
+        return agent(*arguments, package="mongo_agent")
 
 
 def configuration(

@@ -9,11 +9,13 @@ import gzip
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from agent.keystore.jceks import read_jceks
 from agent.keystore.settings import KeystoreSettings
@@ -29,6 +31,14 @@ KEYSTORE = "cassandra.keystore"
 PASSWORD = "cassandra"
 """Of the keystores of recordings, and of the keys in them."""
 GOLDEN = SHARED / "golden" / "apache-legacy-commitlog"
+SAMPLE = (
+    *("3.11/mixed", "4.0/collections", "4.1/encrypted", "4.1/lz4", "5.0/types", "5.0/deletions"),
+    *("5.0/counters", "5.0/deflate", "5.0/kill9-lz4/3-after-clean-stop", "5.0/noop", "5.0/snappy"),
+    *("5.0/three-nodes/node1", "5.0/three-nodes/node2", "5.0/three-nodes/node3", "5.0/ttl"),
+    *("5.0/views", "5.0/zstd", "5.0-none/encrypted-ctr", "5.0-none/random", "6.0/batches"),
+    *("6.0-none/deletions", "6.0-none/direct", "6.0-none/lz4", "6.0-none/types"),
+)
+"""Own recordings: each version, framing and kind of change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +94,21 @@ def scenarios() -> list[Scenario]:
         for dump in sorted(root.rglob("dump.ndjson.gz")):
             found.append(Scenario(root, dump.parent))
     return found
+
+
+def rows(found: Iterable[Scenario], *, is_whole: bool = False) -> list[Any]:
+    """Scenarios as parameters of a test. Slow are those outside of `SAMPLE`, or with `is_whole`
+    those outside of the project's own recordings."""
+
+    def is_fast(each: Scenario) -> bool:
+        return each in sampled([each]) or (is_whole and each.root == OWN)
+
+    return [
+        pytest.param(each, id=str(each), marks=() if is_fast(each) else pytest.mark.slow)
+        for each in found
+    ]
+
+
+def sampled(found: Iterable[Scenario]) -> list[Scenario]:
+    """Those of `SAMPLE`."""
+    return [each for each in found if each.folder in [OWN / name for name in SAMPLE]]

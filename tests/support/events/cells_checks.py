@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import commitlog
-from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.reference.recordings import Scenario
 from tests.support.events.expected_events import Json, expected_events
 from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
 
@@ -79,9 +79,6 @@ def identity(event: Event) -> str:
     methods = [bounds["_range_start"], bounds["_range_end"]]
     ranges = [bound and (bound["method"], len(bound["values"])) for bound in methods]
     return repr((without_times(sorted_cells(event.value["cells"])), ranges))
-
-
-SCENARIOS = scenarios()
 
 
 def recorded_events(

@@ -1,18 +1,19 @@
-"""The parser against recordings of real nodes: Cassandra's own answers, and the plain reader."""
+"""The parser against recordings of real nodes and Cassandra's own answers."""
 
 import os
 import shutil
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import commitlog
 from agent.cdc_raw.idx import Idx, read_idx
-from tests.oracle.reference import parse_schema, read_segment, to_line
 from tests.oracle.reference.descriptor import read_descriptor
-from tests.oracle.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios
+from tests.oracle.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, rows, scenarios
 from tests.oracle.reference.sections import read_sections
-from tests.oracle.reference.segment import read_bytes
+from tests.support.events.expected_events import Json
 from tests.support.segments.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
 
 SCENARIOS = scenarios()
@@ -32,30 +33,65 @@ GOLDEN_SEGMENTS = [
 ]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_every_line_equals_cassandras_own(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    lines = []
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The segments of a scenario, each with its lines."""
+
+    scenario: Scenario
+    schema: commitlog.Schema
+    lines: dict[Path, list[Json]]
+
+
+@pytest.fixture(scope="module", params=rows(SCENARIOS, is_whole=True))
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    scenario, schema = request.param, schema_of(request.param)
+    folder = tmp_path_factory.mktemp("segments")
+    found = {}
     for path, name in scenario.segments():
-        dumped = dump(unpacked(path, name, tmp_path), schema)
+        segment = unpacked(path, name, folder)
+        dumped = dump(segment, schema)
         assert dumped.gaps == []
-        lines += dumped.lines
-    assert lines == scenario.expected()
+        found[segment] = dumped.lines
+    return Recorded(scenario, schema, found)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_no_segment_ends_before_the_position_that_its_index_names(
-    scenario: Scenario, tmp_path: Path
-) -> None:
-    for path, name in scenario.segments():
-        index = path.with_name(f"{Path(name).stem}_cdc.idx")
-        if not index.exists():
-            continue
-        segment = unpacked(path, name, tmp_path)
-        assert gaps_by_index(segment, read_idx(index)) == []
+def test_every_line_equals_cassandras_own(recorded: Recorded) -> None:
+    assert [*chain(*recorded.lines.values())] == recorded.scenario.expected()
 
 
-@pytest.mark.parametrize("scenario", REPLAYED, ids=str)
+def test_segments_have_their_descriptors_and_no_early_end(recorded: Recorded) -> None:
+    """By the position that the index names."""
+    is_encrypted = (recorded.scenario.folder / KEYSTORE).exists()
+    for segment in recorded.lines:
+        descriptor = commitlog.read_descriptor(str(segment))
+        assert descriptor.segment == segment.name
+        assert segment.name == f"CommitLog-{descriptor.version}-{descriptor.segment_id}.log"
+        assert descriptor.encrypted == is_encrypted
+        assert descriptor.key_alias == ("testing:1" if is_encrypted else None)
+        assert descriptor.compression is None or descriptor.compression.endswith("Compressor")
+        assert segment.read_bytes()[:4] == descriptor.version.to_bytes(4, "big")
+        index = recorded.scenario.folder / f"{segment.stem}_cdc.idx"
+        if index.exists():
+            assert gaps_by_index(segment, read_idx(index)) == []
+
+
+def test_every_way_of_reading_gives_the_same(recorded: Recorded) -> None:
+    """A scan, small chunks, and going on at the end of any record."""
+    schema = recorded.schema
+    for segment, lines in recorded.lines.items():
+        scan = reader_of(segment).scan(schema)
+        items = [row for line in lines for row in (line["static"], *line["items"]) if row]
+        assert scan.updates >= len(lines)
+        assert scan.cells == sum(len(row.get("cells", ())) for row in items)
+        assert dump(segment, schema, max_bytes=1).lines == lines
+        ends = sorted({line["pos"] for line in lines})
+        for end in ends[:: max(1, len(ends) // 5)]:
+            rest = dump(segment, schema, position=end)
+            assert rest.gaps == []
+            assert rest.lines == [line for line in lines if line["pos"] > end]
+
+
+@pytest.mark.parametrize("scenario", rows(REPLAYED))
 def test_a_replayed_segment_of_blocks_that_is_cut_or_zeroed_has_a_gap(
     scenario: Scenario, tmp_path: Path
 ) -> None:
@@ -84,39 +120,7 @@ def gaps_by_index(segment: Path, idx: Idx) -> list[commitlog.Gap]:
     return seen.gaps
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_the_plain_reader_agrees(scenario: Scenario, tmp_path: Path) -> None:
-    plain_schema = parse_schema((scenario.folder / "schema.cql").read_text(encoding="utf-8"))
-    schema = schema_of(scenario)
-    keys = scenario.keys()
-    for path, name in scenario.segments():
-        ours = dump(unpacked(path, name, tmp_path), schema).lines
-        assert ours == [
-            to_line(update) for update in read_segment(path, name, plain_schema, keys=keys)
-        ]
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_every_record_end_is_a_place_to_resume(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        lines = dump(segment, schema).lines
-        ends = sorted({line["pos"] for line in lines})
-        for end in ends[:: max(1, len(ends) // 25)]:
-            rest = dump(segment, schema, position=end)
-            assert rest.gaps == []
-            assert rest.lines == [line for line in lines if line["pos"] > end]
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_the_size_of_a_chunk_changes_nothing(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        assert dump(segment, schema, max_bytes=1).lines == dump(segment, schema).lines
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SNAPSHOTS, ids=lambda path: f"{path.parts[-3]}-{path.parts[-2]}")
 def test_a_live_segment_is_read_up_to_its_index_file(path: Path, tmp_path: Path) -> None:
     index = path.with_name(path.name.replace(".log.gz", "_cdc.idx"))
@@ -131,67 +135,33 @@ def test_a_live_segment_is_read_up_to_its_index_file(path: Path, tmp_path: Path)
     assert dumped.lines == [line for line in final_lines if line["pos"] <= limit]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "cells", "expected_hash"), GOLDEN_SEGMENTS)
 def test_golden_segments(folder: str, cells: int, expected_hash: int, tmp_path: Path) -> None:
+    """The hash is the sum of all bytes, each shifted by its place, in 32 bits with a sign."""
     if not GOLDEN.is_dir():
         pytest.skip(f"no golden segments at {GOLDEN}")
-    properties = dict(
-        line.split("=", 1)
-        for line in (GOLDEN / folder / "hash.txt").read_text().splitlines()
-        if "=" in line
-    )
+    text = (GOLDEN / folder / "hash.txt").read_text()
+    properties = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     schema = commitlog.Schema.from_cql(
         'CREATE TABLE "Keyspace1"."Standard1" (key ascii, col ascii, val blob, val0 blob,'
         f" PRIMARY KEY (key, col)) WITH ID = {properties['cfid'].strip()}"
     )
-    found_cells = 0
-    found_hash = 0
     shutil.copyfile(GOLDEN / KEYSTORE, tmp_path / KEYSTORE)
-    for path in sorted((GOLDEN / folder).glob("CommitLog-*.log")):
-        for line in dump(unpacked(path, path.name, tmp_path), schema).lines:
-            for row in line["items"]:
-                if row["t"] != "row" or not bytes.fromhex(row["ck"][0]).startswith(b"name"):
-                    continue
-                for cell in row["cells"]:
-                    found_cells += 1
-                    found_hash = _hash(found_hash, bytes.fromhex(cell["val"] or ""))
-    assert (found_cells, found_hash) == (cells, expected_hash)
-
-
-def _hash(value: int, data: bytes) -> int:
-    shift = 0
-    for byte in data:
-        value = (value + (byte << shift)) & 0xFFFFFFFF
-        shift = 0 if shift == 24 else shift + 8
-    return value - (1 << 32) if value >> 31 else value
+    values = [
+        bytes.fromhex(cell["val"] or "")
+        for path in sorted((GOLDEN / folder).glob("CommitLog-*.log"))
+        for line in dump(unpacked(path, path.name, tmp_path), schema).lines
+        for row in line["items"]
+        if row["t"] == "row" and bytes.fromhex(row["ck"][0]).startswith(b"name")
+        for cell in row["cells"]
+    ]
+    total = sum(byte << 8 * (at % 4) for value in values for at, byte in enumerate(value))
+    assert len(values) == cells
+    assert (total + (1 << 31)) % (1 << 32) - (1 << 31) == expected_hash
 
 
 def test_recordings_are_there() -> None:
     """A clone without its own recordings would pass everything above."""
     assert any(scenario.root.name == "fixtures" for scenario in SCENARIOS)
     assert os.environ.get("CDC_SHARED") is None or SHARED.is_dir()
-
-
-def test_scan_equals_dump(tmp_path: Path) -> None:
-    for scenario in SCENARIOS:
-        schema = schema_of(scenario)
-        for path, name in scenario.segments():
-            segment = unpacked(path, name, tmp_path)
-            scan = reader_of(segment).scan(schema)
-            lines = dump(segment, schema).lines
-            rows = [row for line in lines for row in (line["static"], *line["items"]) if row]
-            assert scan.updates >= len(lines)
-            assert scan.cells == sum(len(row.get("cells", ())) for row in rows)
-
-
-def test_segments_have_their_descriptors(tmp_path: Path) -> None:
-    for scenario in SCENARIOS:
-        for path, name in scenario.segments():
-            descriptor = commitlog.read_descriptor(str(unpacked(path, name, tmp_path)))
-            assert descriptor.segment == name
-            assert name == f"CommitLog-{descriptor.version}-{descriptor.segment_id}.log"
-            is_encrypted = (path.parent / KEYSTORE).exists()
-            assert descriptor.encrypted == is_encrypted
-            assert descriptor.key_alias == ("testing:1" if is_encrypted else None)
-            assert descriptor.compression is None or descriptor.compression.endswith("Compressor")
-            assert read_bytes(path)[:4] == descriptor.version.to_bytes(4, "big")

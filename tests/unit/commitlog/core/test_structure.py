@@ -4,6 +4,9 @@ place in it is the place of those bytes."""
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,20 +17,19 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests.oracle import writer
+from tests.oracle.reference import parse_schema, read_segment, to_line
 from tests.oracle.reference.descriptor import read_descriptor
-from tests.oracle.reference.recordings import KEYSTORE, OWN, Scenario, recorded_keys, scenarios
-from tests.oracle.reference.records import read_records
-from tests.oracle.reference.sections import read_sections
+from tests.oracle.reference.recordings import Scenario, rows, scenarios
+from tests.oracle.reference.records import Record, read_records
+from tests.oracle.reference.sections import Section, read_sections
 from tests.oracle.writer import FRAMINGS, write_mutation, write_segment
 from tests.oracle.writer.expected import expected
 from tests.oracle.writer.strategies import workloads
 from tests.support.segments.damaged_segments import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
-from tests.support.segments.segment_reading import overwrite, reader_of, schema_of, unpacked
+from tests.support.segments.segment_reading import dump, overwrite, reader_of, schema_of, unpacked
 
 Json = dict[str, Any]
 
-SCENARIOS = scenarios()
-OWN_SCENARIOS = [scenario for scenario in SCENARIOS if scenario.root == OWN]
 _PLACES = ("at", "bytes", "ck_values", "row_estimate")
 
 
@@ -44,11 +46,6 @@ def structure(
     while chunk := reader.structure(schema, max_bytes=max_bytes):
         lines += [json.loads(line) for line in chunk.splitlines()]
     return lines
-
-
-def keys_of(path: Path) -> dict[str, bytes]:
-    """The keys beside a segment."""
-    return dict(recorded_keys(path.with_name(KEYSTORE)))
 
 
 def of_kind(lines: list[Json], kind: str) -> list[Json]:
@@ -102,70 +99,79 @@ def _item(item: Json) -> Json:
     return plain
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_equals_cassandra(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A recorded segment, its sections and records by the plain reader, and its structure."""
+
+    path: Path
+    data: bytes
+    sections: list[Section]
+    records: list[Record]
+    lines: list[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    scenario: Scenario
+    schema: commitlog.Schema
+    segments: list[Shown]
+
+
+@pytest.fixture(scope="module", params=rows(scenarios()))
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    scenario, schema = request.param, schema_of(request.param)
+    folder, segments = tmp_path_factory.mktemp("segments"), []
+    for packed, name in scenario.segments():
+        path = unpacked(packed, name, folder)
+        data = path.read_bytes()
+        sections = list(read_sections(data, read_descriptor(data, name), scenario.keys()))
+        records = [record for each in sections for record in read_records(each, name, Counter())]
+        segments.append(Shown(path, data, sections, records, structure(path, schema)))
+    return Recorded(scenario, schema, segments)
+
+
+def test_equals_cassandra(recorded: Recorded) -> None:
     found = []
-    for path, name in scenario.segments():
-        lines = structure(unpacked(path, name, tmp_path), schema)
-        assert lines[0]["segment"] == name
-        assert lines[-1]["t"] == "end"
-        assert of_kind(lines, "gap") == []
-        for record in of_kind(lines, "record"):
-            found += canonical(name, record)
-    assert found == scenario.expected()
+    for segment in recorded.segments:
+        assert segment.lines[0]["segment"] == segment.path.name
+        assert segment.lines[-1]["t"] == "end"
+        assert of_kind(segment.lines, "gap") == []
+        for record in of_kind(segment.lines, "record"):
+            found += canonical(segment.path.name, record)
+    assert found == recorded.scenario.expected()
 
 
-@pytest.mark.parametrize("scenario", OWN_SCENARIOS, ids=str)
-def test_places_are_those_of_the_plain_reader(scenario: Scenario, tmp_path: Path) -> None:
-    for path, name in scenario.segments():
-        file = unpacked(path, name, tmp_path)
-        data = file.read_bytes()
-        descriptor = read_descriptor(data, name)
-        lines = structure(file)
-        header = lines[0]
+def test_places_are_those_of_the_plain_reader(recorded: Recorded) -> None:
+    for segment in recorded.segments:
+        data, (header, *_, end) = segment.data, segment.lines
+        descriptor = read_descriptor(data, segment.path.name)
         assert header["file"] == {"from": 0, "to": descriptor.header_length}
         assert (header["version"], header["id"]) == (descriptor.version, descriptor.id)
-        sections = list(read_sections(data, descriptor, keys_of(file)))
         assert [
             (line["file"]["from"], line["file"]["to"], line["start"], line["end"], line["crc"])
-            for line in of_kind(lines, "section")
-        ] == [(each.marker, each.file_end, each.start, each.end, "ok") for each in sections]
-        records = [record for each in sections for record in read_records(each, name, Counter())]
-        shown = of_kind(lines, "record")
-        assert [(line["start"], line["end"]) for line in shown] == [
-            (record.start, record.end) for record in records
-        ]
-        for line, record in zip(shown, records, strict=True):
+            for line in of_kind(segment.lines, "section")
+        ] == [(each.marker, each.file_end, each.start, each.end, "ok") for each in segment.sections]
+        for line, record in zip(of_kind(segment.lines, "record"), segment.records, strict=True):
+            assert (line["start"], line["end"]) == (record.start, record.end)
             assert line["payload_bytes"] == len(record.payload)
             first = line["mutation"]["tree"][0]
             at = first["at"] - line["start"] - 8
-            table_id = first["table_id"].replace("-", "")
-            assert record.payload[at : at + 16].hex() == table_id
+            assert record.payload[at : at + 16].hex() == first["table_id"].replace("-", "")
             if header["compression"] is None and header["encryption"] is None:
                 place = line["file"]
                 assert data[place["from"] + 8 : place["to"] - 4] == record.payload
             else:
                 assert line["file"] is None
-        end = lines[-1]
-        assert (end["sections"], end["records"]) == (len(sections), len(records))
+        assert end["sections"] == len(segment.sections)
+        assert end["records"] == len(segment.records)
 
 
-@pytest.mark.parametrize("scenario", OWN_SCENARIOS, ids=str)
-def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    for path, name in scenario.segments():
-        file = unpacked(path, name, tmp_path)
-        data = file.read_bytes()
-        records = {
-            record.end: record
-            for section in read_sections(data, read_descriptor(data, name), keys_of(file))
-            for record in read_records(section, name, Counter())
-        }
-        for line in of_kind(structure(file, schema), "record"):
+def test_updates_and_rows_lie_side_by_side(recorded: Recorded) -> None:
+    for segment in recorded.segments:
+        for line, record in zip(of_kind(segment.lines, "record"), segment.records, strict=True):
             if "undecoded" in line["mutation"]:
                 continue
-            payload, start = records[line["end"]].payload, line["start"] + 8
+            payload, start = record.payload, line["start"] + 8
             end = None
             for update in line["mutation"]["tree"]:
                 assert end in (None, update["at"])
@@ -176,8 +182,7 @@ def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -
                 for item, behind in zip(items, [*items[1:], None][: len(items)], strict=True):
                     stop = item["at"] + item["bytes"]
                     flags = payload[item["at"] - start]
-                    is_marker = item["t"] in ("bound", "boundary")
-                    assert bool(flags & 0x02) == is_marker
+                    assert bool(flags & 0x02) == (item["t"] in ("bound", "boundary"))
                     if behind is not None and item["t"] != "static":
                         assert stop == behind["at"]
                     if behind is None and item["t"] != "static":
@@ -187,40 +192,21 @@ def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -
             assert end == line["end"] - 4
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS[::6], ids=str)
-def test_without_a_schema_the_heads_are_the_same(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    bare_names = (
-        "update",
-        "at",
-        "table_id",
-        "key",
-        "flags",
-        "bases",
-        "static_columns",
-        "regular_columns",
-    )
-    for path, name in scenario.segments():
-        file = unpacked(path, name, tmp_path)
-        with_schema = of_kind(structure(file, schema), "record")
-        without = of_kind(structure(file), "record")
-        for known, bare in zip(with_schema, without, strict=True):
+HEAD = ("update", "at", "table_id", "key", "flags", "bases", "static_columns", "regular_columns")
+
+
+def test_neither_the_schema_nor_chunks_change_the_heads(recorded: Recorded) -> None:
+    for segment in recorded.segments:
+        assert structure(segment.path, recorded.schema, max_bytes=1) == segment.lines
+        known = of_kind(segment.lines, "record")
+        without = of_kind(structure(segment.path), "record")
+        for with_schema, bare in zip(known, without, strict=True):
             (head,) = bare["mutation"]["tree"]
-            whole = known["mutation"]["tree"][0]
-            assert {name: head[name] for name in bare_names} == {
-                name: whole[name] for name in bare_names
-            }
+            whole = with_schema["mutation"]["tree"][0]
+            assert [head[name] for name in HEAD] == [whole[name] for name in HEAD]
             assert head["table"] is None
             assert "not in the schema" in bare["mutation"]["undecoded"]["cause"]
-            assert bare["mutation"]["updates"] == known["mutation"]["updates"]
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS[::9], ids=str)
-def test_the_size_of_a_chunk_changes_nothing(scenario: Scenario, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
-    for path, name in scenario.segments():
-        file = unpacked(path, name, tmp_path)
-        assert structure(file, schema, max_bytes=1) == structure(file, schema)
+            assert bare["mutation"]["updates"] == with_schema["mutation"]["updates"]
 
 
 @pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
@@ -229,7 +215,8 @@ def test_damage_is_shown_in_its_place(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(whole)
     records = {line["start"]: line for line in of_kind(structure(path, SCHEMA), "record")}
-    for bit, damaged in flips(whole, iter(range(len(whole) * 8))):
+    # Every bit of a byte, and of any byte some.
+    for bit, damaged in flips(whole, iter(range(0, len(whole) * 8, 5))):
         overwrite(path, damaged)
         try:
             lines = structure(path, SCHEMA)
@@ -268,36 +255,26 @@ def test_values_are_reported_as_written(tmp_path: Path) -> None:
     assert (cell["col"], cell["value"], cell["val"]) == ("v", "value-0", b"value-0".hex())
 
 
-@pytest.mark.parametrize("version", [6, 7, 8, 9])
-@settings(
-    max_examples=15,
-    deadline=None,
-    print_blob=True,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(data=st.data())
-def test_shows_each_write_at_its_position(
-    version: int, data: st.DataObject, tmp_path: Path
-) -> None:
-    """Random schemas and mutations in every version and framing."""
+def check_written(version: int, data: st.DataObject, folder: Path) -> None:
+    """A workload as every reader reads it: dump, plain reader and structure."""
     workload = data.draw(workloads(version))
     framing = data.draw(st.sampled_from(FRAMINGS))
-    written = write_segment(
-        [[write_mutation(*each) for each in section] for section in workload.sections],
-        version,
-        framing=framing,
-    )
-    path = tmp_path / f"CommitLog-{version}-1.log"
+    payloads = [[write_mutation(*each) for each in section] for section in workload.sections]
+    written = write_segment(payloads, version, framing=framing)
+    path = folder / f"CommitLog-{version}-1.log"
     overwrite(path, written.data)
     schema = commitlog.Schema.from_cql(workload.schema_text)
+    wanted = expected(workload, written, path.name)
+    dumped = dump(path, schema, keys=framing.keys)
+    assert dumped.gaps == []
+    assert dumped.lines == wanted
+    plain_schema = parse_schema(workload.schema_text)
+    plain = read_segment(written.data, path.name, plain_schema, keys=framing.keys)
+    assert [to_line(update) for update in plain] == wanted
     lines = structure(path, schema, keys=framing.keys)
     records = of_kind(lines, "record")
-    shown_lines = [line for record in records for line in canonical(path.name, record)]
-    assert shown_lines == expected(workload, written, path.name)
-    assert [record["end"] for record in records] == [
-        end for ends in written.record_ends for end in ends
-    ]
+    assert [line for record in records for line in canonical(path.name, record)] == wanted
+    assert [record["end"] for record in records] == [*chain(*written.record_ends)]
     shown = of_kind(lines, "section")
     assert tuple(section["end"] for section in shown) == written.section_ends
     assert tuple(section["file"]["from"] for section in shown) == written.markers
@@ -305,6 +282,35 @@ def test_shows_each_write_at_its_position(
     epochs = {update.get("epoch") for record in records for update in record["mutation"]["tree"]}
     forms = {form.epoch for section in workload.sections for _, form in section}
     assert epochs <= (forms if version >= 9 else {None})
+
+
+each_version = pytest.mark.parametrize("version", [6, 7, 8, 9])
+written_examples = partial(
+    settings,
+    # A failure says enough; making it smaller takes minutes.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@each_version
+@written_examples(max_examples=10)
+@given(data=st.data())
+def test_every_reader_reads_written_segments(
+    version: int, data: st.DataObject, tmp_path: Path
+) -> None:
+    """Random schemas and mutations in every version and framing."""
+    check_written(version, data, tmp_path)
+
+
+@pytest.mark.slow
+@each_version
+@written_examples(max_examples=100)
+@given(data=st.data())
+def test_every_reader_reads_many_written_segments(
+    version: int, data: st.DataObject, tmp_path: Path
+) -> None:
+    check_written(version, data, tmp_path)
 
 
 def test_records_after_an_unknown_table_have_their_position(tmp_path: Path) -> None:

@@ -1,14 +1,16 @@
-"""Every event of every recording, against Cassandra's own reading of the same mutation."""
+"""Every event of recordings, against Cassandra's own reading of the same mutation."""
 
 import base64
 from collections import defaultdict
-from pathlib import Path
+from itertools import chain
+from uuid import UUID
 
 import pytest
 
-from tests.oracle.reference.recordings import Scenario
+from tests.oracle.reference import parse_schema
+from tests.oracle.reference.recordings import Scenario, rows, sampled, scenarios
+from tests.support.events.after_checks import check_after, static_columns
 from tests.support.events.cells_checks import (
-    SCENARIOS,
     check_clustering_order,
     check_events,
     identity,
@@ -17,44 +19,55 @@ from tests.support.events.cells_checks import (
 from tests.support.events.expected_events import Json
 from tests.support.segments.segment_reading import Event, schema_of
 
+SCENARIOS = scenarios()
+Recorded = tuple[Scenario, dict[str, list[Event]]]
 
-def published_lines(scenario: Scenario) -> dict[str, list[Json]]:
-    """Dump lines by segment, without tables that give no events."""
+
+@pytest.fixture(scope="module", params=rows(SCENARIOS))
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A scenario, and its events by segment."""
+    return request.param, recorded_events(request.param, tmp_path_factory.mktemp("segments"))
+
+
+def test_events_match_cassandras_own_reader(recorded: Recorded) -> None:
+    """But for tables that give no events."""
+    scenario, events = recorded
     silent = {table.id for table in schema_of(scenario).tables() if table.kind == "view"}
     lines: dict[str, list[Json]] = defaultdict(list)
     for line in scenario.expected():
         if line["id"] not in silent:
             lines[line["segment"]].append(line)
-    return lines
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_events_match_cassandras_own_reader(scenario: Scenario, tmp_path: Path) -> None:
-    lines = published_lines(scenario)
-    for segment, found in recorded_events(scenario, tmp_path).items():
+    for segment, found in events.items():
         check_events(found, lines[segment])
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_events_of_one_mutation_are_counted_from_zero(scenario: Scenario, tmp_path: Path) -> None:
-    for found in recorded_events(scenario, tmp_path).values():
+def test_after_equals_cells(recorded: Recorded) -> None:
+    """Two tellings of one change; of a counter `after` holds shards."""
+    scenario, events = recorded
+    text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
+    tables, statics = parse_schema(text).tables, static_columns(text)
+    counters = {table.id for table in schema_of(scenario).tables() if table.counter}
+    for event in chain(*events.values()):
+        table_id = event.value["cells"]["id"]
+        if table_id not in counters:
+            check_after(event, tables[UUID(table_id)], statics.get(table_id, set()))
+
+
+def test_events_of_one_mutation_are_in_order_and_counted_from_zero(recorded: Recorded) -> None:
+    _, events = recorded
+    for found in events.values():
         positions: dict[int, int] = {}
         for event in found:
             position, index = event.source
             assert index == positions.get(position, 0)
             positions[position] = index + 1
         assert list(positions) == sorted(positions)
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_byte_comparable_clusterings_keep_storage_order(scenario: Scenario, tmp_path: Path) -> None:
-    for found in recorded_events(scenario, tmp_path).values():
         check_clustering_order(found)
+        check_element_order(found)
 
 
-def check_element_order(found: list[Event]) -> int:
-    """Elements come in the order of their type, and so must their keys; how many have one."""
-    count = 0
+def check_element_order(found: list[Event]) -> None:
+    """Elements come in the order of their type, and so must their keys."""
     for event in found:
         last: dict[str, bytes] = {}
         for cell in event.value["cells"].get("cell", ()):
@@ -62,46 +75,39 @@ def check_element_order(found: list[Event]) -> int:
                 key = base64.b64decode(cell["key"])
                 assert last.get(cell["col"], b"") < key
                 last[cell["col"]] = key
-                count += 1
-    return count
 
 
-def test_keys_of_elements_keep_storage_order(tmp_path: Path) -> None:
-    counts = [
-        check_element_order(found)
-        for scenario in SCENARIOS
-        for found in recorded_events(scenario, tmp_path).values()
-    ]
-    assert sum(counts) > 100
-
-
-def test_ids_are_equal_exactly_where_the_content_is(tmp_path: Path) -> None:
+def check_ids(found: list[Event]) -> None:
+    """Equal exactly where the content is."""
     contents: dict[str, str] = {}
     ids: dict[str, str] = {}
-    for scenario in SCENARIOS:
-        for found in recorded_events(scenario, tmp_path).values():
-            for event in found:
-                event_id, content = event.headers["cdc.id"], identity(event)
-                assert contents.setdefault(event_id, content) == content
-                assert ids.setdefault(content, event_id) == event_id
+    for event in found:
+        event_id, content = event.headers["cdc.id"], identity(event)
+        assert contents.setdefault(event_id, content) == content
+        assert ids.setdefault(content, event_id) == event_id
     assert len(ids) > 500
 
 
-CLUSTERS = sorted({each.folder.parent for each in SCENARIOS if "three-nodes" in str(each)})
-
-
-@pytest.mark.parametrize("cluster", CLUSTERS, ids=str)
-def test_replicas_give_the_same_ids(cluster: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "read", [sampled(SCENARIOS), pytest.param(SCENARIOS, marks=pytest.mark.slow)], ids=len
+)
+def test_ids_are_equal_where_the_content_is_on_all_replicas(
+    read: list[Scenario], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Every node of a three-node cluster reports each write that all have under one id."""
-    first, *others = (
-        {
-            event.headers["cdc.id"]
-            for found in recorded_events(scenario, tmp_path).values()
-            for event in found
-        }
-        for scenario in SCENARIOS
-        if scenario.folder.parent == cluster
-    )
-    assert first
-    assert len(others) == 2
-    assert all(other == first for other in others)
+    every: list[Event] = []
+    clusters = defaultdict(list)
+    for scenario in read:
+        events = recorded_events(scenario, tmp_path_factory.mktemp("segments"))
+        every += chain(*events.values())
+        if scenario.folder.parent.name == "three-nodes":
+            clusters[scenario.folder.parent].append(
+                {event.headers["cdc.id"] for event in chain(*events.values())}
+            )
+    check_ids(every)
+    keyed = [cell for event in every for cell in event.value["cells"].get("cell", ())]
+    assert sum("key" in cell for cell in keyed) > 50
+    assert clusters
+    for first, *others in clusters.values():
+        assert first
+        assert others == [first, first]

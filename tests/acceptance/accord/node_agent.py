@@ -13,7 +13,6 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
 VERSION = "6.0-alpha2"
-DEADLINE_S = 300.0
 
 
 def accord_settings(**journal: object) -> NodeSettings:
@@ -73,7 +72,7 @@ class NodeAgent(AgentProcess):
                 for event in self.delivered()
             )
 
-        self.wait_until(has_arrived, f"the row {key} of {table}", DEADLINE_S)
+        self.wait_until(has_arrived, f"the row {key} of {table}")
 
     def conditions(self) -> set[str]:
         """Codes of the conditions that `/health` shows."""

@@ -9,14 +9,7 @@ import pytest
 from cassandra import ConsistencyLevel, DriverException
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, NoHostAvailable
 
-from tests.acceptance.accord.node_agent import (
-    DEADLINE_S,
-    VERSION,
-    NodeAgent,
-    accord_settings,
-    execute,
-    ids,
-)
+from tests.acceptance.accord.node_agent import VERSION, NodeAgent, accord_settings, execute, ids
 from tests.acceptance.accord.workload import ADDED_COLUMN, last_write, schema, statements
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import Comparison, compare, summary
@@ -59,7 +52,7 @@ def differences(node: CassandraNode, events: Sequence[dict[str, Any]]) -> Sequen
             found.append(compare(session, merged(events), ["bank"]))
         return bool(found)
 
-    wait_until(has_answered, "the node's answer", deadline_s=DEADLINE_S)
+    wait_until(has_answered, "the node's answer")
     session.cluster.shutdown()
     (comparison,) = found
     assert comparison.tables == 3
@@ -115,7 +108,7 @@ def test_merged_transactions_equal_select(
     def are_equal() -> bool:
         return ids(agents[0].delivered()) == ids(agents[1].delivered())
 
-    wait_until(are_equal, "the events of two replicas to be equal", deadline_s=DEADLINE_S)
+    wait_until(are_equal, "the events of two replicas to be equal")
     events = [agent.delivered() for agent in agents]
     for replica in (events[0], events[1], [event for each in events for event in each]):
         found = differences(first, replica)

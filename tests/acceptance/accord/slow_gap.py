@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.accord.node_agent import (
-    DEADLINE_S,
-    VERSION,
-    NodeAgent,
-    accord_settings,
-    execute,
-)
+from tests.acceptance.accord.node_agent import VERSION, NodeAgent, accord_settings, execute
 from tests.acceptance.accord.workload import last_write, schema
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.processes import wait_until
@@ -43,7 +37,7 @@ def fill(node: CassandraNode, key: int) -> None:
         execute(node, f"UPDATE bank.accounts SET note = '{NOTE}' WHERE id = {key}")
         return not before & journal(node)
 
-    wait_until(is_deleted, "the journal's segments to be deleted", deadline_s=DEADLINE_S)
+    wait_until(is_deleted, "the journal's segments to be deleted")
 
 
 def test_a_running_agent_loses_nothing_and_a_stopped_one_reports_the_gap(
@@ -64,7 +58,7 @@ def test_a_running_agent_loses_nothing_and_a_stopped_one_reports_the_gap(
         agent.launch()
         execute(node, last_write(5))
         agent.wait_for("accounts", 5)
-        agent.wait_until(lambda: "segment_lost" in agent.conditions(), "the gap", DEADLINE_S)
+        agent.wait_until(lambda: "segment_lost" in agent.conditions(), "the gap")
         (reason,) = (agent.relocation / "error").glob("*.reason.json")
         assert "while the agent was stopped" in reason.read_text()
     finally:

@@ -27,7 +27,6 @@ EventName = tuple[int, int, int]
 """Segment id, position in it, and place among the events of the mutation."""
 
 PREFIX = "faults"
-DEADLINE_S = 300.0
 _WAVES = ("types", "batches", "ttl", "deletions", "timestamps", "wide")
 
 
@@ -166,7 +165,7 @@ class BrokerHarness:
 
     def wait(self, condition: Any, what: str) -> None:
         """Until a condition holds; raises when the agent ends."""
-        self.agent.wait_until(condition, what, DEADLINE_S)
+        self.agent.wait_until(condition, what)
 
     def sink(self) -> Mapping[str, Any]:
         """The sink's part of `/health`."""

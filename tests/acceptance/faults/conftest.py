@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.faults.filesystem_harness import FilesystemHarness
 from tests.acceptance.faults.matrix import RESULTS
-from tests.acceptance.faults.situation import MARKER, Outcome, Situation
+from tests.acceptance.faults.situation import MARKER, Outcome
 from tests.support.agents.fault_reports import Report
 
 RECORD = "CDC_RECORD_FAULTS"
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> FilesystemHarness:
+    return FilesystemHarness(tmp_path)
 
 
 @pytest.fixture
@@ -23,9 +29,8 @@ def report(request: pytest.FixtureRequest) -> Iterator[Report]:
     marker = request.node.get_closest_marker(MARKER)
     if marker is None or len(outcomes) != 1:
         return
-    row: Situation = marker.args[0]
     if os.environ.get(RECORD):
-        _record(row.name, outcomes[0])
+        _record(marker.args[0], outcomes[0])
     assert (outcomes[0].lost, outcomes[0].invented) == (0, 0), outcomes[0]
 
 

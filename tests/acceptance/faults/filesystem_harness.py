@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +25,8 @@ from examples.agent_process import AgentProcess
 from tests.acceptance.faults.recorded import WORKLOADS, arrived, recording, schema_of
 from tests.acceptance.faults.situation import Outcome, outcome_of
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
-DEADLINE_S = 180.0
 UID = 23_456
 """Of an agent that is not root."""
 
@@ -72,6 +71,12 @@ class Agent(AgentProcess):
 
     def until_drained(self) -> None:
         self.until("cdc_raw to be empty", lambda: not any(self._harness.cdc_raw.glob("*.log")))
+
+    def finish(self) -> None:
+        """Drained, `/health` ok, and stopped."""
+        self.until_drained()
+        self.until_ok()
+        assert self.stop() == 0
 
     def ended(self) -> int:
         """The exit code of a process that ends by itself."""
@@ -163,6 +168,11 @@ class FilesystemHarness(AgentDir):
     def outcome(self, recorded: Sequence[str] = ()) -> Outcome:
         return outcome_of(self.expected, arrived(self.events), recorded)
 
+    def complete(self) -> Outcome:
+        """The outcome, with an empty quarantine."""
+        assert self.recorded() == []
+        return self.outcome()
+
     def give(self, uid: int) -> None:
         """Everything here but `cdc_raw`'s segments belongs to this user."""
         for directory in (self.cdc_raw, self.relocation, self.offsets, self.output):
@@ -185,11 +195,10 @@ def mounted(directory: Path, size: str) -> Iterator[None]:
         yield
     finally:
         # A process that was killed lets go of it within moments.
-        end_s = time.monotonic() + DEADLINE_S
-        while subprocess.run(["umount", str(directory)], check=False).returncode != 0:
-            if time.monotonic() > end_s:
-                raise RuntimeError(f"{directory} stays mounted")
-            time.sleep(0.05)
+        unmount = ["umount", str(directory)]
+        wait_until(
+            lambda: subprocess.run(unmount, check=False).returncode == 0, f"{directory} to be free"
+        )
 
 
 def remount(directory: Path, mode: str) -> None:

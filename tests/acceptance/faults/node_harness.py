@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, Self
 
 from cassandra import InvalidRequest
 from cassandra.cluster import NoHostAvailable
@@ -31,7 +31,6 @@ from tests.support.servers.cassandra import CassandraNode, segment_id
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.processes import wait_until
 
-DEADLINE_S = 300.0
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
 _WRITES_AT_ONCE = 32
@@ -39,7 +38,8 @@ _NEXT_SEEN = re.compile(r"(?:between it and|unread before) (CommitLog-\S+\.log)"
 
 
 class NodeHarness:
-    """The agent's directories lie in `directory`; the node may serve several harnesses in turn.
+    """The agent's directories lie in `directory`; the node may serve several harnesses in turn. The
+    agent ends with the block.
 
     `epochs` has the node's schema after each change, with the time from which it is used.
     """
@@ -72,10 +72,16 @@ class NodeHarness:
         }
         self.agent = AgentProcess("agent", directory / "agent", properties)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.agent.end()
+
     def start_agent(self, *overrides: str) -> None:
         """Starts the agent and waits until it answers."""
         self.agent.launch(*overrides)
-        self.agent.wait_until(lambda: self.agent.ask("/health") is not None, "HTTP", DEADLINE_S)
+        self.agent.wait_until(lambda: self.agent.ask("/health") is not None, "HTTP")
 
     def health(self) -> dict[str, Any]:
         """The answer of `/health`."""
@@ -127,7 +133,7 @@ class NodeHarness:
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
         """While the agent runs."""
-        self.agent.wait_until(condition, what, DEADLINE_S)
+        self.agent.wait_until(condition, what)
 
     def wait_for_events(self, count: int) -> None:
         """Until so many lines arrived."""
@@ -234,7 +240,7 @@ def writing(harness: NodeHarness, table: str) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        writer.join(DEADLINE_S)
+        writer.join()
 
 
 def make_captured_table(node: CassandraNode) -> None:
@@ -251,4 +257,4 @@ def keyspace(harness: NodeHarness, name: str) -> str:
 
 def wait_for_node(condition: Callable[[], bool], what: str) -> None:
     """While no agent needs to run."""
-    wait_until(condition, what, deadline_s=DEADLINE_S)
+    wait_until(condition, what)

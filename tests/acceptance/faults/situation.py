@@ -1,58 +1,19 @@
-"""What a row of the fault matrix states, and what its test measured."""
+"""Which row of the fault matrix a test proves, and what it measured."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import pytest
 
 from tests.acceptance.faults.process_use import Growth
 
-Test = TypeVar("Test", bound=Callable[..., Any])
-
 MARKER = "situation"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """One row: each text is one or two sentences for an operator."""
-
-    area: str
-    """One of `AREAS`."""
-    name: str
-    """What happened, such as "A topic is deleted while the agent runs"."""
-    action: str
-    """The behaviour of the agent."""
-    health: str
-    """What `/health` reports meanwhile: the state and the condition's code."""
-    arrival: str
-    """Which events arrive, and when."""
-
-
-AREAS = {
-    "broker": "Kafka",
-    "node": "Cassandra",
-    "schema": "Schema",
-    "files": "File systems",
-    "bounds": "Bounds",
-}
-
-
-def situation(
-    area: str, name: str, *, action: str, health: str, arrival: str
-) -> Callable[[Test], Test]:
-    """Marks a test as the proof of one row."""
-    if area not in AREAS:
-        raise ValueError(f"area {area}: unknown; allowed are {', '.join(AREAS)}")
-    mark = pytest.mark.situation(Situation(area, name, action, health, arrival))
-
-    def marked(test: Test) -> Test:
-        # A mark changes the function in place.
-        mark(test)
-        return test
-
-    return marked
+def situation(name: str) -> pytest.MarkDecorator:
+    """Marks a test as the proof of the row of docs/evidence/faults.md with this name."""
+    return pytest.mark.situation(name)
 
 
 @dataclass(frozen=True, slots=True)

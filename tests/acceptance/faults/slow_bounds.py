@@ -2,9 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from tests.acceptance.faults.filesystem_harness import Agent, FilesystemHarness
 from tests.acceptance.faults.process_use import Sampling, Use
@@ -29,11 +26,6 @@ _NEEDED_BYTES = 20 * 10**9
 _LARGE_SEGMENTS = 12
 
 
-@pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
-
-
 def use_when_idle(agent: Agent) -> Use:
     """Resources of the idle agent."""
     agent.until_ok()
@@ -48,14 +40,7 @@ def remove_large_files(harness: FilesystemHarness) -> None:
     shutil.rmtree(harness.folder / "written", ignore_errors=True)
 
 
-@situation(
-    "bounds",
-    "Mutations of 16 MiB, three in each segment of 48 MiB",
-    action="It reads one mutation at a time. Memory holds `inflight.max.bytes` and a few "
-    "mutations; in the last third of the run it exceeds that of the first by at most 32 MiB.",
-    health="`ok`",
-    arrival="All events, once.",
-)
+@situation("Mutations of 16 MiB, three in each segment of 48 MiB")
 def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
     harness.schema.write_text(SCHEMA)
     settings = {"inflight.max.bytes": str(_WINDOW_BYTES)}
@@ -89,14 +74,7 @@ def test_large_mutations(harness: FilesystemHarness, report: Report) -> None:
     remove_large_files(harness)
 
 
-@situation(
-    "bounds",
-    "A backlog of 10 GB waits in `cdc_raw`: 320 segments of 32 MiB",
-    action="It reads the segments in order. In the last third of the run its memory exceeds that "
-    "of the first by at most 32 MiB.",
-    health="`ok`",
-    arrival="All events, once.",
-)
+@situation("A backlog of 10 GB waits in `cdc_raw`: 320 segments of 32 MiB")
 def test_backlog_of_ten_gigabytes(harness: FilesystemHarness, report: Report) -> None:
     free_bytes = shutil.disk_usage(harness.folder).free
     assert free_bytes >= _NEEDED_BYTES, f"{harness.folder}: {free_bytes} bytes free; 20 GB needed"

@@ -71,14 +71,7 @@ def write_round(harness: NodeHarness, number: int) -> None:
         harness.insert(f"shop.t{table:03}", rows, "id, v")
 
 
-@situation(
-    "bounds",
-    "100 tables, each with a topic of three partitions, are written to without a pause",
-    action="It publishes all tables with one producer. In the last third of the run its memory "
-    "exceeds that of the first by at most 32 MiB.",
-    health="`ok`",
-    arrival="All events, in all partitions.",
-)
+@situation("100 tables, each with a topic of three partitions, are written to without a pause")
 def test_hundred_tables(
     servers: tuple[CassandraNode, KafkaBroker], tmp_path: Path, report: Report
 ) -> None:

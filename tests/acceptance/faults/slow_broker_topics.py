@@ -25,12 +25,8 @@ def harness(tmp_path: Path) -> BrokerHarness:
 
 
 @situation(
-    "broker",
-    "A topic does not exist and the broker creates none (`auto.create.topics.enable=false`); it is "
-    "created later",
-    action="Publishes the events of other topics, and asks for the topic once a second.",
-    health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
-    arrival="The events of the topic when it exists, in their order.",
+    "A topic does not exist and the broker creates none (`auto.create.topics.enable=false`); it "
+    "is created later"
 )
 def test_a_missing_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
@@ -45,13 +41,7 @@ def test_a_missing_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
             report(outcome_of(harness.expected(), harness.wait_for_arrival(broker)))
 
 
-@situation(
-    "broker",
-    "A topic is deleted while the agent runs; it is created again",
-    action="Publishes the events of other topics, and asks for the topic once a second.",
-    health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
-    arrival="New events of the topic when it exists again. Kafka deleted the older ones.",
-)
+@situation("A topic is deleted while the agent runs; it is created again")
 def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, harness)
@@ -62,7 +52,7 @@ def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
             deleted = harness.next_topics()[0]
             older = arrivals(broker, deleted)
             assert older
-            broker.admin().delete_topics([deleted], operation_timeout=60)[deleted].result(60)
+            broker.admin().delete_topics([deleted])[deleted].result()
             harness.wait(lambda: deleted not in broker.topics(), "the topic to go")
             harness.feed_all()
             harness.wait_for_report(deleted)
@@ -71,13 +61,7 @@ def test_a_deleted_topic(tmp_path: Path, harness: BrokerHarness, report: Report)
             report(outcome_of(harness.expected(), [*older, *arrived]))
 
 
-@situation(
-    "broker",
-    "A topic gets 6 partitions in place of 1 while the agent runs",
-    action="Uses the new partitions after at most `kafka.producer.metadata.max.age.ms`.",
-    health="`ok`",
-    arrival="All events; a key's order across the change is that of the two partitions' readers.",
-)
+@situation("A topic gets 6 partitions in place of 1 while the agent runs")
 def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, harness, partitions=1)
@@ -91,7 +75,7 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
             assert arrivals(broker, grown)
             for topic in harness.topics:
                 futures = broker.admin().create_partitions([NewPartitions(topic, 6)])
-                futures[topic].result(60)
+                futures[topic].result()
             harness.wait(lambda: set(broker.topics().values()) == {6}, "the new partitions")
             expired_s = time.monotonic() + _METADATA_AGE_S
             harness.wait(lambda: time.monotonic() > expired_s, "the agent's metadata to expire")
@@ -102,15 +86,7 @@ def test_more_partitions(tmp_path: Path, harness: BrokerHarness, report: Report)
             report(outcome_of(harness.expected(), arrived))
 
 
-@situation(
-    "broker",
-    "The right to write to a topic is revoked and granted again",
-    action="Publishes the events of other topics, and tries the topic after growing pauses of up "
-    "to 30 s.",
-    health="`degraded` (`topic_access_denied`) with the `kafka-acls` command, `failing` once the "
-    "window is full",
-    arrival="The events of the topic after the grant, in their order.",
-)
+@situation("The right to write to a topic is revoked and granted again")
 def test_a_rejected_topic(tmp_path: Path, harness: BrokerHarness, report: Report) -> None:
     with AuthorisingBroker(tmp_path / "kafka") as broker:
         create_topics(broker, harness)

@@ -17,13 +17,8 @@ VALUE = "x" * 4000
 
 
 @situation(
-    "node",
     "The node archives with `archive_command=/bin/ln`, so that each segment keeps a second link, "
-    "and is killed ten times",
-    action="It considers a segment final when the node's own commit log directory no longer has "
-    "it, delivers it and removes it from `cdc_raw`.",
-    health="`degraded` (`schema_not_refreshed`) while the node is away, `ok` afterwards",
-    arrival="All events that the node had synced. No segment stays in `cdc_raw`.",
+    "and is killed ten times"
 )
 def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
     archive = tmp_path / "node-archive"
@@ -34,31 +29,27 @@ def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
         f"archive_command=/bin/ln %path {archive}/%name\n"
         "restore_command=\nrestore_directories=\nrestore_point_in_time=\n"
     )
-    with node:
-        harness = NodeHarness(node, tmp_path / "rig")
-        try:
-            keyspace(harness, "shop")
-            harness.change("CREATE TABLE shop.t (id int PRIMARY KEY, v text) WITH cdc = true")
-            harness.start_agent()
-            for kill in range(KILLS):
-                write(harness, kill * ROWS)
-                if kill % 3 == 1:
-                    node.close_segment()
-                if kill % 2:
-                    node.flush("shop")
-                node.kill()
-                node.start()
-            write(harness, KILLS * ROWS)
-            harness.drain()
-            harness.wait_for_status("ok")
-            assert list(harness.quarantine.glob("*")) == []
-            linked = [path for path in harness.archive.glob("*.log") if path.stat().st_nlink > 1]
-            assert linked, "the node archived no segment"
-            written = {row.id for row in node.execute("SELECT id FROM shop.t")}
-            assert written <= {each.value["after"]["id"]["value"] for each in harness.arrived()}
-            report(harness.outcome())
-        finally:
-            harness.agent.end()
+    with node, NodeHarness(node, tmp_path / "rig") as harness:
+        keyspace(harness, "shop")
+        harness.change("CREATE TABLE shop.t (id int PRIMARY KEY, v text) WITH cdc = true")
+        harness.start_agent()
+        for kill in range(KILLS):
+            write(harness, kill * ROWS)
+            if kill % 3 == 1:
+                node.close_segment()
+            if kill % 2:
+                node.flush("shop")
+            node.kill()
+            node.start()
+        write(harness, KILLS * ROWS)
+        harness.drain()
+        harness.wait_for_status("ok")
+        assert list(harness.quarantine.glob("*")) == []
+        linked = [path for path in harness.archive.glob("*.log") if path.stat().st_nlink > 1]
+        assert linked, "the node archived no segment"
+        written = {row.id for row in node.execute("SELECT id FROM shop.t")}
+        assert written <= {each.value["after"]["id"]["value"] for each in harness.arrived()}
+        report(harness.outcome())
 
 
 def write(harness: NodeHarness, first: int) -> None:

@@ -33,11 +33,8 @@ def node(tmp_path: Path) -> Iterator[CassandraNode]:
 
 @pytest.fixture
 def harness(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
-    harness = NodeHarness(node, tmp_path / "rig")
-    try:
+    with NodeHarness(node, tmp_path / "rig") as harness:
         yield harness
-    finally:
-        harness.agent.end()
 
 
 def write(harness: NodeHarness, first: int, count: int = ROWS) -> None:
@@ -49,15 +46,7 @@ def make_table(harness: NodeHarness) -> None:
     harness.change(TABLE.format("shop"))
 
 
-@situation(
-    "node",
-    "The node is down when the agent starts",
-    action="With a stored schema it delivers the segments of `cdc_raw`; without one it waits for "
-    "the node.",
-    health="`degraded` with a stored schema (`schema_not_refreshed`), otherwise `failing` "
-    "(`schema_unavailable`); `/live` 200",
-    arrival="All events, with a stored schema before the node is up.",
-)
+@situation("The node is down when the agent starts")
 def test_down_at_the_start(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
@@ -85,14 +74,7 @@ def test_down_at_the_start(harness: NodeHarness, report: Report) -> None:
     report(harness.outcome())
 
 
-@situation(
-    "node",
-    "The node is killed in the middle of a segment, three times",
-    action="It delivers each segment up to its last sync, and recognizes segments that the node "
-    "replays.",
-    health="`degraded` (`schema_not_refreshed`) while the node is away",
-    arrival="All events that the node had synced, and every row that the node has afterwards.",
-)
+@situation("The node is killed in the middle of a segment, three times")
 def test_killed_in_a_segment(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
@@ -127,118 +109,81 @@ def fill(harness: NodeHarness, first: int) -> int:
         number += 1
 
 
-@situation(
-    "node",
-    "`cdc_raw` is full, `cdc_block_writes: true`",
-    action="Nothing while it is stopped. After its start it delivers and frees space.",
-    health="not reachable while the agent is stopped, then `degraded` (`cdc_raw_nearly_full`) "
-    "until there is room",
-    arrival="All events. The node rejects writes to captured tables while `cdc_raw` is full.",
-)
+@situation("`cdc_raw` is full, `cdc_block_writes: true`")
 def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
-    with CassandraNode(tmp_path / "node", settings=SMALL) as node:
-        harness = NodeHarness(node, tmp_path / "rig")
-        try:
-            make_table(harness)
-            harness.start_agent()
-            write(harness, 0)
-            harness.wait_for_events(ROWS)
-            harness.agent.stop()
-            refused = fill(harness, ROWS)
-            assert refused > ROWS + 50
-            harness.start_agent()
-            harness.wait_for_events(refused)
+    with (
+        CassandraNode(tmp_path / "node", settings=SMALL) as node,
+        NodeHarness(node, tmp_path / "rig") as harness,
+    ):
+        make_table(harness)
+        harness.start_agent()
+        write(harness, 0)
+        harness.wait_for_events(ROWS)
+        harness.agent.stop()
+        refused = fill(harness, ROWS)
+        assert refused > ROWS + 50
+        harness.start_agent()
+        harness.wait_for_events(refused)
 
-            def takes_writes() -> bool:
-                try:
-                    write(harness, refused, 1)
-                except WriteFailure:
-                    return False
-                return True
+        def takes_writes() -> bool:
+            try:
+                write(harness, refused, 1)
+            except WriteFailure:
+                return False
+            return True
 
-            harness.wait_for(takes_writes, "the node to take writes again")
-            write(harness, refused + 1)
-            harness.drain()
-            harness.wait_for_status("ok")
-            report(harness.outcome())
-        finally:
-            harness.agent.end()
-
-
-def stop_until_deleted(harness: NodeHarness, report: Report) -> None:
-    """The agent is stopped until the node has deleted all segments that were there."""
-    harness.agent.stop()
-    first = ROWS
-    write(harness, first)
-    before = {each.path.name for each in harness.node.cdc_segments()}
-    while before & {each.path.name for each in harness.node.cdc_segments()}:
-        first += ROWS
-        write(harness, first, 100)
-        harness.node.close_segment()
-    harness.start_agent()
-    write(harness, first + ROWS)
-    harness.drain()
-    harness.witness()
-    assert "WARNING" in harness.log()
-    assert harness.metric("cdc_quarantined_total") > 0
-    outcome = harness.outcome()
-    assert outcome.recorded > 0
-    report(outcome)
-    harness.wait_for_status("degraded", "segment_lost")
+        harness.wait_for(takes_writes, "the node to take writes again")
+        write(harness, refused + 1)
+        harness.drain()
+        harness.wait_for_status("ok")
+        report(harness.outcome())
 
 
-@situation(
-    "node",
-    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had begun the oldest segment",
-    action="Started again it reports the deleted segments in a WARNING and in the quarantine.",
-    health="`degraded` (`segment_lost`)",
-    arrival="All events of the segments that were left. The record names the begun segment that "
-    "the node deleted, and up to which segment it may have deleted others.",
-)
+def stop_until_deleted(
+    tmp_path: Path, report: Report, reach: Callable[[NodeHarness], None]
+) -> None:
+    """The agent is stopped until the node has deleted all segments that were there. `reach`: how
+    far the agent had read by then."""
+    settings = replace(SMALL, cdc_block_writes=False)
+    with (
+        CassandraNode(tmp_path / "node", settings=settings) as node,
+        NodeHarness(node, tmp_path / "rig") as harness,
+    ):
+        make_table(harness)
+        harness.start_agent()
+        write(harness, 0)
+        reach(harness)
+        harness.agent.stop()
+        first = ROWS
+        write(harness, first)
+        before = {each.path.name for each in node.cdc_segments()}
+        while before & {each.path.name for each in node.cdc_segments()}:
+            first += ROWS
+            write(harness, first, 100)
+            node.close_segment()
+        harness.start_agent()
+        write(harness, first + ROWS)
+        harness.drain()
+        harness.witness()
+        assert "WARNING" in harness.log()
+        assert harness.metric("cdc_quarantined_total") > 0
+        outcome = harness.outcome()
+        assert outcome.recorded > 0
+        report(outcome)
+        harness.wait_for_status("degraded", "segment_lost")
+
+
+@situation("`cdc_raw` is full, `cdc_block_writes: false`; the agent had begun the oldest segment")
 def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
-    settings = replace(SMALL, cdc_block_writes=False)
-    with CassandraNode(tmp_path / "node", settings=settings) as node:
-        harness = NodeHarness(node, tmp_path / "rig")
-        try:
-            make_table(harness)
-            harness.start_agent()
-            write(harness, 0)
-            harness.wait_for_events(ROWS)
-            stop_until_deleted(harness, report)
-        finally:
-            harness.agent.end()
+    stop_until_deleted(tmp_path, report, lambda harness: harness.wait_for_events(ROWS))
 
 
-@situation(
-    "node",
-    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had finished every segment",
-    action="Started again it concludes from missing segment ids and a full directory that the node "
-    "deleted segments: a WARNING and a record.",
-    health="`degraded` (`segment_lost`)",
-    arrival="All events of the segments that were left. The record names the range of ids.",
-)
+@situation("`cdc_raw` is full, `cdc_block_writes: false`; the agent had finished every segment")
 def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
-    settings = replace(SMALL, cdc_block_writes=False)
-    with CassandraNode(tmp_path / "node", settings=settings) as node:
-        harness = NodeHarness(node, tmp_path / "rig")
-        try:
-            make_table(harness)
-            harness.start_agent()
-            write(harness, 0)
-            harness.drain()
-            stop_until_deleted(harness, report)
-        finally:
-            harness.agent.end()
+    stop_until_deleted(tmp_path, report, NodeHarness.drain)
 
 
-@situation(
-    "node",
-    "The node is replaced: an empty data directory, the agent's old offsets",
-    action="It ends with exit code 2 and names both host ids and the command "
-    "`agent offsets reset --snapshots`.",
-    health="not reachable: the agent ends",
-    arrival="All events of both nodes after the command.",
-)
+@situation("The node is replaced: an empty data directory, the agent's old offsets")
 def test_replaced(harness: NodeHarness, report: Report) -> None:
     make_table(harness)
     harness.start_agent()
@@ -310,16 +255,7 @@ def upgrade(
         harness.agent.end()
 
 
-UPGRADE_ACTION = "It keeps running and reads the segments of both versions."
-
-
-@situation(
-    "node",
-    "The node is upgraded in place from 5.0.9 to 6.0-alpha2, and gets a new host id",
-    action="It keeps running, reads the segments of both versions and keeps the former host id.",
-    health="`degraded` (`schema_not_refreshed`) while the node is away",
-    arrival="All events of both versions.",
-)
+@situation("The node is upgraded in place from 5.0.9 to 6.0-alpha2, and gets a new host id")
 def test_upgrade_to_6_0(tmp_path: Path, report: Report) -> None:
     settings = replace(SETTINGS, storage_compatibility_mode="NONE")
     upgrade(
@@ -332,23 +268,11 @@ def test_upgrade_to_6_0(tmp_path: Path, report: Report) -> None:
     )
 
 
-@situation(
-    "node",
-    "The node is upgraded in place from 4.1.10 to 5.0.9",
-    action=UPGRADE_ACTION,
-    health="`degraded` (`schema_not_refreshed`) while the node is away",
-    arrival="All events of both versions.",
-)
+@situation("The node is upgraded in place from 4.1.10 to 5.0.9")
 def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
     upgrade(tmp_path, "4.1.10", "5.0.9", report)
 
 
-@situation(
-    "node",
-    "The node is upgraded in place from 3.11.19 to 4.1.10",
-    action=UPGRADE_ACTION,
-    health="`degraded` (`schema_not_refreshed`) while the node is away",
-    arrival="All events of both versions. 3.11 offers a segment when it discards it.",
-)
+@situation("The node is upgraded in place from 3.11.19 to 4.1.10")
 def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:
     upgrade(tmp_path, "3.11.19", "4.1.10", report)

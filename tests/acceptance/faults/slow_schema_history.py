@@ -32,29 +32,28 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 @pytest.fixture
 def harness(node: CassandraNode, tmp_path: Path) -> Iterator[NodeHarness]:
     # The node answers within milliseconds; a schema that is not in the log never comes.
-    harness = NodeHarness(node, tmp_path, {"segment.blocked.timeout.ms": 3000})
-    try:
+    with NodeHarness(node, tmp_path, {"segment.blocked.timeout.ms": 3000}) as harness:
         yield harness
-    finally:
-        harness.agent.end()
 
 
 def rows(first: int) -> list[tuple[int, str]]:
     return [(number, f"value {number}") for number in range(first, first + ROWS)]
 
 
-def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes:
-    """Two tables have events in a segment that waits, then one is dropped and the stored schema is
-    damaged. Returns the stored schema."""
+def deliver_two_tables(harness: NodeHarness, ks: str) -> None:
     keyspace(harness, ks)
-    harness.change(
-        f"CREATE TABLE {ks}.gone (id int PRIMARY KEY, v text) WITH cdc = true",
-        f"CREATE TABLE {ks}.kept (id int PRIMARY KEY, v text) WITH cdc = true",
-    )
+    for table in ("gone", "kept"):
+        harness.change(f"CREATE TABLE {ks}.{table} (id int PRIMARY KEY, v text) WITH cdc = true")
     harness.start_agent()
     for table in ("gone", "kept"):
         harness.insert(f"{ks}.{table}", rows(0), "id, v")
     harness.drain()
+
+
+def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes:
+    """Two tables have events in a segment that waits, then one is dropped and the stored schema is
+    damaged. Returns the stored schema."""
+    deliver_two_tables(harness, ks)
     harness.agent.stop()
     for table in ("gone", "kept", "gone"):
         harness.insert(f"{ks}.{table}", rows(ROWS), "id, v")
@@ -72,14 +71,7 @@ def lose(harness: NodeHarness, ks: str, damage: Callable[[Path], None]) -> bytes
     return stored
 
 
-@situation(
-    "schema",
-    "The stored schema is removed while a dropped table has pending events",
-    action="It waits `segment.blocked.timeout.ms` for the schema, quarantines the segment and "
-    "delivers all other tables.",
-    health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`)",
-    arrival="All events of the other tables. Those of the dropped table are on record.",
-)
+@situation("The stored schema is removed while a dropped table has pending events")
 def test_removed(harness: NodeHarness, report: Report) -> None:
     lose(harness, "removed", Path.unlink)
     assert harness.recorded(), harness.log()
@@ -88,15 +80,7 @@ def test_removed(harness: NodeHarness, report: Report) -> None:
     report(outcome)
 
 
-@situation(
-    "schema",
-    "The stored schema is damaged, and is restored from a backup",
-    action="It logs a WARNING, continues without the file, and after the restore and "
-    "`agent quarantine retry --all` delivers the quarantined segment.",
-    health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`); `ok` after the "
-    "retry",
-    arrival="All events after the retry. Those of the other tables repeat with the same id.",
-)
+@situation("The stored schema is damaged, and is restored from a backup")
 def test_damaged_and_restored(harness: NodeHarness, report: Report) -> None:
     def overwrite(path: Path) -> None:
         path.write_bytes(path.read_bytes()[:100])
@@ -116,23 +100,10 @@ def test_damaged_and_restored(harness: NodeHarness, report: Report) -> None:
     report(outcome)
 
 
-@situation(
-    "schema",
-    "The stored schema is removed while the agent runs, and a table is dropped",
-    action="It continues with the schema in memory, and stores it again with the next change.",
-    health="`ok`",
-    arrival="All events, once, also after a restart.",
-)
+@situation("The stored schema is removed while the agent runs, and a table is dropped")
 def test_removed_while_running(harness: NodeHarness, report: Report) -> None:
-    ks = keyspace(harness, "running")
-    harness.change(
-        f"CREATE TABLE {ks}.gone (id int PRIMARY KEY, v text) WITH cdc = true",
-        f"CREATE TABLE {ks}.kept (id int PRIMARY KEY, v text) WITH cdc = true",
-    )
-    harness.start_agent()
-    for table in ("gone", "kept"):
-        harness.insert(f"{ks}.{table}", rows(0), "id, v")
-    harness.drain()
+    ks = "running"
+    deliver_two_tables(harness, ks)
     path = harness.offsets / FILE_NAME
     path.unlink()
     for table in ("gone", "kept"):

@@ -1,7 +1,5 @@
 """Segments whose log ends before a position that their index named."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.acceptance.faults.filesystem_harness import FilesystemHarness
@@ -16,80 +14,49 @@ NEWER = "batches"
 """A newer segment proves that the node does not write to the older one any more."""
 
 
-@pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
+slow = pytest.mark.slow
 
 
-@situation(
-    "files",
-    "A completed segment is zeroed from a section boundary on",
-    action="It delivers the part before, records the rest, quarantines the segment and "
-    "logs a WARNING.",
-    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
-    arrival="All events before the boundary, and of all other segments.",
-)
+@situation("A completed segment is zeroed from a section boundary on")
 def test_zeroed_and_completed(harness: FilesystemHarness, report: Report) -> None:
-    found = recording(WORKLOAD)
-    boundary = middle(found)
-    data = found.data[:boundary] + bytes(len(found.data) - boundary)
-    put(harness, found, data, found.idx)
-    require_record(harness, found, boundary, report)
+    require_record_of_damaged(harness, report, "\nCOMPLETED")
 
 
-@situation(
-    "files",
-    "A completed segment is cut at a section boundary",
-    action="It delivers the part before, records the rest, quarantines the segment and "
-    "logs a WARNING.",
-    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
-    arrival="All events before the boundary, and of all other segments.",
-)
+@slow
+@situation("A completed segment is cut at a section boundary")
 def test_cut_and_completed(harness: FilesystemHarness, report: Report) -> None:
-    found = recording(WORKLOAD)
-    boundary = middle(found)
-    put(harness, found, found.data[:boundary], found.idx)
-    require_record(harness, found, boundary, report)
+    require_record_of_damaged(harness, report, "\nCOMPLETED", is_cut=True)
 
 
+@slow
 @situation(
-    "files",
-    "A segment that the node released without COMPLETED is zeroed from a section boundary on",
-    action="It delivers the part before, records the rest, quarantines the segment and "
-    "logs a WARNING.",
-    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
-    arrival="All events before the boundary, and of all other segments.",
+    "A segment that the node released without COMPLETED is zeroed from a section boundary on"
 )
 def test_zeroed_and_released(harness: FilesystemHarness, report: Report) -> None:
-    found = recording(WORKLOAD)
-    boundary = middle(found)
-    data = found.data[:boundary] + bytes(len(found.data) - boundary)
-    put(harness, found, data, found.idx.split("\n")[0])
-    require_record(harness, found, boundary, report)
+    require_record_of_damaged(harness, report, "")
 
 
-@situation(
-    "files",
-    "A compressed segment that the node replayed is cut at a section boundary",
-    action="It delivers the part before, records the rest, quarantines the segment and "
-    "logs a WARNING.",
-    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
-    arrival="All events before the boundary, and of all other segments.",
-)
+@slow
+@situation("A compressed segment that the node replayed is cut at a section boundary")
 def test_cut_and_replayed(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_replayed(harness, report, is_cut=True)
 
 
-@situation(
-    "files",
-    "A compressed segment that the node replayed is zeroed from a section boundary on",
-    action="It delivers the part before, records the rest, quarantines the segment and "
-    "logs a WARNING.",
-    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
-    arrival="All events before the boundary, and of all other segments.",
-)
+@slow
+@situation("A compressed segment that the node replayed is zeroed from a section boundary on")
 def test_zeroed_and_replayed(harness: FilesystemHarness, report: Report) -> None:
     require_record_of_replayed(harness, report, is_cut=False)
+
+
+def require_record_of_damaged(
+    harness: FilesystemHarness, report: Report, end: str, *, is_cut: bool = False
+) -> None:
+    """`end` of the index file, after the recorded offset."""
+    found = recording(WORKLOAD)
+    boundary = middle(found)
+    rest = b"" if is_cut else bytes(len(found.data) - boundary)
+    put(harness, found, found.data[:boundary] + rest, found.idx.split("\n")[0] + end)
+    require_record(harness, found, boundary, report)
 
 
 def middle(found: Recording) -> int:

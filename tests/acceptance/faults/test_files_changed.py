@@ -15,18 +15,8 @@ from tests.support.agents.fault_reports import Report
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 
 
-@pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
-
-
-@situation(
-    "files",
-    "`cdc_raw` is moved away, then back",
-    action="It retries, and resumes where it ended.",
-    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("`cdc_raw` is moved away, then back")
 def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> None:
     away = harness.cdc_raw.with_name("away")
     with harness.running() as agent:
@@ -39,17 +29,10 @@ def test_cdc_raw_moved_and_back(harness: FilesystemHarness, report: Report) -> N
         harness.put("collections", "timestamps")
         agent.until_drained()
         assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "`cdc_raw` is removed and created again",
-    action="It retries, and watches the new directory.",
-    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
-    arrival="All events, once.",
-)
+@situation("`cdc_raw` is removed and created again")
 def test_cdc_raw_removed(harness: FilesystemHarness, report: Report) -> None:
     with harness.running() as agent:
         harness.put("batches")
@@ -64,17 +47,12 @@ def test_cdc_raw_removed(harness: FilesystemHarness, report: Report) -> None:
         harness.put("collections")
         agent.until_drained()
         assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+    report(harness.complete())
 
 
+@pytest.mark.slow
 @situation(
-    "files",
-    "`cdc_raw` is replaced by a symbolic link to another directory while segments wait in it",
-    action="It follows the link and continues. It does not report segments that are there again as "
-    "lost.",
-    health="`failing` (`segment_blocked`) until the schema is known; `ok` afterwards",
-    arrival="All events, once.",
+    "`cdc_raw` is replaced by a symbolic link to another directory while segments wait in it"
 )
 def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> None:
     target = harness.folder / "volume"
@@ -89,20 +67,12 @@ def test_cdc_raw_becomes_a_link(harness: FilesystemHarness, report: Report) -> N
         harness.cdc_raw.symlink_to(target)
         agent.until("a new watch", lambda: agent.metric("cdc_inotify_active") == 1)
         harness.schema.write_text(text)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "Segments disappear unread and come back",
-    action="It records the loss, and withdraws the record after it has read the segments.",
-    health="`degraded` (`segment_lost`) while they are missing; `ok` afterwards",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("Segments disappear unread and come back")
 def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Report) -> None:
     text = harness.schema.read_text()
     harness.schema.write_text(UNRELATED_SCHEMA)
@@ -118,21 +88,13 @@ def test_segments_vanish_and_come_back(harness: FilesystemHarness, report: Repor
         for path in paths:
             for name in (f"{path.stem}_cdc.idx", path.name):
                 (away / name).rename(harness.cdc_raw / name)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
+@pytest.mark.slow
 @needs_root
-@situation(
-    "files",
-    "Segments belong to another user with mode 0600; the agent is not root",
-    action="It waits without a limit and retries every second, also after a restart.",
-    health="`failing` (`segment_blocked`) with file, owner, mode, uid of the agent and the command",
-    arrival="All events after the command.",
-)
+@situation("Segments belong to another user with mode 0600; the agent is not root")
 def test_segments_of_another_user(harness: FilesystemHarness, report: Report) -> None:
     paths = harness.put("batches", "collections")
     for path in paths:
@@ -156,20 +118,13 @@ def test_segments_of_another_user(harness: FilesystemHarness, report: Report) ->
         for path in paths:
             os.chown(path, 0, UID)
             path.chmod(0o640)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
 @needs_root
 @situation(
-    "files",
-    "The agent's user loses the rights to `cdc_raw` while the agent runs, then gets them back",
-    action="It retries and continues. It reports no segment as lost.",
-    health="`failing` (`cdc_raw_unreadable`) with owner, mode, uid and the command",
-    arrival="All events, once.",
+    "The agent's user loses the rights to `cdc_raw` while the agent runs, then gets them back"
 )
 def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> None:
     harness.give(UID)
@@ -182,20 +137,11 @@ def test_cdc_raw_not_searchable(harness: FilesystemHarness, report: Report) -> N
         harness.cdc_raw.chmod(0o744)
         agent.until_not_ok("Permission denied", "mode 0744")
         os.chown(harness.cdc_raw, UID, UID)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "`cdc_raw` has links, directories and other files with names like segments",
-    action="It ignores them, and reads the regular files with the name of a segment.",
-    health="`degraded` (`segment_not_regular_file`) for links and files that are not regular",
-    arrival="All events, once.",
-)
+@situation("`cdc_raw` has links, directories and other files with names like segments")
 def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report) -> None:
     raw = harness.cdc_raw
     huge = 1 << 63
@@ -225,16 +171,12 @@ def test_garbage_named_like_segments(harness: FilesystemHarness, report: Report)
         agent.until("recorded segments to leave", lambda: not any(p.exists() for p in recorded))
         assert agent.stop() == 0
     assert {file.name for file in raw.iterdir()} == names
-    assert harness.recorded() == []
-    report(harness.outcome())
+    report(harness.complete())
 
 
+@pytest.mark.slow
 @situation(
-    "files",
-    "Empty, random and huge sparse files have names of segments, and indexes with `COMPLETED`",
-    action="It quarantines files without a header. One too large for the quarantine stays.",
-    health="`degraded` (`segment_not_removed`): the quarantine has no room for the sparse file",
-    arrival="All events of the real segments, once.",
+    "Empty, random and huge sparse files have names of segments, and indexes with `COMPLETED`"
 )
 def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None:
     garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
@@ -259,13 +201,8 @@ def test_garbage_of_segments(harness: FilesystemHarness, report: Report) -> None
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "An index goes backwards, then holds garbage, then `COMPLETED`",
-    action="It never reads backwards, ignores garbage and reports it.",
-    health="`failing` (`cdc_raw_unreadable`) with the index's name and content",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("An index goes backwards, then holds garbage, then `COMPLETED`")
 def test_an_index_that_lies(harness: FilesystemHarness, report: Report) -> None:
     found = recording("batches")
     middle = found.lines[len(found.lines) // 2]["pos"]
@@ -283,20 +220,11 @@ def test_an_index_that_lies(harness: FilesystemHarness, report: Report) -> None:
         agent.until_not_ok("cdc_raw_unreadable", idx.name)
         assert len(harness.expected) - len(harness.undelivered()) == delivered
         idx.write_text(found.idx)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "A second agent is started over the same directories",
-    action="The second ends with exit code 3 and names the directory. The first continues.",
-    health="`ok`",
-    arrival="All events, once.",
-)
+@situation("A second agent is started over the same directories")
 def test_two_agents(harness: FilesystemHarness, report: Report) -> None:
     harness.put("batches")
     with harness.running() as first:
@@ -307,7 +235,5 @@ def test_two_agents(harness: FilesystemHarness, report: Report) -> None:
             assert second.ended() == 3
         assert str(harness.cdc_raw) in second.log_tail()
         harness.put("collections")
-        first.until_drained()
-        first.until_ok()
-        assert first.stop() == 0
+        first.finish()
     report(harness.outcome())

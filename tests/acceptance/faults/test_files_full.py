@@ -1,7 +1,6 @@
 """Full and read-only file systems, one directory at a time."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,18 +14,7 @@ from tests.support.agents.fault_reports import Report
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 
 
-@pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
-
-
-@situation(
-    "files",
-    "The file system of the offsets is full, then has room",
-    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
-    health="`degraded` (`offsets_not_saved`): No space left on device",
-    arrival="All events, once.",
-)
+@situation("The file system of the offsets is full, then has room")
 def test_offsets_full(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.offsets, "64k"):
         ballast = fill(harness.offsets)
@@ -35,20 +23,12 @@ def test_offsets_full(harness: FilesystemHarness, report: Report) -> None:
             agent.until_not_ok("offsets_not_saved", "No space left on device")
             assert len(list(harness.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
             ballast.unlink()
-            agent.until_drained()
-            agent.until_ok()
-            assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+            agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "The file system of the offsets turns read-only, then writable",
-    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
-    health="`degraded` (`offsets_not_saved`): Read-only file system",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("The file system of the offsets turns read-only, then writable")
 def test_offsets_read_only(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.offsets, "1m"), harness.running() as agent:
         agent.until_ok()
@@ -57,20 +37,12 @@ def test_offsets_read_only(harness: FilesystemHarness, report: Report) -> None:
         agent.until_not_ok("offsets_not_saved", "Read-only file system")
         assert len(list(harness.cdc_raw.glob("*.log"))) == 2
         remount(harness.offsets, "rw")
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-        assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "`cdc_raw` turns read-only, then writable",
-    action="It continues to deliver. Finished segments stay until they can be deleted.",
-    health="`degraded` (`segment_not_removed`): Read-only file system",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("`cdc_raw` turns read-only, then writable")
 def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.cdc_raw, "16m"):
         # Without the tables the segments wait until the file system is read-only.
@@ -83,20 +55,12 @@ def test_cdc_raw_read_only(harness: FilesystemHarness, report: Report) -> None:
             harness.schema.write_text(text)
             agent.until_not_ok("segment_not_removed", "Read-only file system")
             remount(harness.cdc_raw, "rw")
-            agent.until_drained()
-            agent.until_ok()
-            assert agent.stop() == 0
-        assert harness.recorded() == []
-    report(harness.outcome())
+            agent.finish()
+    report(harness.complete())
 
 
-@situation(
-    "files",
-    "`cdc_raw` is full while quarantined segments are requeued, then has room",
-    action="It leaves the whole segment in the quarantine and retries the request.",
-    health="`degraded` (`segment_retry_pending`, `segment_quarantined`): No space left on device",
-    arrival="All events of the segment after there is room.",
-)
+@pytest.mark.slow
+@situation("`cdc_raw` is full while quarantined segments are requeued, then has room")
 @pytest.mark.parametrize("room_bytes", [0, 64 << 10])
 def test_cdc_raw_full_at_requeue(
     harness: FilesystemHarness, report: Report, room_bytes: int
@@ -128,13 +92,8 @@ def test_cdc_raw_full_at_requeue(
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The archive's file system is full, then has room",
-    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
-    health="`degraded` (`segment_not_removed`): No space left on device",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("The archive's file system is full, then has room")
 def test_archive_full(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "3m"):
         ballast = fill(harness.relocation)
@@ -143,21 +102,14 @@ def test_archive_full(harness: FilesystemHarness, report: Report) -> None:
             agent.until_not_ok("segment_not_removed", "No space left on device")
             assert len(list(harness.cdc_raw.glob("*.log"))) == 2
             ballast.unlink()
-            agent.until_drained()
-            agent.until_ok()
-            assert agent.stop() == 0
+            agent.finish()
         archived = list((harness.relocation / "archive").glob("*.log"))
         assert [file.stat().st_size for file in archived] == [1 << 20] * 2
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The archive's file system turns read-only, then writable",
-    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
-    health="`degraded` (`segment_not_removed`): Read-only file system",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("The archive's file system turns read-only, then writable")
 def test_archive_read_only(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"):
         harness.put("batches", "collections")
@@ -167,20 +119,12 @@ def test_archive_read_only(harness: FilesystemHarness, report: Report) -> None:
             harness.put("timestamps")
             agent.until_not_ok("segment_not_removed", "Read-only file system")
             remount(harness.relocation, "rw")
-            agent.until_drained()
-            agent.until_ok()
-            assert agent.stop() == 0
+            agent.finish()
         assert len(list((harness.relocation / "archive").glob("*.log"))) == 3
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The quarantine's file system is full when a segment is damaged, then has room",
-    action="It continues to read only after the lost range is on record.",
-    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
-    arrival="All events but those in the damaged range, which is on record.",
-)
+@situation("The quarantine's file system is full when a segment is damaged, then has room")
 def test_quarantine_full(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"):
         ballast = fill(harness.relocation)
@@ -200,13 +144,8 @@ def test_quarantine_full(harness: FilesystemHarness, report: Report) -> None:
     report(harness.outcome(in_range))
 
 
-@situation(
-    "files",
-    "The quarantine's file system turns read-only when a segment is damaged, then writable",
-    action="It continues to read only after the lost range is on record.",
-    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
-    arrival="All events but those in the damaged range, which is on record.",
-)
+@pytest.mark.slow
+@situation("The quarantine's file system turns read-only when a segment is damaged, then writable")
 def test_quarantine_read_only(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.relocation, "4m"), harness.running() as agent:
         agent.until_ok()
@@ -222,13 +161,8 @@ def test_quarantine_read_only(harness: FilesystemHarness, report: Report) -> Non
     report(harness.outcome(in_range))
 
 
-@situation(
-    "files",
-    "The file system of the file sink is full, then has room",
-    action="It stops reading when its window is full, retries the write and writes whole lines.",
-    health="`failing` (`sink_unavailable`): No space left on device",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("The file system of the file sink is full, then has room")
 def test_sink_full(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.output, "8m"):
         ballast = fill(harness.output)
@@ -236,20 +170,12 @@ def test_sink_full(harness: FilesystemHarness, report: Report) -> None:
         with harness.running() as agent:
             agent.until_not_ok("sink_unavailable", "No space left on device")
             ballast.unlink()
-            agent.until_drained()
-            agent.until_ok()
-            assert agent.stop() == 0
-        assert harness.recorded() == []
-        report(harness.outcome())
+            agent.finish()
+        report(harness.complete())
 
 
-@situation(
-    "files",
-    "The file system of the file sink is read-only at the start, then writable",
-    action="It ends with exit code 2 and names `file.path`.",
-    health="not reachable: the agent ends",
-    arrival="All events after the next start.",
-)
+@pytest.mark.slow
+@situation("The file system of the file sink is read-only at the start, then writable")
 def test_sink_read_only(harness: FilesystemHarness, report: Report) -> None:
     with mounted(harness.output, "8m"):
         remount(harness.output, "ro")

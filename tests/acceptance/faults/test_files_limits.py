@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pytest
@@ -62,12 +61,7 @@ class InotifyQueue:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         os.close(self._descriptor)
 
     def has_overflowed(self) -> bool:
@@ -85,11 +79,6 @@ class InotifyQueue:
                 at += self._EVENT.size + length
 
 
-@pytest.fixture
-def harness(tmp_path: Path) -> FilesystemHarness:
-    return FilesystemHarness(tmp_path)
-
-
 @contextmanager
 def no_instances(uid: int) -> Iterator[None]:
     """All inotify instances of a user are taken."""
@@ -103,13 +92,10 @@ def no_instances(uid: int) -> Iterator[None]:
             taker.kill()
 
 
+@pytest.mark.slow
 @needs_root
 @situation(
-    "files",
-    "The user of the agent has no inotify instance left (`max_user_instances`), then has one",
-    action="It scans the directory periodically, and watches it when an instance is free.",
-    health="`degraded` (`inotify_unavailable`)",
-    arrival="All events, once.",
+    "The user of the agent has no inotify instance left (`max_user_instances`), then has one"
 )
 def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None:
     harness.give(UID)
@@ -123,19 +109,11 @@ def test_no_inotify_instance(harness: FilesystemHarness, report: Report) -> None
             agent.until_not_ok("inotify_unavailable", "inotify")
         harness.put("collections")
         agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
+        agent.finish()
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The agent's namespace allows no inotify watch (`max_user_watches`)",
-    action="It scans the directory periodically.",
-    health="`degraded` (`inotify_unavailable`)",
-    arrival="All events, once.",
-)
+@situation("The agent's namespace allows no inotify watch (`max_user_watches`)")
 def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
     limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
     with harness.running(
@@ -150,13 +128,8 @@ def test_no_inotify_watch(harness: FilesystemHarness, report: Report) -> None:
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The kernel drops inotify events (`max_queued_events`) while the agent is frozen",
-    action="It scans the whole directory after it continues, and logs one WARNING.",
-    health="not reachable while the agent is frozen, `ok` afterwards",
-    arrival="All events, once.",
-)
+@pytest.mark.slow
+@situation("The kernel drops inotify events (`max_queued_events`) while the agent is frozen")
 def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     # No periodic look comes before the deadline, so only the overflow can wake this agent.
@@ -173,21 +146,13 @@ def test_inotify_queue_overflows(harness: FilesystemHarness, report: Report) -> 
             assert queue.has_overflowed()
         harness.put("batches", "collections")
         os.kill(agent.pid, signal.SIGCONT)
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
+        agent.finish()
     log = (harness.folder / "agent.log").read_text()
     assert log.count("The kernel dropped inotify events") == 1
     report(harness.outcome())
 
 
-@situation(
-    "files",
-    "The machine's clock is set back by an hour while the agent runs",
-    action="It continues: waiting, retries and saves use the monotonic clock.",
-    health="`ok`; the lag is not negative",
-    arrival="All events, once, also after a restart.",
-)
+@situation("The machine's clock is set back by an hour while the agent runs")
 def test_clock_set_back(harness: FilesystemHarness, report: Report) -> None:
     offset = harness.folder / "offset"
     offset.write_text("0")
@@ -205,8 +170,5 @@ def test_clock_set_back(harness: FilesystemHarness, report: Report) -> None:
         assert agent.stop() == 0
     with harness.running(prefix=prefix) as agent:
         harness.put("timestamps")
-        agent.until_drained()
-        agent.until_ok()
-        assert agent.stop() == 0
-    assert harness.recorded() == []
-    report(harness.outcome())
+        agent.finish()
+    report(harness.complete())

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from types import TracebackType
 from typing import Any, Self
 
 from cassandra import InvalidRequest, OperationTimedOut, ReadTimeout, WriteTimeout
@@ -98,12 +97,7 @@ class ClusterHarness:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._end()
 
     def _end(self) -> None:

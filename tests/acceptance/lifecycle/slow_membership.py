@@ -17,10 +17,10 @@ from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 
-DEADLINE_S = 300.0
 ROWS = 200
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, yaml={"auto_bootstrap": True})
 FILES = ("data", "commitlog", "cdc_raw", "hints", "saved_caches")
@@ -51,14 +51,11 @@ def start_agent(
 
 def launch(process: AgentProcess) -> None:
     process.launch()
-    process.wait_until(lambda: process.ask("/health") is not None, "/health", DEADLINE_S)
+    process.wait_until(lambda: process.ask("/health") is not None, "/health")
 
 
 def make_table(node: CassandraNode, replicas: int) -> None:
-    node.execute(
-        "CREATE KEYSPACE shop WITH replication = "
-        f"{{'class': 'SimpleStrategy', 'replication_factor': {replicas}}}"
-    )
+    node.execute(create_keyspace("shop", replicas))
     node.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, v text) WITH cdc = true")
 
 
@@ -75,11 +72,7 @@ def ids(agents: Iterable[Agent], *, is_snapshot: bool) -> list[int]:
 
 def wait_for_ids(agents: Iterable[Agent], numbers: Iterable[int], *, is_snapshot: bool) -> None:
     wanted = set(numbers)
-    wait_until(
-        lambda: wanted <= set(ids(agents, is_snapshot=is_snapshot)),
-        f"{len(wanted)} rows",
-        deadline_s=DEADLINE_S,
-    )
+    wait_until(lambda: wanted <= set(ids(agents, is_snapshot=is_snapshot)), f"{len(wanted)} rows")
 
 
 def event_ids(agent: Agent, numbers: Collection[int]) -> dict[int, set[str]]:
@@ -110,7 +103,7 @@ def finish(node: CassandraNode, agent: Agent) -> None:
             for index in node.cdc_raw.glob("*_cdc.idx")
         )
 
-    agent.process.wait_until(has_read_all, "the offset to reach the indexes", DEADLINE_S)
+    agent.process.wait_until(has_read_all, "the offset to reach the indexes")
     health = agent.process.ask("/health") or {}
     assert health["components"]["sink"]["unacknowledged_events"] == 0
     assert json.loads(run(agent, "quarantine", "list", "--json")) == []
@@ -195,13 +188,9 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
 
     lost.process.launch(*overrides)
     if address == "same":
-        lost.process.wait_until(
-            lambda: "segment_lost" in codes(lost), "the lost segment", DEADLINE_S
-        )
+        lost.process.wait_until(lambda: "segment_lost" in codes(lost), "the lost segment")
         if version == "6.0-alpha2":
-            lost.process.wait_until(
-                lambda: "schema_not_refreshed" in codes(lost), "no host id", DEADLINE_S
-            )
+            lost.process.wait_until(lambda: "schema_not_refreshed" in codes(lost), "no host id")
             new.stop()
             new.start(replace(new.settings, jvm_options=()))
         (record,) = (lost.directory / "relocation" / "error").glob("*.reason.json")
@@ -210,9 +199,9 @@ def test_a_node_is_replaced(address: str, version: str, tmp_path: Path, agents: 
         assert done == "Started the snapshot of shop.orders.\n"
         lost.wait_for("shop.orders", "completed")
         run(lost, "quarantine", "discard", segment, "--yes")
-        lost.process.wait_until(lambda: not codes(lost), "/health to be ok", DEADLINE_S)
+        lost.process.wait_until(lambda: not codes(lost), "/health to be ok")
     else:
-        wait_until(lambda: not lost.process.is_running, "the agent to end", deadline_s=DEADLINE_S)
+        wait_until(lambda: not lost.process.is_running, "the agent to end")
         assert lost.process.exit_status == 2
         assert "agent offsets reset --snapshots" in lost.process.log_tail()
         run(lost, "offsets", "reset", "--snapshots")

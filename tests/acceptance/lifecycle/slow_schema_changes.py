@@ -12,10 +12,10 @@ from agent.schema.announcements import FILE_NAME
 from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cluster import CassandraCluster
+from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 
-DEADLINE_S = 300.0
 MODES = {"5.0.9": "CASSANDRA_4", "6.0-alpha2": "NONE"}
 COLUMNS = 12
 
@@ -62,15 +62,10 @@ def assert_definitions_come_first(agent: Agent) -> None:
 
 def test_a_change_has_one_id_on_all_nodes(cluster: CassandraCluster, tmp_path: Path) -> None:
     first = cluster.nodes[0]
-    first.execute(
-        "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}"
-    )
+    first.execute(create_keyspace("s", 3))
     agents = [
         Agent(
-            node,
-            tmp_path / f"agent-{index}",
-            include_schema_changes="true",
-            snapshot_mode="never",
+            node, tmp_path / f"agent-{index}", include_schema_changes="true", snapshot_mode="never"
         )
         for index, node in enumerate(cluster.nodes)
     ]
@@ -80,7 +75,7 @@ def test_a_change_has_one_id_on_all_nodes(cluster: CassandraCluster, tmp_path: P
             agent.process.launch()
         for agent in agents:
             stored = agent.directory / "offsets" / FILE_NAME
-            agent.process.wait_until(stored.exists, "the first announcement", DEADLINE_S)
+            agent.process.wait_until(stored.exists, "the first announcement")
         first.execute("CREATE TABLE s.t (k int PRIMARY KEY, v int) WITH cdc = true")
         for number in range(COLUMNS):
             coordinator = randomness.choice(cluster.nodes)
@@ -95,7 +90,7 @@ def test_a_change_has_one_id_on_all_nodes(cluster: CassandraCluster, tmp_path: P
         expected = ["CREATE", *["ALTER"] * (COLUMNS + 1)]
         for agent in agents:
             has_all = partial(has_changes, agent, len(expected))
-            agent.process.wait_until(has_all, "the schema changes", DEADLINE_S)
+            agent.process.wait_until(has_all, "the schema changes")
         found = [changes(agent) for agent in agents]
         types = [each["tableChanges"][0]["type"] for each in found[0].values()]
         assert types == expected
@@ -104,7 +99,7 @@ def test_a_change_has_one_id_on_all_nodes(cluster: CassandraCluster, tmp_path: P
         assert statements[0] == statements[1] == statements[2]
         for agent in agents:
             has_last = partial(has_last_event, agent)
-            agent.process.wait_until(has_last, "the last event", DEADLINE_S)
+            agent.process.wait_until(has_last, "the last event")
             assert_definitions_come_first(agent)
     finally:
         for agent in agents:

@@ -24,7 +24,6 @@ from tests.support.workloads import epochs
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 
-DEADLINE_S = 300.0
 SHIFTS_S = (-300, 0, 300)
 EXPECTED = [dict(step.row) for step in (*epochs.FIRST_RUN, *epochs.SECOND_RUN)]
 
@@ -85,7 +84,7 @@ def events_from_the_log_alone(node: CassandraNode, folder: Path) -> list[dict[st
     agent_dir = AgentDir(folder)
     agent_dir.copy_segments(node)
     with running(agent_dir):
-        wait_until(lambda: is_drained(agent_dir), "the segments", deadline_s=DEADLINE_S)
+        wait_until(lambda: is_drained(agent_dir), "the segments")
     return [json.loads(line) for line in agent_dir.events.read_bytes().splitlines()]
 
 
@@ -93,7 +92,7 @@ def events_beside_the_node(node: CassandraNode, folder: Path) -> list[dict[str, 
     agent = Agent(node, folder, snapshot_mode="never")
     try:
         agent.process.launch()
-        agent.process.wait_until(partial(has_events, agent), "all events", DEADLINE_S)
+        agent.process.wait_until(partial(has_events, agent), "all events")
     finally:
         agent.process.end()
     return agent.events()
@@ -116,7 +115,7 @@ def test_clocks_that_differ_by_minutes(cluster: CassandraCluster, tmp_path: Path
     run(cluster, epochs.FIRST_RUN)
     nodes[-1].restart()
     for node in nodes:
-        wait_until(partial(sees_all, node), "the restarted node", deadline_s=DEADLINE_S)
+        wait_until(partial(sees_all, node), "the restarted node")
     run(cluster, epochs.SECOND_RUN)
     for node in nodes:
         node.close_segment()

@@ -15,7 +15,6 @@ from tests.support.servers.processes import wait_until
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 
-DEADLINE_S = 300.0
 ROWS = 300
 TABLES = 50
 
@@ -174,7 +173,7 @@ def test_the_prefix_is_changed(harness: NodeHarness) -> None:
     harness.drain()
     harness.agent.stop()
     harness.agent.launch("topic.prefix=other")
-    wait_until(lambda: not harness.agent.is_running, "the end", deadline_s=DEADLINE_S)
+    wait_until(lambda: not harness.agent.is_running, "the end")
     assert harness.agent.exit_status == 2
     for part in ("`other`", "`faults`", "accept-prefix", "snapshot start"):
         assert part in harness.agent.log_tail()

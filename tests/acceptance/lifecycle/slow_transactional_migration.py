@@ -19,11 +19,11 @@ from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.cluster import CassandraCluster
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
+from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(1800)]
 
-DEADLINE_S = 300.0
 HOSTS = ("127.0.6.31", "127.0.6.32")
 SETTINGS = NodeSettings(
     storage_compatibility_mode="NONE",
@@ -53,10 +53,7 @@ def finding(path: Path) -> Any:
 
 
 def test_the_printed_remedy_ends_the_condition(node: CassandraNode, agent_dir: AgentDir) -> None:
-    node.execute(
-        "CREATE KEYSPACE shop WITH replication = "
-        "{'class': 'SimpleStrategy', 'replication_factor': 2}"
-    )
+    node.execute(create_keyspace("shop", 2))
     node.execute(
         "CREATE TABLE shop.orders (id int PRIMARY KEY, v text) "
         "WITH cdc = true AND transactional_mode = 'full'"
@@ -87,7 +84,6 @@ def test_the_printed_remedy_ends_the_condition(node: CassandraNode, agent_dir: A
         wait_until(
             lambda: agent_dir.events.exists() and b'"id"' in agent_dir.events.read_bytes(),
             "an event",
-            deadline_s=DEADLINE_S,
         )
         assert process.stop() == 0
     lines = agent_dir.events.read_bytes().splitlines()

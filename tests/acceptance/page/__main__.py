@@ -14,7 +14,6 @@ from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, payload, writ
 from tests.support.servers.agent_process import AgentProcess
 
 IMAGES = Path("docs") / "images"
-_DEADLINE_S = 120.0
 _LAST_ID = 1 << 41
 """Behind the recording's."""
 
@@ -89,7 +88,7 @@ def run(folder: Path) -> None:
     with open_browser(profile) as browser:
         agent.launch()
         try:
-            agent.wait_until(lambda: b"pong" in agent.get("/ping"), "its answer", _DEADLINE_S)
+            agent.wait_until(lambda: b"pong" in agent.get("/ping"), "its answer")
             see_it_work(browser, agent)
             see_a_quarantined_segment(browser, agent, output)
             see_a_held_segment(browser, output / "cdc_raw")
@@ -155,7 +154,7 @@ def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Pat
         browser.look(1100, 760, scheme)
         browser.picture(output / f"degraded-{scheme}.png")
     kept = output / "relocation" / "error"
-    agent.wait_until(lambda: (kept / path.name).exists(), "its way there", _DEADLINE_S)
+    agent.wait_until(lambda: (kept / path.name).exists(), "its way there")
     for file in kept.glob(f"{path.stem}*"):
         file.unlink()
     browser.wait_until("document.getElementById('sentence').className === 'ok'")

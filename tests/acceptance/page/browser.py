@@ -5,14 +5,14 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.servers.processes import wait_until
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-_DEADLINE_S = 120.0
 
 
 class BrowserError(Exception):
@@ -73,12 +73,11 @@ class Browser:
         return found["result"].get("value")
 
     def wait_until(self, expression: str) -> None:
-        deadline_s = time.monotonic() + _DEADLINE_S
-        while not self.value(expression):
-            if time.monotonic() > deadline_s:
-                text = self.value("document.body.innerText")
-                raise BrowserError(f"{expression} does not come true. The page says:\n{text}")
-            time.sleep(0.1)
+        wait_until(
+            lambda: bool(self.value(expression)),
+            expression,
+            state=lambda: self.value("document.body.innerText"),
+        )
 
     def press(self, key: str) -> None:
         """Press and release a key, by its name in `KeyboardEvent.key`."""
@@ -158,6 +157,6 @@ def open_browser(profile: Path) -> Iterator[Browser]:
         yield Browser(process, to_browser, from_browser)
     finally:
         process.terminate()
-        process.wait(_DEADLINE_S)
+        process.wait()
         os.close(to_browser)
         os.close(from_browser)

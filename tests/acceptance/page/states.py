@@ -114,8 +114,7 @@ STATES: Mapping[str, PageState] = {
         replace(_HEALTHY, state="degraded"), (_condition("transfer_unavailable", State.DEGRADED),)
     ),
     "quarantine": PageState(
-        replace(_HEALTHY, state="degraded", dead_letters=_FULL),
-        (_QUARANTINED,),
+        replace(_HEALTHY, state="degraded", dead_letters=_FULL), (_QUARANTINED,)
     ),
     "snapshot": PageState(
         replace(

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.node.cassandra_tls import encryption
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.certificates import Authority
-from tests.support.servers.secure_broker import PASSWORD, SecureBroker, Stores
+from tests.support.servers.secure_broker import SecureBroker, Stores
 
 
 @pytest.fixture(scope="session")
@@ -31,16 +32,6 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Stores:
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[CassandraNode]:
     """It wants a certificate of its clients; its own names `localhost` alone."""
-    server = stores.key_jks(stores.key("node", "localhost"), "node")
-    encryption = {
-        "enabled": True,
-        "optional": False,
-        "keystore": str(server),
-        "keystore_password": PASSWORD,
-        "require_client_auth": True,
-        "truststore": str(stores.trust_jks),
-        "truststore_password": PASSWORD,
-    }
-    settings = NodeSettings(yaml={"client_encryption_options": encryption})
+    settings = NodeSettings(yaml=encryption(stores, stores.key("node", "localhost")))
     with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
         yield node

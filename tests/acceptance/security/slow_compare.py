@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, NoHostAvailable, Session
 from pyspark.sql import SparkSession
 
 from spark_jobs.compare.job import run
@@ -15,11 +13,12 @@ from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.store import VersionStore
+from tests.support.node.cassandra_logins import LOGINS, logged_in
+from tests.support.node.cassandra_tls import encryption
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.processes import wait_until
 from tests.support.servers.schema_text import describe_schema
-from tests.support.servers.secure_broker import PASSWORD, Stores
+from tests.support.servers.secure_broker import Stores
 from tests.support.spark.options import options_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(2400)]
@@ -38,23 +37,8 @@ def secure_node(
     tmp_path_factory: pytest.TempPathFactory, stores: Stores
 ) -> Iterator[CassandraNode]:
     """TLS is optional, so that the test can connect without it."""
-    settings = NodeSettings(
-        yaml={
-            "authenticator": "PasswordAuthenticator",
-            "authorizer": "CassandraAuthorizer",
-            "permissions_validity": "0ms",
-            "roles_validity": "0ms",
-            "client_encryption_options": {
-                "enabled": True,
-                "optional": True,
-                "keystore": str(stores.key_jks(stores.key("node"), "node")),
-                "keystore_password": PASSWORD,
-                "require_client_auth": True,
-                "truststore": str(stores.trust_jks),
-                "truststore_password": PASSWORD,
-            },
-        }
-    )
+    options = encryption(stores, stores.key("node"), optional=True)
+    settings = NodeSettings(yaml={**LOGINS, **options})
     with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
         yield node
 
@@ -63,20 +47,7 @@ def test_login_and_certificates(
     spark: SparkSession, secure_node: CassandraNode, stores: Stores, tmp_path: Path
 ) -> None:
     address = secure_node.address
-    sessions: list[Session] = []
-
-    def is_connected() -> bool:
-        login = PlainTextAuthProvider("cassandra", "cassandra")
-        cluster = Cluster([address.host], port=address.cql_port, auth_provider=login)
-        try:
-            sessions.append(cluster.connect())
-        except NoHostAvailable:
-            cluster.shutdown()
-            return False
-        return True
-
-    wait_until(is_connected, "the first role", deadline_s=300)
-    (admin,) = sessions
+    admin = logged_in(secure_node)
     for statement in STATEMENTS:
         admin.execute(statement)
     (tmp_path / "schema.cql").write_text(describe_schema(admin, server_side=True))

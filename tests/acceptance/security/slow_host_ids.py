@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, NoHostAvailable, Session
 
 from tests.acceptance.agent.upgrade_harness import (
     DEADLINE_S,
@@ -18,18 +16,10 @@ from tests.acceptance.agent.upgrade_harness import (
     write,
 )
 from tests.support.agents.agent_directory import AgentDir
-from tests.support.servers.cassandra import CassandraNode
+from tests.support.node.cassandra_logins import LOGINS, logged_in
 from tests.support.servers.cassandra_tools import nodetool
-from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
-
-LOGINS = {
-    "authenticator": "PasswordAuthenticator",
-    "authorizer": "CassandraAuthorizer",
-    "permissions_validity": "0ms",
-    "roles_validity": "0ms",
-}
 
 
 def test_a_new_host_id_without_rights_on_the_metadata_log(
@@ -70,26 +60,3 @@ def test_a_new_host_id_without_rights_on_the_metadata_log(
                 assert_arrived(process, agent_dir, 2 * ROWS)
                 operator.cluster.shutdown()
                 assert process.stop() == 0
-
-
-def logged_in(node: CassandraNode) -> Session:
-    """As the first role, which the node makes some seconds after it listens."""
-    found: list[Session] = []
-
-    def is_connected() -> bool:
-        cluster = Cluster(
-            [node.address.host],
-            port=node.address.cql_port,
-            auth_provider=PlainTextAuthProvider("cassandra", "cassandra"),
-            connect_timeout=60,
-        )
-        try:
-            found.append(cluster.connect())
-        except NoHostAvailable:
-            cluster.shutdown()
-            return False
-        found[0].default_timeout = 120
-        return True
-
-    wait_until(is_connected, "the first role", deadline_s=DEADLINE_S)
-    return found[0]

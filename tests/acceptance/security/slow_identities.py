@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, NoHostAvailable, Session
+from cassandra.cluster import Session
 
 from agent.config.loader import load_config
 from agent.node.connect import node_connection
 from sidecar.errors import SidecarError
-from tests.support.node.cassandra_tls import config, connection
+from tests.support.node.cassandra_logins import LOGINS, logged_in
+from tests.support.node.cassandra_tls import config, connection, encryption
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.cassandra_tools import nodetool
 from tests.support.servers.processes import wait_until
-from tests.support.servers.secure_broker import PASSWORD, Stores
+from tests.support.servers.secure_broker import Stores
 
 pytestmark = pytest.mark.servers
 
@@ -35,14 +35,13 @@ def documented(language: str, heading: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[CassandraNode]:
-    server = stores.key_jks(stores.key("identities", "localhost"), "identities")
     settings = NodeSettings(
         yaml={
+            **LOGINS,
             "authenticator": {
                 "class_name": "MutualTlsWithPasswordFallbackAuthenticator",
                 "parameters": {"validator_class_name": "SpiffeCertificateValidator"},
             },
-            "authorizer": "CassandraAuthorizer",
             "cidr_authorizer": {
                 "class_name": "CassandraCIDRAuthorizer",
                 "parameters": {
@@ -50,18 +49,8 @@ def node(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[C
                     "cidr_groups_cache_refresh_interval": 1,
                 },
             },
-            "permissions_validity": "0ms",
-            "roles_validity": "0ms",
             "credentials_validity": "0ms",
-            "client_encryption_options": {
-                "enabled": True,
-                "optional": True,
-                "keystore": str(server),
-                "keystore_password": PASSWORD,
-                "require_client_auth": True,
-                "truststore": str(stores.trust_jks),
-                "truststore_password": PASSWORD,
-            },
+            **encryption(stores, stores.key("identities", "localhost"), optional=True),
         }
     )
     with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
@@ -70,21 +59,9 @@ def node(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator[C
 
 @pytest.fixture(scope="module")
 def operator(node: CassandraNode) -> Iterator[Session]:
-    found: list[Session] = []
-
-    def is_connected() -> bool:
-        login = PlainTextAuthProvider("cassandra", "cassandra")
-        cluster = Cluster([node.address.host], port=node.address.cql_port, auth_provider=login)
-        try:
-            found.append(cluster.connect())
-        except NoHostAvailable:
-            cluster.shutdown()
-            return False
-        return True
-
-    wait_until(is_connected, "the first role", deadline_s=300)
-    yield found[0]
-    found[0].cluster.shutdown()
+    found = logged_in(node)
+    yield found
+    found.cluster.shutdown()
 
 
 def test_a_certificate_is_the_login(
@@ -146,8 +123,8 @@ def test_an_address_outside_the_groups_is_rejected(
 
     operator.execute("ALTER ROLE limited WITH ACCESS FROM CIDRS {'elsewhere'}")
     nodetool(node, "invalidatecidrpermissionscache")
-    wait_until(lambda: "from this IP" in answer(), "the role to be rejected", deadline_s=120)
+    wait_until(lambda: "from this IP" in answer(), "the role to be rejected")
     assert "rejects user 'limited'" in answer()
     operator.execute(allow.rstrip(";").replace("ROLE cdc", "ROLE limited"))
     nodetool(node, "invalidatecidrpermissionscache")
-    wait_until(lambda: not answer(), "the role to be accepted", deadline_s=120)
+    wait_until(lambda: not answer(), "the role to be accepted")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from cassandra import Unauthorized
-from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import Cluster, NoHostAvailable, Session
+from cassandra.cluster import Session
 
 from agent.config.loader import AgentConfig, load_config
 from agent.node.connect import node_connection
@@ -16,9 +15,10 @@ from agent.schema.node_schema import schema_rows
 from agent.schema.node_write_options import read_write_options
 from commitlog import Schema
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
+from tests.support.node.cassandra_logins import LOGINS, logged_in
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = pytest.mark.servers
 
@@ -30,47 +30,16 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "security.md"
 def node(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[CassandraNode]:
-    settings = NodeSettings(
-        yaml={
-            "authenticator": "PasswordAuthenticator",
-            "authorizer": "CassandraAuthorizer",
-            "permissions_validity": "0ms",
-            "roles_validity": "0ms",
-        }
-    )
+    settings = NodeSettings(yaml=LOGINS)
     directory = tmp_path_factory.mktemp("node")
     with CassandraNode(directory, version=request.param, settings=settings) as node:
         yield node
 
 
-def session(node: CassandraNode, user: str, password: str) -> Session:
-    """Of a role; the first one is made some seconds after the node listens."""
-    found: list[Session] = []
-
-    def is_connected() -> bool:
-        cluster = Cluster(
-            [node.address.host],
-            port=node.address.cql_port,
-            auth_provider=PlainTextAuthProvider(user, password),
-        )
-        try:
-            found.append(cluster.connect())
-        except NoHostAvailable:
-            cluster.shutdown()
-            return False
-        return True
-
-    wait_until(is_connected, f"the role {user}", deadline_s=180)
-    return found[0]
-
-
 @pytest.fixture(scope="module")
 def operator(node: CassandraNode) -> Iterator[Session]:
-    found = session(node, "cassandra", "cassandra")
-    found.execute(
-        "CREATE KEYSPACE shop WITH replication = "
-        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-    )
+    found = logged_in(node)
+    found.execute(create_keyspace("shop"))
     found.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, v text) WITH cdc = true")
     found.execute("CREATE TABLE shop.cards (id int PRIMARY KEY, number text)")
     found.execute("INSERT INTO shop.orders (id, v) VALUES (1, 'a')")
@@ -109,7 +78,7 @@ def test_the_documented_grants_are_enough_and_each_is_needed(
     assert create.startswith("CREATE ROLE")
     operator.execute(create.replace("…", PASSWORD))
     connection = node_connection(config(tmp_path, node))
-    own = session(node, "cdc", PASSWORD)
+    own = logged_in(node, "cdc", PASSWORD)
     try:
         # The schema, and DESCRIBE on 6.0, need a login alone.
         facts = connection.facts()

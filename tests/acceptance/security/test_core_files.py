@@ -65,6 +65,6 @@ def test_a_crash_of_a_running_agent(tmp_path: Path, *, is_debug: bool) -> None:
     options = ["--debug"] if is_debug else []
     command = [program, *options, "run", "--config", str(configuration)]
     with started(command, tmp_path) as agent, started(["sleep", "600"], tmp_path) as other:
-        wait_until(lambda: answers(port), "the agent", deadline_s=120)
+        wait_until(lambda: answers(port), "the agent")
         writes_any = leaves_a_core_file(other)
         assert leaves_a_core_file(agent) == (is_debug and writes_any)

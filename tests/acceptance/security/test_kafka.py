@@ -82,9 +82,7 @@ def test_stores_of_every_form_are_taken(broker: SecureBroker, stores: Stores, ki
 
 def test_a_trust_store_needs_no_password(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(
-        broker.ssl_port,
-        {"ssl.truststore.location": str(stores.trust_jks)},
-        identity(stores, "JKS"),
+        broker.ssl_port, {"ssl.truststore.location": str(stores.trust_jks)}, identity(stores, "JKS")
     )
     assert topics(settings) == {"events": 1}
 

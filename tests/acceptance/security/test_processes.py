@@ -127,11 +127,7 @@ def test_no_error_of_a_configuration_shows_a_secret(tmp_path: Path) -> None:
             "main()"
         )
         done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=120,
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120
         )
         assert done.returncode != 0
         assert PASSWORD not in done.stdout + done.stderr

@@ -146,11 +146,7 @@ def test_the_snippet_beside_mongod_is_the_container_of_the_recipe() -> None:
 
 @pytest.mark.parametrize(
     ("name", "overlay"),
-    [
-        ("daemonset", "cassandra-daemonset"),
-        ("mongo", "mongo"),
-        ("mongo-standby", "mongo-standby"),
-    ],
+    [("daemonset", "cassandra-daemonset"), ("mongo", "mongo"), ("mongo-standby", "mongo-standby")],
 )
 def test_an_agent_in_a_pod_of_its_own_is_that_of_the_overlay(name: str, overlay: str) -> None:
     (expected,) = agents(workloads(K8S / "overlays" / overlay))

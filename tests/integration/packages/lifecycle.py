@@ -5,7 +5,7 @@ from collections.abc import Container
 from functools import partial
 from pathlib import Path
 
-from tests.integration.packages.machine import DEADLINE_S, Machine, PackageError
+from tests.integration.packages.machine import Machine, PackageError
 from tests.integration.packages.managers import Manager
 from tests.integration.packages.services import Service
 from tests.support.servers.processes import wait_until
@@ -127,7 +127,7 @@ def require_restart(machine: Machine, service: Service) -> None:
         gone = ("0", machine.service(unit, "MainPID"))
         machine.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", unit)
         has_started = partial(_is_another, machine, unit, gone)
-        wait_until(has_started, f"another process of {unit}", deadline_s=DEADLINE_S)
+        wait_until(has_started, f"another process of {unit}")
     service.wait_until_alive(machine)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from tests.support.servers.processes import wait_until
 
-DEADLINE_S = 300.0
 _INCLUDED = "passwd,systemd,systemd-sysv,dbus,libstdc++6,rpm"
 _NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--root", "--wd=/")
 _ENVIRONMENT = ("LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", "SYSTEMD_PAGER=")
@@ -88,7 +87,6 @@ def booted(base: Path, root: Path) -> Iterator[Machine]:
                 in ("running", "degraded")
             ),
             "systemd of the container",
-            deadline_s=DEADLINE_S,
         )
         try:
             yield machine
@@ -111,7 +109,7 @@ def _leader(process: subprocess.Popen[bytes]) -> int:
         found[:] = [int(each) for each in children if _program(each) == "systemd"]
         return bool(found)
 
-    wait_until(is_there, "the first process of the container", deadline_s=DEADLINE_S)
+    wait_until(is_there, "the first process of the container")
     return found[0]
 
 

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from examples.quickstart.demo import RECORDING, unpack
-from tests.integration.packages.machine import DEADLINE_S, Machine, PackageError
+from tests.integration.packages.machine import Machine, PackageError
 from tests.support.servers.processes import wait_until
 
 _HEALTH = "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/live')"
@@ -53,7 +53,7 @@ class Service(ABC):
             asked = machine.attempt(f"{self.home}/bin/python3", "-I", "-c", _HEALTH)
             return asked.returncode == 0
 
-        wait_until(is_alive, f"the service {self.package}", deadline_s=DEADLINE_S)
+        wait_until(is_alive, f"the service {self.package}")
 
     def journal(self, machine: Machine) -> str:
         return machine.run("journalctl", "--no-pager", "--lines=40", f"--unit={self.package}")
@@ -90,7 +90,7 @@ class Cassandra(Service):
 
     def work(self, machine: Machine) -> str:
         raw = machine.root / "var" / "lib" / "cassandra" / "cdc_raw"
-        wait_until(lambda: not any(raw.glob("*.log")), "an empty cdc_raw", deadline_s=DEADLINE_S)
+        wait_until(lambda: not any(raw.glob("*.log")), "an empty cdc_raw")
         archive = raw.parent / "cdc_relocation" / "archive"
         segments = len(list(archive.glob("*.log")))
         return f"{lines(machine, f'{self.state}/events.ndjson')} events of {segments} segments"

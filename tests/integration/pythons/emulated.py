@@ -20,7 +20,7 @@ from examples.quickstart.demo import RECORDING, unpack
 from release.wheels import ArtefactError, find_wheel
 from tests.support.agents.root_check import missing_prerequisites
 from tests.support.servers.errors import ServerFailedError
-from tests.support.servers.processes import free_port, wait_until
+from tests.support.servers.processes import DEADLINE_S, free_port, wait_until
 
 WORK = Path(".cache") / "pythons"
 _PROGRAMS = {"mmdebstrap": "mmdebstrap", "qemu-aarch64-static": "qemu-user-static"}
@@ -28,7 +28,6 @@ _EMULATOR = Path("/usr/bin/qemu-aarch64-static")
 _START = "import os; os.chdir('/demo'); from agent.start import main; main()"
 _CONFIGURATION = ("--config", "examples/quickstart/cdc.properties")
 _PLATFORM = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.11")
-_DEADLINE_S = 600.0
 
 
 def main() -> int:
@@ -106,11 +105,11 @@ def deliver(folder: Path, command: list[str]) -> list[Any]:
                 raise ServerFailedError(f"the agent ended: {(folder / 'log').read_text()[-2000:]}")
             return not any((output / "cdc_raw").glob("*.log"))
 
-        wait_until(is_done, "an empty cdc_raw", deadline_s=_DEADLINE_S)
+        wait_until(is_done, "an empty cdc_raw")
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         emulated = command[0] == "unshare"
         os.kill(int(children[0]) if emulated else process.pid, signal.SIGTERM)
-        if process.wait(_DEADLINE_S) != 0:
+        if process.wait(DEADLINE_S) != 0:
             raise ServerFailedError(f"the agent ended with {process.returncode} on SIGTERM")
     finally:
         process.kill()

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cluster import CassandraCluster
 from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
 
 ROWS = 600
 TABLES = ("two.t", "three.t")
@@ -22,10 +23,7 @@ def main() -> None:
     ):
         first = cluster.nodes[0]
         for replicas, table in zip((2, 3), TABLES, strict=True):
-            first.execute(
-                f"CREATE KEYSPACE {table.split('.')[0]} WITH replication = "
-                f"{{'class': 'SimpleStrategy', 'replication_factor': {replicas}}}"
-            )
+            first.execute(create_keyspace(table.split(".")[0], replicas))
             first.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text) WITH cdc = true")
             for number in range(ROWS):
                 first.execute(f"INSERT INTO {table} (id, v) VALUES ({number}, 'v')")
@@ -59,10 +57,7 @@ def wait_for_a_node_that_is_away(cluster: CassandraCluster, agent: Agent) -> Non
         return str((agent.process.ask("/snapshot") or {}).get("waiting", ""))
 
     agent.post("start", "three.t")
-    wait_until(
-        lambda: f"{away.address.host} does not answer" in waiting(),
-        "the name of the node",
-    )
+    wait_until(lambda: f"{away.address.host} does not answer" in waiting(), "the name of the node")
     print(waiting())
     away.start()
     agent.wait_for("three.t", "completed")

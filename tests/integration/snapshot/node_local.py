@@ -16,6 +16,7 @@ from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.servers.cluster import CassandraCluster
+from tests.support.workloads.scenario import create_keyspace
 
 OPTION = "-Dcassandra.enable_nodelocal_queries=true"
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200)
@@ -32,10 +33,7 @@ def main(versions: Iterable[str]) -> None:
 
 
 def create(node: CassandraNode, replicas: int) -> None:
-    node.execute(
-        "CREATE KEYSPACE two WITH replication = "
-        f"{{'class': 'SimpleStrategy', 'replication_factor': {replicas}}}"
-    )
+    node.execute(create_keyspace("two", replicas))
     node.execute(f"CREATE TABLE {TABLE} (id int PRIMARY KEY, v text) WITH cdc = true")
 
 

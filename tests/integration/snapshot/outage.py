@@ -49,8 +49,7 @@ def copy_through_outages(node: CassandraNode, broker: KafkaBroker, agent: Agent)
     broker.start()
     agent.wait_for(table, "completed")
     agent.process.wait_until(
-        lambda: _arrived(broker, topic, is_copied=False).keys() >= set(_MEANWHILE),
-        "the log",
+        lambda: _arrived(broker, topic, is_copied=False).keys() >= set(_MEANWHILE), "the log"
     )
     outage = _arrived(broker, topic, is_copied=True)
 

@@ -21,6 +21,7 @@ from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import VERSIONS, NodeSettings, release
 from tests.support.workloads import scenario
+from tests.support.workloads.scenario import create_keyspace
 
 KEYSPACE = "types"
 _OLDEST_US = -(1 << 63) + 1
@@ -81,10 +82,7 @@ def _cells(events: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 def _while_written(version: str, folder: Path, seed: int) -> None:
     with CassandraNode(folder / "node", version=version, settings=_SETTINGS) as node:
-        node.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
+        node.execute(create_keyspace("shop"))
         node.execute(TYPES.format(keyspace="shop"))
         agent = Agent(node, folder / "agent", snapshot_mode="always")
         try:

@@ -18,6 +18,7 @@ from tests.support.node.snapshot_agent import Agent, keys
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = pytest.mark.servers
 
@@ -28,10 +29,7 @@ NewAgent = Callable[..., Agent]
 
 @pytest.fixture
 def node(shared_node: CassandraNode) -> CassandraNode:
-    shared_node.execute(
-        "CREATE KEYSPACE shop WITH replication = "
-        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-    )
+    shared_node.execute(create_keyspace("shop"))
     return shared_node
 
 
@@ -139,10 +137,7 @@ def test_a_copy_outlives_its_server(new_agent: NewAgent, tmp_path: Path) -> None
     node is the test's own, as it is killed."""
     table = "shop.goods"
     with CassandraNode(tmp_path / "node") as node:
-        node.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
+        node.execute(create_keyspace("shop"))
         create(node, table)
         agent = new_agent(
             cassandra_config=node.yaml,
@@ -172,10 +167,7 @@ def test_a_replica_that_is_away_is_waited_for(
     shared_node: CassandraNode, new_agent: NewAgent
 ) -> None:
     """One of two replicas is nowhere: said in one sentence, and what to do about it."""
-    shared_node.execute(
-        "CREATE KEYSPACE pair WITH replication = "
-        "{'class': 'SimpleStrategy', 'replication_factor': 2}"
-    )
+    shared_node.execute(create_keyspace("pair", 2))
     shared_node.execute("CREATE TABLE pair.t (id int PRIMARY KEY) WITH cdc = true")
     shared_node.execute("INSERT INTO pair.t (id) VALUES (1)")
     agent = new_agent(snapshot_mode="initial")

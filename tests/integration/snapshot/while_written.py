@@ -74,8 +74,7 @@ def copy_while_writes_go_on(
         selected = select_all(node.session(), keyspace, name)
         node.stop()
     agent.process.wait_until(
-        lambda: bool(keys(agent.events(is_snapshot=False), f"{keyspace}.{_LAST}")),
-        "the end",
+        lambda: bool(keys(agent.events(is_snapshot=False), f"{keyspace}.{_LAST}")), "the end"
     )
     events = agent.events()
     secrets.SystemRandom().shuffle(events)

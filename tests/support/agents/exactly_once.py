@@ -15,7 +15,7 @@ from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.segments.batches import POSITION_STEP, ListBatch, message
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
 Mutation = Sequence[Message]
 """Messages that are done together or not at all."""
@@ -24,7 +24,6 @@ COMPACTED = {"cleanup.policy": "compact"}
 """As a topic of positions is."""
 
 MAX_RESTARTS = 50
-_LOAD_DEADLINE_S = 180
 
 
 def position_values(source: str, position: int) -> Mapping[str, str]:
@@ -107,7 +106,7 @@ class ExactDelivery:
             self.step()
             return condition()
 
-        wait_until(holds, what, deadline_s=300)
+        wait_until(holds, what)
 
     def step(self, timeout_s: float = 0.02) -> None:
         try:
@@ -130,7 +129,7 @@ class ExactDelivery:
 
     def _load(self) -> Mapping[str, str]:
         """A broker that does not answer in time is asked again, as a service does it."""
-        until_s = time.monotonic() + _LOAD_DEADLINE_S
+        until_s = time.monotonic() + DEADLINE_S
         while True:
             try:
                 return self.sink.load().values

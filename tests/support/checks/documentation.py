@@ -6,13 +6,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DOCS = REPOSITORY / "docs"
-PAGES = sorted(
-    (
-        *REPOSITORY.glob("*.md"),
-        *DOCS.rglob("*.md"),
-        *(REPOSITORY / "k8s").rglob("*.md"),
-    )
-)
+PAGES = sorted((*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *(REPOSITORY / "k8s").rglob("*.md")))
 
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`+[^`]*`+")

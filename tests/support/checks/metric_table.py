@@ -103,12 +103,7 @@ def all_metrics() -> dict[str, list[Metric]]:
 def table() -> str:
     lines = [HEAD]
     for heading, metrics in all_metrics().items():
-        lines += [
-            f"## {heading}",
-            "",
-            "| metric | type | labels | meaning |",
-            "| - | - | - | - |",
-        ]
+        lines += [f"## {heading}", "", "| metric | type | labels | meaning |", "| - | - | - | - |"]
         for each in metrics:
             labels = ", ".join(f"`{label}`" for label in each.labels)
             lines.append(f"| `{each.name}` | {each.type} | {labels} | {each.doc} |")

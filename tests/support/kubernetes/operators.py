@@ -140,10 +140,7 @@ def _set(labels: Object, pod: Object, claims: dict[str, Object]) -> Object:
             "selector": {"matchLabels": own},
             "template": {"metadata": {"labels": labels | own}, "spec": pod},
             "volumeClaimTemplates": [
-                {
-                    "metadata": {"name": name},
-                    "spec": {"accessModes": ["ReadWriteOnce"]} | claim,
-                }
+                {"metadata": {"name": name}, "spec": {"accessModes": ["ReadWriteOnce"]} | claim}
                 for name, claim in claims.items()
             ],
         },

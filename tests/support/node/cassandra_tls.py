@@ -9,6 +9,23 @@ from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection
 from sidecar.errors import UnavailableError
 from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.certificates import Identity
+from tests.support.servers.secure_broker import PASSWORD, Stores
+
+
+def encryption(stores: Stores, identity: Identity, **changed: object) -> dict[str, object]:
+    """`client_encryption_options` of a node that wants a certificate of its clients."""
+    name = f"node-{identity.certificate.serial_number:x}"
+    options = {
+        "enabled": True,
+        "optional": False,
+        "keystore": str(stores.key_jks(identity, name)),
+        "keystore_password": PASSWORD,
+        "require_client_auth": True,
+        "truststore": str(stores.trust_jks),
+        "truststore_password": PASSWORD,
+    }
+    return {"client_encryption_options": {**options, **changed}}
 
 
 def config(folder: Path, node: CassandraNode, **ssl: object) -> AgentConfig:

@@ -83,11 +83,7 @@ class Encoders:
     ) -> SnapshotEncoder | None:
         self.refusals += was_rejected
         return SnapshotEncoder(
-            SCHEMA,
-            copy.table_id,
-            FORMAT,
-            element_times=element_times,
-            started_us=copy.started_us,
+            SCHEMA, copy.table_id, FORMAT, element_times=element_times, started_us=copy.started_us
         )
 
 

@@ -6,7 +6,6 @@ the segments of the node are linked while the node writes them.
 
 import threading
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tests.support.servers.cassandra import CassandraNode, segment_id
@@ -38,12 +37,7 @@ class LinkedCdcRaw:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._ended.set()
         self._thread.join()
 

@@ -60,7 +60,7 @@ class Agent:
 
     def wait_for(self, table: str, state: str) -> dict[str, Any]:
         self.process.wait_until(
-            lambda: self.copy_of(table).get("state") == state, f"{table} {state}", DEADLINE_S
+            lambda: self.copy_of(table).get("state") == state, f"{table} {state}"
         )
         return self.copy_of(table)
 

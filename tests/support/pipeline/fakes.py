@@ -220,14 +220,7 @@ class FakeReader:
                 events += record.events
             self.position = record.end
         return FakeBatch(
-            self._log.name,
-            start,
-            self.position,
-            tuple(taken),
-            stop,
-            blocked,
-            gaps,
-            lost,
+            self._log.name, start, self.position, tuple(taken), stop, blocked, gaps, lost
         )
 
 

@@ -126,10 +126,7 @@ class SchemaRegistryServer(Server):
             },
             "swagger": {"resourcePackage": f"{_GROUP}.schemaregistry.webservice"},
             "enableCors": False,
-            "server": {
-                "applicationConnectors": listen(self._port),
-                "adminConnectors": listen(0),
-            },
+            "server": {"applicationConnectors": listen(self._port), "adminConnectors": listen(0)},
             "logging": {"level": "WARN"},
         }
 

@@ -8,11 +8,7 @@ from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = REPOSITORY / "docs/reference/conditions.md"
-_AGENTS = {
-    "agent": {"Cassandra"},
-    "mongo_agent": {"MongoDB"},
-    "sidecar": {"Cassandra", "MongoDB"},
-}
+_AGENTS = {"agent": {"Cassandra"}, "mongo_agent": {"MongoDB"}, "sidecar": {"Cassandra", "MongoDB"}}
 _COLUMN = {"both": {"Cassandra", "MongoDB"}, "Cassandra": {"Cassandra"}, "MongoDB": {"MongoDB"}}
 _CODE = re.compile(r"`([a-z0-9_]+)`")
 _WITH_CODE_FIRST = ("Condition", "StreamWarning", "TopicProblem")

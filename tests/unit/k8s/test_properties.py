@@ -93,10 +93,7 @@ def laid_out(text: str, root: Path) -> str:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_takes_its_file(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # The quickstart names its files from the repository's root.
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

@@ -24,10 +24,7 @@ SPEC: dict[str, dict[str, Any]] = {
             *("serverType", "serverVersion", "size", "storageConfig", "users"),
         },
     },
-    "K8ssandraCluster": {
-        "apiVersion": "k8ssandra.io/v1alpha1",
-        "spec": {"cassandra"},
-    },
+    "K8ssandraCluster": {"apiVersion": "k8ssandra.io/v1alpha1", "spec": {"cassandra"}},
     "MongoDBCommunity": {
         "apiVersion": "mongodbcommunity.mongodb.com/v1",
         "spec": {"members", "security", "statefulSet", "type", "users", "version"},

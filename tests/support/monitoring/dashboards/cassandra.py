@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from tests.support.monitoring.dashboards.agent import (
-    delivery,
-    now,
-    of,
-    process,
-    quarantine,
-    rate,
-)
+from tests.support.monitoring.dashboards.agent import delivery, now, of, process, quarantine, rate
 from tests.support.monitoring.dashboards.dashboard import CASSANDRA, agent_variables, dashboard
 from tests.support.monitoring.dashboards.panels import (
     CDC_RAW_FULL_IN,

@@ -69,18 +69,10 @@ COLUMNS = (
     Column("Cluster", label="cluster"),
     Column("Datacenter", label="datacenter"),
     Column("Lag", worst("cdc_lag_seconds"), unit="s", limits=LATE),
-    Column(
-        "Unacknowledged for",
-        worst("cdc_unacknowledged_age_seconds"),
-        unit="s",
-        limits=LATE,
-    ),
+    Column("Unacknowledged for", worst("cdc_unacknowledged_age_seconds"), unit="s", limits=LATE),
     Column("cdc_raw used", worst(RAW_USED), unit="percentunit", limits=CDC_RAW_USED),
     Column(
-        "cdc_raw full in",
-        worst("cdc_raw_time_to_full_seconds"),
-        unit="s",
-        limits=CDC_RAW_FULL_IN,
+        "cdc_raw full in", worst("cdc_raw_time_to_full_seconds"), unit="s", limits=CDC_RAW_FULL_IN
     ),
     Column(
         "Oplog headroom",
@@ -103,11 +95,7 @@ def fleet() -> dict[str, Any]:
         "Now",
         (
             stat(
-                "Agents",
-                "short",
-                Query(f"count({BUILD})"),
-                about="Agents that answer.",
-                none="0",
+                "Agents", "short", Query(f"count({BUILD})"), about="Agents that answer.", none="0"
             ),
             stat(
                 "No answer",
@@ -192,10 +180,7 @@ def fleet() -> dict[str, Any]:
             graph(
                 "Agents by state",
                 "short",
-                Query(
-                    f"sum by (status) (cdc_status and on ({TARGET}) {BUILD})",
-                    "{{status}}",
-                ),
+                Query(f"sum by (status) (cdc_status and on ({TARGET}) {BUILD})", "{{status}}"),
                 Query(f"count({DOWN}) or vector(0)", "no answer"),
                 about="Each agent has one state.",
                 is_stacked=True,

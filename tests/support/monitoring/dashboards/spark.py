@@ -57,8 +57,7 @@ def spark() -> dict[str, Any]:
                         limits=Limits(critical=1),
                     ),
                     Column(
-                        "Records behind",
-                        f"max by (spark_job) (cdc_spark_records_behind{CHOSEN})",
+                        "Records behind", f"max by (spark_job) (cdc_spark_records_behind{CHOSEN})"
                     ),
                 ),
                 about="The worst driver of each job.",

@@ -37,9 +37,11 @@ class ReplicaSetHarness:
         random: Random,
         settings: Mapping[str, object] | None = None,
         replica_set: MongoReplicaSet | MongoServerProcess | None = None,
+        broker: KafkaBroker | None = None,
     ) -> None:
         """`settings` are properties of the agent that are added or replaced. Without a
-        `replica_set` it has members in threads of this process."""
+        `replica_set` it has members in threads of this process. A given `broker` runs, and stays
+        as it is; else the harness has its own."""
         self.random = random
         self._stack = ExitStack()
         self._directory = directory
@@ -49,12 +51,14 @@ class ReplicaSetHarness:
         self.lives: list[Life] = []
         self.copies = 1
         """Of all documents: the first one, and those that a signal may have begun."""
-        self.broker = KafkaBroker(directory / "kafka")
+        self._is_own_broker = broker is None
+        self.broker = broker or KafkaBroker(directory / "kafka")
 
     def __enter__(self) -> Self:
         with self._stack as stack:
             stack.enter_context(self.replica_set)
-            stack.enter_context(self.broker)
+            if self._is_own_broker:
+                stack.enter_context(self.broker)
             client = stack.enter_context(
                 MongoClient[dict[str, Any]](
                     self.replica_set.connection_string,

@@ -12,6 +12,7 @@ from mongo_agent.compare.comparison import ComparedCollection
 from mongo_agent.compare.topic_comparison import compare
 from mongo_agent.service import create_service
 from sidecar.errors import ConfigError
+from tests.support.mongodb.agent_process import ticking
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster
 from tests.support.servers.kafka import KafkaBroker
@@ -46,13 +47,13 @@ def compared(agent: RunningAgent) -> list[ComparedCollection]:
         return compare(client, config, deployment, (), wait_s=60)
 
 
-def test_all_shards_are_compared(tmp_path: Path, cluster: MongoShardedCluster) -> None:
-    with (
-        KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker,
-        MongoClient[dict[str, Any]](cluster.connection_string) as router,
-    ):
+def test_all_shards_are_compared(
+    tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker, topic_prefix: str
+) -> None:
+    with MongoClient[dict[str, Any]](cluster.connection_string) as router:
         router.admin.command("shardCollection", "shop.orders", key={"region": 1})
         kafka = {
+            "topic_prefix": topic_prefix,
             "position_store": "kafka",
             "position_commit_interval_ms": 20,
             "kafka_producer_bootstrap_servers": broker.bootstrap,
@@ -68,7 +69,8 @@ def test_all_shards_are_compared(tmp_path: Path, cluster: MongoShardedCluster) -
             router.shop.orders.insert_many(
                 [{"_id": number, "region": number} for number in range(DOCUMENTS)]
             )
-            (found,) = compared(second)
+            with ticking(cluster.shards[0].write_noop):
+                (found,) = compared(second)
     assert (found.documents, found.equal) == (DOCUMENTS, DOCUMENTS)
     assert found.is_equal
 

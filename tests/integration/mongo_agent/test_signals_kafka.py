@@ -3,7 +3,6 @@
 import json
 import threading
 from concurrent.futures import Future
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -17,7 +16,6 @@ from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.topics.tailer import TailedRecord
 from tests.support.servers.kafka import KafkaBroker
 
-TOPIC = "shop-signal"
 DEADLINE_S = 300.0
 
 
@@ -45,7 +43,7 @@ def test_invalid_value_is_rejected_and_skipped(noise: bytes | None) -> None:
 
 def test_unknown_client_settings_are_rejected() -> None:
     with pytest.raises(ConfigError):
-        SignalTopic({"bootstrap.server": "x"}, TOPIC, "shop", None, lambda _: Future())
+        SignalTopic({"bootstrap.server": "x"}, "t", "shop", None, lambda _: Future())
 
 
 class Agent:
@@ -72,26 +70,26 @@ class Agent:
 
 
 @pytest.mark.servers
-def test_signals_are_taken_once_over_restarts(tmp_path: Path) -> None:
-    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        broker.create_topic(TOPIC, 1)
-        producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+def test_signals_are_taken_once_over_restarts(broker: KafkaBroker, topic_prefix: str) -> None:
+    topic = f"{topic_prefix}-signal"
+    broker.create_topic(topic, 1)
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
 
-        def send(key: str, name: str) -> None:
-            producer.produce(TOPIC, value(name), key)
-            assert producer.flush(DEADLINE_S) == 0
+    def send(key: str, name: str) -> None:
+        producer.produce(topic, value(name), key)
+        assert producer.flush(DEADLINE_S) == 0
 
-        settings = {"bootstrap.servers": broker.bootstrap}
-        send("shop", "a")
-        first = Agent(SnapshotProgress(kafka_offset=-1))
-        with SignalTopic(settings, TOPIC, "shop", -1, first.send):
-            first.wait_for("a")
-            send("other", "b")
-            send("shop", "c")
-            first.wait_for("a", "c")
-        send("shop", "d")
-        second = Agent(first.progress)
-        behind = first.progress.kafka_offset
-        assert behind == 2
-        with SignalTopic(settings, TOPIC, "shop", behind, second.send):
-            second.wait_for("a", "c", "d")
+    settings = {"bootstrap.servers": broker.bootstrap}
+    send("shop", "a")
+    first = Agent(SnapshotProgress(kafka_offset=-1))
+    with SignalTopic(settings, topic, "shop", -1, first.send):
+        first.wait_for("a")
+        send("other", "b")
+        send("shop", "c")
+        first.wait_for("a", "c")
+    send("shop", "d")
+    second = Agent(first.progress)
+    behind = first.progress.kafka_offset
+    assert behind == 2
+    with SignalTopic(settings, topic, "shop", behind, second.send):
+        second.wait_for("a", "c", "d")

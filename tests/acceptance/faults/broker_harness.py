@@ -198,14 +198,18 @@ class BrokerHarness:
         self.wait(is_said, f"`/health` to report a silence of {seconds} s")
 
     def wait_for_arrival(
-        self, broker: KafkaBroker, before: Collection[EventName] = ()
+        self,
+        broker: KafkaBroker,
+        before: Collection[EventName] = (),
+        topics: Collection[str] = (),
     ) -> list[EventName]:
-        """Until all expected events are in the topics and the sink is ok; returns all arrivals.
-        `before`: events that arrived in a topic that was deleted."""
+        """Until all expected events are in the topics (default: all that there are) and the sink is
+        ok; returns all arrivals. `before`: events that arrived elsewhere, or in a topic that was
+        deleted."""
         expected = self.expected() - set(before)
-        self.wait(lambda: expected <= set(arrivals(broker)), "the expected events")
+        self.wait(lambda: expected <= set(arrivals(broker, *topics)), "the expected events")
         self.wait(lambda: self.sink().get("status") == "ok", "`/health` to be ok")
-        return arrivals(broker)
+        return arrivals(broker, *topics)
 
 
 def arrivals(broker: KafkaBroker, *topics: str) -> list[EventName]:
@@ -229,7 +233,7 @@ def create_topics(
     for topic in harness.topics:
         if topic != but:
             broker.create_topic(topic, partitions, config, replicas)
-    wait_until(lambda: len(broker.topics()) >= len(harness.topics) - bool(but), "the topics")
+    wait_until(lambda: harness.topics.keys() - {but} <= broker.topics().keys(), "the topics")
 
 
 def _name_of(source: str) -> EventName:

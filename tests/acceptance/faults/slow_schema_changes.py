@@ -162,16 +162,17 @@ def test_a_keyspace_is_dropped(harness: NodeHarness, report: Report) -> None:
 
 @situation("300 tables are created in a burst")
 def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: Report) -> None:
-    def story(ks: str, before_change: Callable[[], None]) -> None:
-        before_change()
-        for number in range(300):
-            harness.node.execute(
-                f"CREATE TABLE {ks}.t{number} (id int PRIMARY KEY, v int) WITH cdc = true"
-            )
-            harness.node.execute(f"INSERT INTO {ks}.t{number} (id, v) VALUES ({number}, 1)")
-        harness.note_schema()
-
     with NodeHarness(large_node, tmp_path / "burst") as harness:
+
+        def story(ks: str, before_change: Callable[[], None]) -> None:
+            before_change()
+            for number in range(300):
+                harness.node.execute(
+                    f"CREATE TABLE {ks}.t{number} (id int PRIMARY KEY, v int) WITH cdc = true"
+                )
+                harness.node.execute(f"INSERT INTO {ks}.t{number} (id, v) VALUES ({number}, 1)")
+            harness.note_schema()
+
         up_and_down(harness, story)
         topics = {each.topic for each in harness.arrived()}
         assert len(topics) == 600

@@ -1,8 +1,10 @@
 """An agent moves from one Kafka cluster to another: stop, change the address, start."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals
+from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of
 from tests.support.servers.kafka import KafkaBroker
 
@@ -10,19 +12,23 @@ pytestmark = pytest.mark.servers
 
 
 def test_a_stop_delivers_to_the_old_cluster_and_repeats_nothing(
-    brokers: tuple[KafkaBroker, KafkaBroker], empty: BrokerHarness
+    broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    old, new = brokers
-    with empty.running(old.bootstrap):
-        empty.feed()
-        empty.feed_part()
-        empty.wait_for_arrival(old)
-    before = arrivals(old)
-    assert before
-    with empty.running(new.bootstrap):
-        empty.feed_all()
-        after = empty.wait_for_arrival(new, before=before)
-    assert after
-    outcome = outcome_of(empty.expected(), [*before, *after])
+    """The new cluster is the test's own."""
+    harness = BrokerHarness(tmp_path / "harness")
+    with KafkaBroker(tmp_path / "new", heap_mib=256) as new:
+        create_topics(new, harness)
+        create_topics(broker, harness)
+        with harness.running(broker.bootstrap):
+            harness.feed()
+            harness.feed_part()
+            harness.wait_for_arrival(broker, topics=harness.topics)
+        before = arrivals(broker, *harness.topics)
+        assert before
+        with harness.running(new.bootstrap):
+            harness.feed_all()
+            after = harness.wait_for_arrival(new, before=before)
+        assert after
+    outcome = outcome_of(harness.expected(), [*before, *after])
     assert (outcome.lost, outcome.invented, outcome.repeated) == (0, 0, 0)
-    assert empty.recorded() == []
+    assert harness.recorded() == []

@@ -3,7 +3,9 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
-EXTENSION := $(VENV)/.extension
+# The profile of the extension: `dev` compiles in a third of the time of `release` and is fast enough for tests.
+PROFILE ?= dev
+EXTENSION := $(VENV)/.extension-$(PROFILE)
 SITE := $(VENV)/.site
 ANSIBLE := $(VENV)/ansible/.installed
 DIST := $(VENV)/.dist
@@ -24,16 +26,18 @@ ARGS ?=
 KAFKA ?= 3.9.2
 CASSANDRA ?= 6.0-alpha2
 NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py security/test_tls_nodes.py)
-# Three processes for two cores, because many tests wait for their servers. Each test file runs in one of
-# them. Files run in the order of their names: those with servers first, the short unit tests at the end.
-SIDE_BY_SIDE := -n 3 --dist loadfile --no-loadscope-reorder
+# Three processes for two cores, because many tests wait for their servers. Each file runs in one of them, and
+# all files of Spark in one, in the order of tests/support/fixtures/groups.py.
+SIDE_BY_SIDE := -n 3 --dist loadscope --no-loadscope-reorder
+# What `make test` may take on two cores, from an empty clone.
+LIMIT_MINUTES := 15
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
+.PHONY: help setup build demo demo-live demo-spark test test-all test-fast rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -42,7 +46,7 @@ help: ## List the targets
 	    /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Start here
-setup: $(EXTENSION) ## Make .venv: locked dependencies and the extension, in release mode
+setup: $(EXTENSION) ## Make .venv: locked dependencies and the extension (PROFILE=release for its full speed)
 
 demo: setup ## Run the agent over a recorded cdc_raw of a real node; needs no servers
 	@$(PY) -m examples.quickstart.demo
@@ -54,11 +58,22 @@ demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, a
 	@$(PY) -m examples.spark.demo
 
 ##@ Tests
-test: prerequisites-test lint types cargo-test ## Run all checks and tests, with real servers
-	@$(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
+test: prerequisites-test ## Run all checks, and the tests with real servers: 15 minutes on 2 cores
+	@scripts/stage begin
+	@$(MAKE) --no-print-directory -j2 rust-checks python-checks
+	@$(MAKE) --no-print-directory setup types-extension
+	@scripts/stage live pytest $(PY) -m pytest -m "not slow" --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
+	    status=$$?; scripts/stage report $(LIMIT_MINUTES); exit $$status
 
-test-fast: setup ## Run the Python tests that need no servers, no Spark and little time
-	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)
+test-all: prerequisites-test ## Run all checks and all tests, also the slow ones: 40 minutes on 2 cores
+	@scripts/stage begin
+	@$(MAKE) --no-print-directory -j2 rust-checks python-checks
+	@$(MAKE) --no-print-directory setup types-extension
+	@scripts/stage live pytest $(PY) -m pytest --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
+	    status=$$?; scripts/stage report; exit $$status
+
+test-fast: setup ## Run the Python tests that need no servers, no Spark and little time, in a minute
+	@$(PY) -m pytest -m "not servers and not spark and not slow" -n 2 --dist loadscope $(ARGS)
 
 test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 	@$(PY) -m pytest tests/integration/spark tests/unit/spark_jobs $(ARGS)
@@ -84,8 +99,8 @@ registry: prerequisites-test setup ## Test Avro and Protobuf against two real sc
 test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
 	@$(PY) -m tests.acceptance.page $(ARGS)
 
-cargo-test: $(DEPENDENCIES) ## Run the Rust tests
-	cargo test --quiet --locked --workspace
+cargo-test: ## Run the Rust tests
+	@scripts/stage cargo-test cargo test --quiet --locked --workspace
 
 coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
 	@$(PY) -m coverage erase
@@ -98,15 +113,28 @@ coverage: setup ## Report coverage of Python (without servers and Spark) and Rus
 check: lint types ## Run lint, types and, if its databases answer, audit
 	@VENV=$(VENV) scripts/audit || [ $$? -eq 2 ]
 
-lint: $(DEPENDENCIES) ## Run ruff, rustfmt and clippy; warnings are errors
-	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
-	cargo fmt --all --check
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+lint: lint-python lint-rust ## Run ruff, rustfmt and clippy; warnings are errors
 
-types: setup ## Run mypy (strict), and compare the extension's stub with the extension
-	$(PY) -m mypy
-	$(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
+types: types-python types-extension ## Run mypy (strict), and compare the extension's stub with the extension
+
+# One after another, because Cargo locks its folder; Python's checks run beside them.
+rust-checks:
+	@$(MAKE) --no-print-directory cargo-test
+	@$(MAKE) --no-print-directory lint-rust
+
+python-checks: lint-python types-python
+
+lint-python: $(DEPENDENCIES)
+	@scripts/stage ruff sh -c "$(PY) -m ruff check . && $(PY) -m ruff format --check ."
+
+lint-rust:
+	@scripts/stage clippy sh -c "cargo fmt --all --check && cargo clippy --quiet --locked --workspace --all-targets -- -D warnings"
+
+types-python: $(DEPENDENCIES)
+	@scripts/stage mypy $(PY) -m mypy
+
+types-extension: $(EXTENSION)
+	@scripts/stage stubtest $(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
 
 audit: $(DEPENDENCIES) ## List known vulnerabilities of the locked dependencies; needs the network
 	@VENV=$(VENV) scripts/audit
@@ -120,7 +148,8 @@ fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	cargo fmt --all
 
 ##@ Long runs
-bench: prerequisites-test setup ## Run the benchmarks (docs/evidence/benchmarks.md)
+bench: prerequisites-test ## Run the benchmarks (docs/evidence/benchmarks.md)
+	@$(MAKE) --no-print-directory PROFILE=release setup
 	@$(PY) -m benches $(ARGS)
 
 fuzz: setup ## Fuzz the parsers, guided by coverage, and flip every bit of a segment
@@ -263,7 +292,7 @@ prerequisites-test:
 $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
 	@echo "Installing the locked dependencies into $(VENV) …"
-	@$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@scripts/stage install $(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(ANSIBLE): requirements/ansible.lock $(DEPENDENCIES)
@@ -280,6 +309,8 @@ $(DIST): requirements/dist.lock $(DEPENDENCIES)
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml
-	@echo "Building the extension in release mode (the first time it takes minutes) …"
-	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Building the extension, profile $(PROFILE) (the first time it takes minutes) …"
+	@rm -f $(VENV)/.extension-*
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" MATURIN_PEP517_ARGS="--profile $(PROFILE)" scripts/stage extension \
+	    $(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -180,10 +182,15 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     assert (good.exit_code, good.output) == (0, "The configuration is valid.\n")
 
 
-def test_missing_configuration_names_the_option() -> None:
-    done = mongo_agent()
-    assert done.exit_code == 2
-    assert "mongo-agent --config FILE" in done.errors
+def test_the_program_is_the_command_line() -> None:
+    """As a process: `mongo-agent`, and `python -m mongo_agent`."""
+    for program in (
+        [Path(sys.executable).with_name("mongo-agent")],
+        [sys.executable, "-m", "mongo_agent"],
+    ):
+        done = subprocess.run([*program, "config", "check"], capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"No configuration file. Name it with --config FILE" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])

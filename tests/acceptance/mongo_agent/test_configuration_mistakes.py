@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.cli.entry import main
+from tests.support.agents.agent_main import runner
 from tests.support.mongodb.agent_command import configuration
 
 Changes = Mapping[str, str | None]
@@ -223,7 +223,6 @@ ACCEPTED = {
     "copies": ("snapshot.mode", "NEVER", "no_data"),
     "flag": ("tombstones.on.delete", "yes", "true"),
 }
-COMMANDS = [("config", "check"), ("check",), ("run",)]
 
 Capture = pytest.CaptureFixture[str]
 
@@ -232,39 +231,46 @@ Capture = pytest.CaptureFixture[str]
 def said(tmp_path: Path, capsys: Capture) -> Callable[..., tuple[int, str]]:
     """Exit code and text of a command, which runs here: it ends before anything is connected to."""
 
+    command_line = runner(capsys, "mongo_agent")
+
     def run(changes: Changes, *command: str) -> tuple[int, str]:
         given = {
             name: None if value is None else value.replace("{folder}", str(tmp_path))
             for name, value in changes.items()
         }
         path = configuration(tmp_path, "rs0/h:1", None, given)
-        with pytest.raises(SystemExit) as ended:
-            main([*command, "--config", str(path)])
-        captured = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, captured.out + captured.err
+        done = command_line(*command, "--config", path)
+        return done.exit_code, done.output + done.errors
 
     return run
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("name", [name for name in REFUSED if name not in ("offsets", "address")])
-def test_a_mistake_is_rejected_by_every_command(
-    name: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]]
-) -> None:
-    code, text = said(REFUSED[name].changes, *command)
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_mistake_is_rejected(name: str, said: Callable[..., tuple[int, str]]) -> None:
+    code, text = said(REFUSED[name].changes, "config", "check")
     assert code == 2, text
     assert "Traceback" not in text
     for part in REFUSED[name].parts:
         assert part in text
 
 
-@pytest.mark.parametrize("command", [("config", "check"), ("run",)], ids=" ".join)
-@pytest.mark.parametrize("name", ["offsets", "address"])
-def test_a_fault_of_the_machine_is_rejected_before_a_start(
+@pytest.mark.parametrize("command", [("check",), ("plan",), ("run",), ()], ids=" ".join)
+@pytest.mark.parametrize("name", ["hosts: port", "string: at sign", "stage", "databases: commas"])
+def test_every_command_rejects_a_mistake(
     name: str, command: tuple[str, ...], said: Callable[..., tuple[int, str]]
 ) -> None:
     code, text = said(REFUSED[name].changes, *command)
+    assert code == 2, text
+    (line,) = text.splitlines()
+    for part in REFUSED[name].parts:
+        assert part in line
+
+
+@pytest.mark.parametrize("name", ["offsets", "address"])
+def test_a_fault_of_the_machine_is_rejected_before_a_start(
+    name: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    code, text = said(REFUSED[name].changes, "run")
     assert code == 2, text
     for part in REFUSED[name].parts:
         assert part in text
@@ -331,9 +337,6 @@ def test_no_reason_has_a_password_in_it(text: str, said: Callable[..., tuple[int
 
 @pytest.mark.parametrize("arguments", [(), ("--set", "x"), ("--set", "sink=stdout")])
 def test_no_configuration_is_an_error(arguments: tuple[str, ...], capsys: Capture) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    assert ended.value.code == 2
-    captured = capsys.readouterr()
-    assert "mongo-agent --config FILE" in captured.err
-    assert captured.out == ""
+    done = runner(capsys, "mongo_agent")(*arguments)
+    assert (done.exit_code, done.output) == (2, "")
+    assert "mongo-agent --config FILE" in done.errors

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.cli.entry import main
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets.properties_store import PropertiesStore, encode
+from tests.support.agents.agent_main import runner
 from tests.support.mongodb.agent_command import configuration
 
 Said = Callable[..., tuple[int, str]]
-CHANGED = {"topic.prefix": "other"}
 KAFKA = {
-    "position.store": "kafka",
+    "topic_prefix": "other",
+    "position_store": "kafka",
     "sink": "kafka",
-    "kafka.producer.bootstrap.servers": "127.0.0.1:1",
+    "kafka_producer_bootstrap_servers": "127.0.0.1:1",
 }
 
 
@@ -39,15 +39,14 @@ def offsets(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
+    command_line = runner(capsys, "mongo_agent")
+
     def run(*command: str, **changes: str) -> tuple[int, str]:
         named = {name.replace("_", "."): value for name, value in changes.items()}
         path = configuration(tmp_path, "rs0/127.0.0.1:1", None, named)
-        with pytest.raises(SystemExit) as ended:
-            main([*command, "--config", str(path)])
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, captured.out + captured.err
+        done = command_line(*command, "--config", path)
+        assert "Traceback" not in done.errors
+        return done.exit_code, done.output + done.errors
 
     return run
 
@@ -101,14 +100,9 @@ def test_prefix_is_rejected_while_its_agent_runs(offsets: Path, said: Said) -> N
     assert PropertiesStore(offsets, OFFSET_FILE).load().topic_prefix == "shop"
 
 
-def test_a_position_in_kafka_keeps_its_prefix(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = configuration(tmp_path, "rs0/127.0.0.1:1", None, {**CHANGED, **KAFKA})
-    with pytest.raises(SystemExit) as ended:
-        main(["offsets", "accept-prefix", "--config", str(path)])
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
+def test_a_position_in_kafka_keeps_its_prefix(offsets: Path, said: Said) -> None:
+    code, error = said("offsets", "accept-prefix", **KAFKA)
+    assert code == 2
     assert "`position.store=kafka`" in error
     assert "Set the old topic.prefix again" in error
 

@@ -22,7 +22,7 @@ from tests.support.mongodb.encodings import (
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given=events(), source=st.sampled_from(["v1", "v2"]))
 def test_avro_values_equal_the_json_values(layout: str, given: list[bytes], source: str) -> None:
     choices: dict[str, Any] = {**TOPICS}
@@ -53,7 +53,7 @@ def test_avro_values_equal_the_json_values(layout: str, given: list[bytes], sour
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(given=events())
 def test_json_with_a_schema_has_the_same_payload(layout: str, given: list[bytes]) -> None:
     plain = encoder(layout, **TOPICS).encode(given, at_ns=AT_NS)

@@ -102,6 +102,7 @@ def test_doubles(number: float, text: str) -> None:
     assert texts(encoded({"v": number}), "relaxed")[0] == f'{{"v": {text}}}'
 
 
+@pytest.mark.slow
 @pytest.mark.servers
 def test_the_bytes_are_those_of_the_driver_for_java() -> None:
     found: list[bytes] = []
@@ -119,6 +120,7 @@ def test_the_bytes_are_those_of_the_driver_for_java() -> None:
         assert texts(raw, "extended")[0] == expected.canonical, shown
 
 
+@pytest.mark.slow
 @pytest.mark.servers
 def test_deprecated_types_are_encoded() -> None:
     """pymongo reads them as other types, so here are their bytes."""

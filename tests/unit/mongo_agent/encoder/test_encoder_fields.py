@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import bson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -319,19 +318,3 @@ def test_documents_are_those_of_a_second_implementation(
         return
     after = json.loads(value_of(batch)["after"])
     assert json.dumps(after) == json.dumps(expected)
-
-
-@given(st.binary(max_size=40), st.data())
-def test_any_bytes_are_rejected_or_read(noise: bytes, data: st.DataObject) -> None:
-    description = {"updatedFields": {"a.0.b": 1}, "removedFields": ["a"], "truncatedArrays": []}
-    raw = event("update", fullDocument={"a": [{"b": 1}]}, updateDescription=description)
-    changed = bytearray(raw)
-    for _ in range(data.draw(st.integers(1, 4))):
-        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
-    given_bytes = [noise, bytes(changed), bson.encode({"operationType": noise})]
-    batch = encoder(["a.b"], ["a:c", "n:m"]).encode(given_bytes)
-    for refused in batch.failures:
-        assert refused.offset <= len(given_bytes[refused.event])
-    for _, key, value, _, _ in batch.messages(0, len(batch)):
-        json.loads(key)
-        json.loads(value or b"null")

@@ -2,16 +2,11 @@
 
 import bson
 import pytest
-from bson import Int64, Timestamp
-from hypothesis import given
-from hypothesis import strategies as st
+from bson import Int64
 
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoEncoder
 from tests.support.mongodb.bson_documents import (
     CODEC,
-    SHORT_DOUBLES,
-    Json,
-    documents,
     encoded,
     event,
 )
@@ -70,35 +65,12 @@ def test_parts_of_several_replies() -> None:
         assert [rest for _, *rest in joined] == [[0, False], [int(skips), True]]
 
 
-@given(documents(SHORT_DOUBLES), st.lists(st.integers(0, 4), max_size=5))
-def test_however_an_event_is_split_it_is_the_same(document: Json, sizes: list[int]) -> None:
-    whole = event("replace", fullDocument=document)
-    making = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
-    joined = join(parts_of(whole, sizes))
-    one, other = making.encode([whole, joined], at_ns=1).messages(0, 2)
-    assert one == other
-
-
-def test_mismatched_fragments_are_rejected() -> None:
-    first, second = parts_of(event("insert"), [3])
+def test_mismatched_fragments_and_other_numbers_are_errors() -> None:
+    _, second = parts_of(event("insert"), [3])
     with pytest.raises(ValueError, match="found fragment 2 of 2; expected fragment 1 of 2"):
         join([second])
-    with pytest.raises(ValueError, match='two fragments of a split event have "operationType"'):
-        join([first, encoded({**bson.decode(second), "operationType": "drop"})])
-    assert list(FragmentJoiner().join(ChangeEvents([b""]))[0]) == [b""]
-
-
-def test_tokens_and_times() -> None:
-    at = encoded({"clusterTime": Timestamp(5, 3)})
-    part, _ = parts_of(event("insert"), [0])
-    events = ChangeEvents([at, part, b"noise"])
-    assert [events.time(index) for index in range(3)] == [(5, 3), (1674749174, 2), None]
-    assert [events.token(index) for index in (0, -1)] == [None, None]
-    token = events.token(1)
-    assert token is not None
-    assert bson.decode(token) == bson.decode(part)["_id"]
-    with pytest.raises(IndexError, match="no event 3; the batch has 3"):
-        events.time(3)
+    with pytest.raises(IndexError, match="no event 1; the batch has 1"):
+        ChangeEvents([second]).time(1)
 
 
 def test_events_after_a_token() -> None:

@@ -6,8 +6,6 @@ import bson
 import pytest
 from bson import Int64, Timestamp
 from bson.raw_bson import RawBSONDocument
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mongo_agent.encoder import ChangeEvents, MongoEncoder, StreamReply
 from tests.support.mongodb.bson_documents import encoded, event
@@ -22,18 +20,14 @@ def reply_of(events: list[bytes], batch: str = "nextBatch", **cursor: Any) -> by
     return encoded({"cursor": told, "ok": 1.0, "operationTime": Timestamp(1, 2)})
 
 
-@given(st.lists(st.binary(max_size=9)), st.sampled_from(["firstBatch", "nextBatch"]))
-def test_a_reply_is_its_events_and_its_cursor(contents: list[bytes], batch: str) -> None:
-    given_events = [bson.encode({"n": content}) for content in contents]
-    reply = reply_of(given_events, batch, postBatchResumeToken=TOKEN)
+def test_a_reply_is_its_events_and_its_cursor() -> None:
+    given_events = [bson.encode({"n": content}) for content in (b"", b"\0", b"abc")]
+    reply = reply_of(given_events, "firstBatch", postBatchResumeToken=TOKEN)
     for raw in (reply, memoryview(bytearray(reply))):
         found = StreamReply(raw)
-        assert (list(found.events), len(found.events)) == (given_events, len(contents))
+        assert (list(found.events), len(found.events)) == (given_events, 3)
         assert (found.cursor_id, found.namespace) == (7, "admin.$cmd.aggregate")
         assert (bson.decode(found.token or b""), found.operation_time) == (TOKEN, (1, 2))
-
-
-def test_a_cursor_without_a_token() -> None:
     assert StreamReply(reply_of([])).token is None
 
 
@@ -55,9 +49,3 @@ def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
     batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))
     assert batch.messages(0, 50) == expected.messages(0, 50)
     assert batch.position_after(50) == 50
-
-
-def test_bytes_that_are_no_reply_are_rejected() -> None:
-    for raw in (b"", b"\x05\0\0\0\0", encoded({"ok": 1.0}), reply_of([])[:-1]):
-        with pytest.raises(ValueError, match=r"at byte \d+"):
-            StreamReply(raw)

@@ -1,6 +1,7 @@
 """One real Apache Kafka broker (broker and controller in one process) as a context manager."""
 
 import os
+import shutil
 import subprocess
 import time
 import uuid
@@ -15,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tests.support.servers.cache import cached_directory
 from tests.support.servers.errors import ServerFailedError, ToolFailedError
 from tests.support.servers.java import java
 from tests.support.servers.kafka_transactions import abort_open_transactions, dropped_markers
@@ -23,6 +25,7 @@ from tests.support.servers.processes import DEADLINE_S, Server, ServerProcess, f
 
 # Another release is given by the environment, as `make test-kafka` does.
 VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
+_DEFAULT_HEAP_MIB = 512
 _NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 _LOG4J2 = """Configuration:
   status: warn
@@ -62,7 +65,7 @@ class KafkaBroker(Server):
         self,
         directory: Path,
         *,
-        heap_mib: int = 512,
+        heap_mib: int = _DEFAULT_HEAP_MIB,
         auto_create_topics: bool = False,
         properties: Mapping[str, str] | None = None,
         cluster_id: str | None = None,
@@ -74,8 +77,7 @@ class KafkaBroker(Server):
         self.proxy_port = free_port()
         self._auto_create_topics = auto_create_topics
         self.properties = dict(properties or {})
-        random_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        self.cluster_id = cluster_id or random_id
+        self.cluster_id = cluster_id or _random_id()
         self._heap_mib = heap_mib
         self._process = ServerProcess(
             f"Kafka {VERSION} on {self.bootstrap}", ["unset"], self.directory / "broker.log"
@@ -217,11 +219,22 @@ class KafkaBroker(Server):
             return False
 
     def _format(self) -> None:
-        tool = "kafka.tools.StorageTool"
+        """Copies a formatted folder, with ids of its own: Kafka's tool takes as long as a start."""
+        node_id = self.properties.get("node.id", "1")
+        formatted = cached_directory(f"kafka-{VERSION}-formatted/{node_id}", self._format_into)
+        shutil.copytree(formatted, self.directory / "data")
+        ids = {"cluster.id": self.cluster_id, "directory.id": _random_id()}
+        meta = self.directory / "data" / "meta.properties"
+        lines = [line.partition("=") for line in meta.read_text().splitlines()]
+        meta.write_text("".join(f"{name}{sign}{ids.get(name, was)}\n" for name, sign, was in lines))
+
+    def _format_into(self, data: Path) -> None:
+        properties = self._server_properties().replace("log.dirs=data", f"log.dirs={data}")
+        (self.directory / "format.properties").write_text(properties)
         # An id may begin with a hyphen, so it is no word of its own.
-        arguments = ("--config", "server.properties", f"--cluster-id={self.cluster_id}")
+        arguments = ("--config", "format.properties", f"--cluster-id={self.cluster_id}")
         done = subprocess.run(
-            self._java(tool, "format", *arguments, "--ignore-formatted"),
+            self._java("kafka.tools.StorageTool", "format", *arguments, "--ignore-formatted"),
             cwd=self.directory,
             capture_output=True,
             text=True,
@@ -233,9 +246,12 @@ class KafkaBroker(Server):
             )
 
     def _java(self, main_class: str, *arguments: str) -> list[str]:
+        # A broker with a small heap is one of a short test, which the second compiler would delay.
+        compiler = ("-XX:TieredStopAtLevel=1",) if self._heap_mib < _DEFAULT_HEAP_MIB else ()
         return [
             str(java(17)),
             *("-Xms128m", f"-Xmx{self._heap_mib}m", "-XX:+UseSerialGC", "-Djava.awt.headless=true"),
+            *compiler,
             f"-Dlog4j2.configurationFile={self.directory / 'log4j2.yaml'}",
             *("-cp", f"{_jars()}/*", main_class, *arguments),
         ]
@@ -273,6 +289,11 @@ class KafkaBroker(Server):
             "background.threads": "2",
         } | self.properties
         return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+def _random_id() -> str:
+    """As Kafka writes ids of clusters and folders."""
+    return urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
 
 
 def _jars() -> Path:

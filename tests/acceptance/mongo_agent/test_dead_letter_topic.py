@@ -94,7 +94,7 @@ def id_of(record: KafkaRecord) -> int:
     return int(json.loads(json.loads(record.key)["id"]))
 
 
-@pytest.mark.parametrize("store", ["file", "kafka"])
+@pytest.mark.parametrize("store", [pytest.param("file", marks=pytest.mark.slow), "kafka"])
 def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
 ) -> None:

@@ -9,7 +9,12 @@ import pytest
 from tests.support.agents.early_stop_program import PROGRAM
 from tests.support.mongodb.agent_command import configuration
 
-MODULES = ["mongo_agent.cli", "mongo_agent.config", "mongo_agent.service"]
+LONG = pytest.mark.slow
+MODULES = [
+    pytest.param("mongo_agent.cli", marks=LONG),
+    "mongo_agent.config",
+    pytest.param("mongo_agent.service", marks=LONG),
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

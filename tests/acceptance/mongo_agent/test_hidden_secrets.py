@@ -57,7 +57,13 @@ def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
     return {**shared, **login, "mongodb.server.selection.timeout.ms": "500"}
 
 
-@pytest.mark.parametrize("is_string", [False, True], ids=["password", "connection-string"])
+@pytest.mark.parametrize(
+    "is_string",
+    [
+        pytest.param(False, id="password", marks=pytest.mark.slow),
+        pytest.param(True, id="connection-string"),
+    ],
+)
 def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
     path = configuration(tmp_path, NOWHERE, None, settings(tmp_path, is_string=is_string))
     lines = (line.partition("=") for line in path.read_text().splitlines())

@@ -60,7 +60,9 @@ def root(replica_set: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any]]]:
         yield client
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", [pytest.param("tombstone", marks=pytest.mark.slow), "rewrite-with-tombstone"]
+)
 def test_documents_are_flattened_and_outbox_events_are_routed(
     mode: str,
     tmp_path: Path,

@@ -57,15 +57,21 @@ def _writer(
         table = rows.select(*_TABLE_COLUMNS).writeStream.format("delta")
         return table.option("path", options.delta_path)
 
+    is_first = True
+
     def write(batch: DataFrame, batch_id: int) -> None:
-        # Delta does not compute a batch that it skips, and Spark would not store its state. So the
-        # whole batch is computed here.
-        with _described(batch, batch_id, "drop replica copies"):
-            batch.persist().count()
+        nonlocal is_first
+        batch.persist()
         try:
+            if is_first:
+                # Spark may repeat the last micro-batch of an earlier run. Delta does not compute a
+                # batch that it skips, and Spark would not store its state.
+                with _described(batch, batch_id, "drop replica copies"):
+                    batch.count()
             _write_batch(batch, batch_id, options, checkpoint)
         finally:
             batch.unpersist()
+        is_first = False
 
     return rows.writeStream.foreachBatch(write)
 

@@ -5,17 +5,15 @@ compaction rewrites the whole bucket. It runs when more is new, so a new row cos
 rewritten rows of the base.
 """
 
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from functools import partial
+from functools import partial, reduce
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from commitlog.merge import COMPACT_SCHEMA
-from sidecar.logs import fields
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
@@ -26,10 +24,10 @@ from spark_jobs.reconcile.store.version_store import (
     HISTORY,
     PAYLOAD,
     RECENT,
+    Bucket,
     bucket_of,
 )
 
-logger = logging.getLogger(__name__)
 MAJOR_SHARE = 1 / 8
 
 
@@ -48,24 +46,15 @@ def compact(
     Superseded states remain in the level `history` for `history_s` seconds. Tables that the schema
     lacks stay as they are.
     """
-    due: dict[str, list[int]] = {}
-    for (table_id, bucket), files in store.uncompacted_files().items():
-        if files > store.max_uncompacted_files:
-            due.setdefault(table_id, []).append(bucket)
-    described = {table.id: table for table in schema.tables}
-    compacted = 0
-    for table_id, buckets in due.items():
-        if table_id not in described:
-            logger.debug("table not compacted", extra=fields(table=table_id))
-            continue
-        by_level: dict[str, list[int]] = defaultdict(list)
-        for bucket, rows in store.row_counts(table_id, buckets).items():
+    described = {table.id for table in schema.tables}
+    due = [bucket for bucket in store.due_buckets() if bucket[0] in described]
+    by_level: dict[str, list[Bucket]] = defaultdict(list)
+    if due:
+        for bucket, rows in store.row_counts(due).items():
             by_level[level_after(rows, major_share)].append(bucket)
-        for level, of_level in by_level.items():
-            table = described[table_id]
-            _rewrite(store, schema, table, "compact", of_level, level, now_s, history_s)
-        compacted += len(buckets)
-    return compacted
+    for level, buckets in by_level.items():
+        _rewrite(store, schema, "compact", buckets, level, now_s, history_s)
+    return len(due)
 
 
 def level_after(rows: Mapping[str, int], major_share: float = MAJOR_SHARE) -> str:
@@ -83,46 +72,48 @@ def purge(store: VersionStore, schema: SourceSchema, table: SourceTable, before_
     An older write that arrives afterwards becomes visible. So `before_s` must be at least
     `gc_grace_seconds` plus the largest lag of the topics ago.
     """
-    found = store.levels(table.id).select("bucket").distinct().collect()
-    buckets = [row["bucket"] for row in found]
-    if buckets:
-        _rewrite(store, schema, table, "purge", buckets, BASE, before_s, 0, purge_before_s=before_s)
+    found = store.levels(table.id).select("table", "bucket").distinct().collect()
+    if found:
+        buckets = [(row["table"], row["bucket"]) for row in found]
+        _rewrite(store, schema, "purge", buckets, BASE, before_s, 0, purge_before_s=before_s)
 
 
 def _rewrite(
     store: VersionStore,
     schema: SourceSchema,
-    table: SourceTable,
     kind: Kind,
-    buckets: Collection[int],
+    buckets: Collection[Bucket],
     level: str,
     now_s: int,
     history_s: int,
     purge_before_s: int | None = None,
 ) -> None:
-    """Merge the levels of buckets up to `level`, which gets the states."""
+    """Merge the levels of buckets up to `level`, which gets the states, in one commit."""
     merged = (EVENTS, RECENT) if level == RECENT else (EVENTS, RECENT, BASE)
-    is_in_buckets = F.col("bucket").isin(*buckets)
-    merge = partial(
-        merger_of(schema, table).compact,
-        purge_before_s=purge_before_s,
-        truncated_us=store.truncated_us(table.id),
-        keep_superseded=history_s > 0,
-    )
-    # One task for each bucket, so one file.
-    stored = store.levels(table.id).where(is_in_buckets & F.col("level").isin(*merged))
-    by_bucket = stored.repartition("bucket")
-    in_order = by_bucket.sortWithinPartitions("bucket", "token").select(*PAYLOAD)
-    states = in_order.mapInArrow(merge, from_arrow_schema(COMPACT_SCHEMA))
-    rows = _rows(states, store, table, level, now_s)
+    truncated_us = store.truncated_tables()
+    parts = []
+    for table in schema.tables:
+        of_table = [bucket for bucket in buckets if bucket[0] == table.id]
+        if not of_table:
+            continue
+        merge = partial(
+            merger_of(schema, table).compact,
+            purge_before_s=purge_before_s,
+            truncated_us=truncated_us.get(table.id),
+            keep_superseded=history_s > 0,
+        )
+        # One task for each bucket, so one file.
+        by_bucket = store.stored(of_table, merged).repartition("bucket")
+        in_order = by_bucket.sortWithinPartitions("bucket", "token").select(*PAYLOAD)
+        states = in_order.mapInArrow(merge, from_arrow_schema(COMPACT_SCHEMA))
+        parts.append(_rows(states, store, table, level, now_s))
     if history_s > 0:
-        old = store.levels(table.id).where(is_in_buckets & (F.col("level") == HISTORY))
-        kept = old.where(F.col("superseded_at_s") >= now_s - history_s)
-        rows = rows.unionByName(kept.repartition("bucket"))
+        kept = F.col("superseded_at_s") >= now_s - history_s
+        parts.append(store.stored(buckets, [HISTORY]).where(kept).repartition("table", "bucket"))
     # The writer sorts by folder; with the tokens it keeps the order that reads can skip by.
+    rows = reduce(DataFrame.unionByName, parts)
     rows = rows.sortWithinPartitions("table", "bucket", "level", "token", "ck")
-    replaced = [(table.id, bucket) for bucket in buckets]
-    store.replace(rows, kind, replaced, (*merged, HISTORY))
+    store.replace(rows, kind, buckets, (*merged, HISTORY))
 
 
 def _rows(

@@ -1,5 +1,8 @@
 """The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
 
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
 from spark_jobs.delta_table import replace_delta_table
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.job import open_store
@@ -15,8 +18,9 @@ def _run(options: ViewOptions) -> JobReport:
     session = create_job_session("cdc-view", options)
     now_s = options.second()
     view = table_at(open_store(session, options), schema, table, now_s)
-    replace_delta_table(view, options.view_output)
-    rows = session.read.format("delta").load(options.view_output).count()
+    counted = Observation()
+    replace_delta_table(view.observe(counted, F.count("*").alias("rows")), options.view_output)
+    rows = counted.get["rows"]
     return JobReport(
         f"Wrote {rows} rows of {table.full_name} at second {now_s} to {options.view_output}",
         {

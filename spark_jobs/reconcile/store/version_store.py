@@ -19,6 +19,7 @@ levels (`commitlog.merge.Merger`), so order, batches and repetitions of events d
 Each row has an `event` or a `state`. The names of columns and levels are part of the stored format.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -88,6 +89,8 @@ class VersionStore:
         self.path = path
         self.buckets = buckets
         self.max_uncompacted_files = max_uncompacted_files
+        self._most_files = math.inf
+        """No other bucket than those that were due has more uncompacted files."""
         fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
         create_delta_table(session, path, SCHEMA, ("table", "bucket", "level"), _PROPERTIES | fixed)
         found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
@@ -144,6 +147,7 @@ class VersionStore:
         """
         bucket = bucket_of(F.col("token"), self.buckets)
         # One task for each bucket, so one file.
+        self._most_files += 1
         rows = events.withColumn("bucket", bucket).repartition("table", "bucket")
         self._append(rows.withColumn("level", F.lit(EVENTS)), "append", batch)
 
@@ -162,7 +166,7 @@ class VersionStore:
         of_table = self._truncations(version).where(F.col("table") == table_id)
         return [row["ts_us"] for row in of_table.collect()]
 
-    def truncated_tables(self, version: int) -> dict[str, int]:
+    def truncated_tables(self, version: int | None = None) -> dict[str, int]:
         """The write time up to which each truncated table is truncated, by table id."""
         latest = self._truncations(version).groupBy("table").agg(F.max("ts_us").alias("ts_us"))
         return {row["table"]: row["ts_us"] for row in latest.collect()}
@@ -203,13 +207,32 @@ class VersionStore:
         writer = writer.option("replaceWhere", condition).option("dataChange", "false")
         writer.option("userMetadata", user_metadata(kind)).save(self.path)
 
-    def row_counts(self, table_id: str, buckets: Collection[int]) -> dict[int, Counter[str]]:
+    def stored(self, buckets: Iterable[Bucket], levels: Collection[str]) -> DataFrame:
+        """The stored rows of these levels of buckets."""
+        return self._all().where(_condition(buckets, levels))
+
+    def row_counts(self, buckets: Collection[Bucket]) -> dict[Bucket, Counter[str]]:
         """The number of stored rows of buckets by level, from the footers of their files."""
-        stored = self.levels(table_id).where(F.col("bucket").isin(*buckets))
-        counts: dict[int, Counter[str]] = {bucket: Counter() for bucket in buckets}
-        for bucket, level, rows in stored.groupBy("bucket", "level").count().collect():
-            counts[bucket][level] = rows
+        stored = self.stored(buckets, (EVENTS, RECENT, BASE))
+        counts: dict[Bucket, Counter[str]] = {bucket: Counter() for bucket in buckets}
+        for table, bucket, level, rows in (
+            stored.groupBy("table", "bucket", "level").count().collect()
+        ):
+            counts[table, bucket][level] = rows
         return counts
+
+    def due_buckets(self) -> list[Bucket]:
+        """The buckets with more uncompacted files than the limit.
+
+        An append adds at most one file to a bucket. So the files are counted, which takes several
+        Spark jobs, only when a bucket can have too many.
+        """
+        if self._most_files <= self.max_uncompacted_files:
+            return []
+        files = self.uncompacted_files()
+        due = [bucket for bucket, count in files.items() if count > self.max_uncompacted_files]
+        self._most_files = max((files[bucket] for bucket in files.keys() - due), default=0)
+        return due
 
     def uncompacted_files(self) -> Counter[Bucket]:
         """The number of uncompacted files in each bucket."""

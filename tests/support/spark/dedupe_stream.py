@@ -77,8 +77,12 @@ class DedupeStream:
         return sorted(bytes(row.id) for row in self.rows())
 
     def forget_last_commit(self) -> None:
-        """Simulate a crash of the driver between the sink and the commit of the last batch."""
-        commits = self.checkpoint / "commits"
-        last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
-        for name in (str(last), f".{last}.crc"):
-            (commits / name).unlink(missing_ok=True)
+        forget_last_commit(self.checkpoint)
+
+
+def forget_last_commit(checkpoint: Path) -> None:
+    """Simulate a crash of the driver between the sink and the commit of the last micro-batch."""
+    commits = checkpoint / "commits"
+    last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
+    for name in (str(last), f".{last}.crc"):
+        (commits / name).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Conversions between Spark and `tests.oracle.algebra`: events in, rows out."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,14 @@ def shown_rows(visible: DataFrame) -> Rows:
     return rows
 
 
-def shown(store: VersionStore, schema: SourceSchema, now_s: int) -> Shown:
-    """The rows of all tables of a schema that Spark shows."""
+def shown(
+    store: VersionStore, schema: SourceSchema, now_s: int, tables: Collection[str] | None = None
+) -> Shown:
+    """The rows that Spark shows, of all tables of a schema or of those with these ids."""
     found = {
-        table.id: shown_rows(visible_rows(store, schema, table, now_s)) for table in schema.tables
+        table.id: shown_rows(visible_rows(store, schema, table, now_s))
+        for table in schema.tables
+        if tables is None or table.id in tables
     }
     return {table_id: rows for table_id, rows in found.items() if rows}
 

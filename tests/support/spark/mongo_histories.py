@@ -1,5 +1,6 @@
 """Random histories of a collection."""
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.spark.mongo_topic import Collection
@@ -37,7 +38,14 @@ def histories(draw: st.DrawFn, db: str) -> Collection:
 STEPS = ("write", "write", "write", "delete", "transaction", "replay", "snapshot")
 
 
-@st.composite
-def many_histories(draw: st.DrawFn) -> list[Collection]:
-    """Each history in its own database, so that one Spark job reads all histories."""
-    return [draw(histories(f"db{number}")) for number in range(draw(st.integers(10, 30)))]
+def drawn_histories(count: int) -> list[Collection]:
+    """Histories in databases of their own, so that one Spark job reads all of them."""
+    drawn: list[Collection] = []
+
+    @settings(max_examples=count, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def gather(data: st.DataObject) -> None:
+        drawn.append(data.draw(histories(f"db{len(drawn)}")))
+
+    gather()
+    return drawn

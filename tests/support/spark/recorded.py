@@ -3,10 +3,14 @@
 import json
 import random
 import tempfile
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import orjson
+
 import commitlog
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
 from tests.support.spark.records import Record
@@ -59,3 +63,23 @@ def identity(record: Record) -> tuple[bytes, bool]:
     event_id = dict(record.headers)["cdc.id"]
     assert event_id is not None
     return event_id, record.value is None
+
+
+def of_busiest_tables(records: Sequence[Record], count: int) -> list[Record]:
+    """The events of the tables with most of them."""
+    busiest = Counter(map(table_of, records)).most_common(count)
+    kept = {table_id for table_id, _ in busiest}
+    return [record for record in records if table_of(record) in kept]
+
+
+def table_of(record: Record) -> str:
+    """The id of the event's table."""
+    return str(orjson.loads(record.value or b"")["cells"]["id"])
+
+
+def algebra_of(records: Iterable[Record]) -> Tables:
+    """The merge of the events in plain Python."""
+    tables = Tables()
+    for record in records:
+        tables.apply(orjson.loads(record.value or b""))
+    return tables

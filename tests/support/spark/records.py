@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,6 +14,16 @@ from tests.support.servers.kafka import KafkaBroker
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, "
     "headers array<struct<key: string, value: binary>>"
+)
+_COLUMNS = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+    ]
 )
 Header = tuple[str, bytes | None]
 _DEADLINE_S = 300
@@ -42,12 +54,21 @@ def headers_of(
 
 
 def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
-    """The records as a DataFrame."""
+    """The records as a DataFrame. Spark has them in the driver, so expressions need no job."""
+    return spark.createDataFrame(_table(records), SCHEMA)
+
+
+def _table(records: Iterable[Record]) -> pa.Table:
     rows = [
-        (r.key, r.value, r.topic, r.partition, r.offset, None if r.headers is None else r.headers)
-        for r in records
+        {
+            **{name: getattr(record, name) for name in _COLUMNS.names},
+            "headers": None
+            if record.headers is None
+            else [{"key": name, "value": value} for name, value in record.headers],
+        }
+        for record in records
     ]
-    return spark.createDataFrame(rows, SCHEMA)
+    return pa.Table.from_pylist(rows, _COLUMNS)
 
 
 def send(broker: KafkaBroker, records: Iterable[Record], *, partitions: int = 1) -> None:
@@ -80,10 +101,9 @@ class RecordStream:
     def add(self, records: Sequence[Record]) -> None:
         """Add one file, which is one micro-batch."""
         self._count += 1
-        part = self._folder.with_name(f"{self._folder.name}-{self._count}")
-        frame(self._spark, records).coalesce(1).write.parquet(str(part))
-        (file,) = part.glob("*.parquet")
-        file.rename(self._folder / f"{self._count:04}.parquet")
+        unfinished = self._folder.with_name(f"{self._folder.name}-{self._count}.parquet")
+        pq.write_table(_table(records), unfinished)
+        unfinished.rename(self._folder / f"{self._count:04}.parquet")
 
     def read(self) -> DataFrame:
         stream = self._spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)

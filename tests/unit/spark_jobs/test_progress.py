@@ -1,6 +1,11 @@
 """The last micro-batch, from Spark's progress."""
 
-from spark_jobs.progress import MicroBatch, micro_batch
+import os
+import signal
+
+import pytest
+
+from spark_jobs.progress import MicroBatch, micro_batch, stop_on_signals
 
 KAFKA = {"metrics": {"maxOffsetsBehindLatest": "12", "avgOffsetsBehindLatest": "4.0"}}
 
@@ -13,3 +18,13 @@ def test_the_partition_that_is_furthest_behind_counts() -> None:
 def test_other_sources_do_not_know_it() -> None:
     sources = [{"metrics": {}}, {"metrics": None}, {}]
     assert micro_batch({"batchDuration": 20, "sources": sources}) == MicroBatch(0.02, None)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_asks_a_job_to_stop(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with stop_on_signals() as stop:
+        assert not stop.is_set()
+        os.kill(os.getpid(), number)
+        assert stop.is_set()
+    assert signal.getsignal(number) is before

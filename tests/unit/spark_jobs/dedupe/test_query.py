@@ -1,6 +1,7 @@
 """Deduplication over micro-batches, restarts and repeated batches."""
 
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,8 @@ from tests.support.spark.records import Record, RecordStream, headers_of
 
 NOW_US = 1_795_277_866_260_102
 HOUR_US = 3_600_000_000
-SINKS = {
-    "delta's own sink": {},
-    "micro-batches": {"invalid_records": "dead-letter", "dead_letter_path": "?"},
-}
+MINUTE_US = 60_000_000
+INVALID = (Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2))
 
 
 def event_id(number: int) -> bytes:
@@ -34,106 +33,64 @@ def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0)
     return Record(headers, f'{{"n":{number}}}'.encode(), offset=offset)
 
 
-def test_the_only_copy_of_a_slow_replica_survives(stream: DedupeStream) -> None:
-    """A watermark on write time would silently drop this copy."""
-    stream.add(*(copy(n, "fast", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
-    stream.add(*(copy(n, "slow", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
-    stream.add(copy(20, "slow", ts_us=NOW_US - 100 * HOUR_US), copy(3, "slow"))
-    stats = stream.run()
-    assert stream.ids() == [event_id(n) for n in range(1, 21)]
-    assert (stats.records, stats.events, stats.replica_copies_dropped) == (40, 20, 20)
-    assert stats.replica_copies_per_event == 2.0
-    assert set(stats.node_seen_ms) == {"fast", "slow"}
-    assert stats.newest_write_us == NOW_US + 19 * HOUR_US
-    assert stats.state_rows == 20
-
-
-def test_replica_copies_are_dropped_in_and_across_micro_batches(stream: DedupeStream) -> None:
-    stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(4)), copy(2))
-    stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(3)))
-    stats = stream.run()
-    assert stream.ids() == [event_id(1), event_id(2)]
-    assert {bytes(row.value) for row in stream.rows()} == {b'{"n":1}', b'{"n":2}'}
-    assert stats.replica_copies_per_event == 4.0
-
-
-def test_the_state_survives_a_restart(stream: DedupeStream) -> None:
-    stream.add(copy(1), copy(2))
-    stream.run()
-    stream.add(copy(2, "n2"), copy(3, "n2"))
-    assert stream.run().events == 1
-    assert stream.ids() == [event_id(1), event_id(2), event_id(3)]
-
-
-def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
-    spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize(
+    ("settings", "invalid"),
+    [
+        pytest.param({}, (), id="delta's own sink"),
+        pytest.param(
+            {"invalid_records": "dead-letter", "dead_letter_path": "?"},
+            INVALID,
+            id="micro-batches",
+        ),
+    ],
+)
+def test_each_event_once_over_micro_batches_restarts_and_repeats(
+    stream: DedupeStream, settings: Mapping[str, str], invalid: Sequence[Record]
 ) -> None:
-    """The test sets the times: 90 and 121 minutes after the first."""
-    records = RecordStream(spark, tmp_path / "records")
-    table = str(tmp_path / "table")
-    minutes = [(1, 0), (2, 30), (1, 90), (3, 121), (4, 122), (1, 123)]
-    for number, minute in minutes:
-        records.add([copy(number, ts_us=NOW_US + minute * 60_000_000)])
-    once = dedupe(
-        events(records.read()),
-        DedupeOptions(ttl_ms=2 * 3600 * 1000),
-        seen_at=F.timestamp_micros("ts_us"),
-    )
-    query = (
-        once.writeStream.format("delta")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(table)
-    )
-    query.awaitTermination()
-    found = spark.read.format("delta").load(table).collect()
-    minute_of = {(row.ts_us - NOW_US) // 60_000_000: bytes(row.id) for row in found}
-    assert minute_of == {
-        0: event_id(1),
-        30: event_id(2),
-        121: event_id(3),
-        122: event_id(4),
-        123: event_id(1),
-    }
-    removed = sum(each["stateOperators"][0]["numRowsRemoved"] for each in query.recentProgress)
-    assert removed == 1
+    """The only copy of a slow replica survives; a watermark on write time would drop it.
 
-
-@pytest.mark.parametrize("way", SINKS)
-def test_a_repeated_micro_batch_is_not_written_again(stream: DedupeStream, way: str) -> None:
-    aside = stream.folder / "aside"
-    stream.settings = {k: v.replace("?", str(aside)) for k, v in SINKS[way].items()}
-    stream.add(copy(1), copy(2), copy(1, "n2"))
-    stream.run()
+    The first run is continuous and stops on request. Before the second, a crash loses the commit of
+    the last micro-batch, so Spark repeats it.
+    """
+    aside = str(stream.folder / "aside")
+    given = {name: value.replace("?", aside) for name, value in settings.items()}
+    stream.settings = {**given, "trigger": "processing-time", "trigger_interval_ms": "0"}
+    fast = [copy(n, "fast", ts_us=NOW_US + n * HOUR_US) for n in range(1, 9)]
+    stream.add(*fast, *fast[:4])
+    slow = [copy(n, "slow", ts_us=NOW_US + n * HOUR_US) for n in range(1, 9)]
+    stream.add(*slow, copy(9, "slow", ts_us=NOW_US - 100 * HOUR_US), *invalid)
+    stop = threading.Event()
+    sent = 21 + len(invalid)
+    stats = stream.run(stop, until=lambda found: found.records == sent)
     before = sorted(stream.rows())
+    assert stream.ids() == [event_id(n) for n in range(1, 10)]
+    assert {row.value: bytes(row.id) for row in before} == {
+        f'{{"n":{n}}}'.encode(): event_id(n) for n in range(1, 10)
+    }
+    assert (stats.records, stats.events, stats.replica_copies_dropped) == (sent, 9, 12)
+    assert stats.replica_copies_per_event == 21 / 9
+    assert set(stats.node_seen_ms) == {"fast", "slow"}
+    assert stats.newest_write_us == NOW_US + 8 * HOUR_US
+    assert stats.state_rows == 9 + len(invalid)
+
     stream.forget_last_commit()
-    stream.add(copy(2, "n2"), copy(3))
-    stream.run()
+    stream.settings = given
+    stream.add(copy(9, "fast"), copy(10))
+    assert stream.run().state_rows == 10 + len(invalid)
     assert [row for row in sorted(stream.rows()) if row in before] == before
-    assert stream.ids() == [event_id(1), event_id(2), event_id(3)]
-
-
-def test_invalid_records_go_to_the_dead_letter_table(
-    stream: DedupeStream, spark: SparkSession
-) -> None:
-    aside = stream.folder / "aside"
-    stream.settings = {"invalid_records": "dead-letter", "dead_letter_path": str(aside)}
-    invalid = [Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2)]
-    stream.add(copy(1), *invalid, copy(1, "n2"))
-    stats = stream.run()
-    assert (stats.invalid_records, stats.events, stats.replica_copies_per_event) == (2, 1, 2.0)
-    assert stream.ids() == [event_id(1)]
-    found = spark.read.format("delta").load(str(aside)).orderBy("offset").collect()
-    assert [(row.value, row.offset) for row in found] == [(b"a", 1), (b"b", 2)]
-    assert [row.headers and [tuple(each) for each in row.headers] for row in found] == [
-        None,
-        [("x", b"1")],
-    ]
+    assert stream.ids() == [event_id(n) for n in range(1, 11)]
+    if invalid:
+        assert stats.invalid_records == 2
+        found = stream.spark.read.format("delta").load(aside).orderBy("offset").collect()
+        assert [(row.value, row.offset) for row in found] == [(b"a", 1), (b"b", 2)]
+        assert [row.headers and [tuple(each) for each in row.headers] for row in found] == [
+            None,
+            [("x", b"1")],
+        ]
 
 
 def test_an_invalid_record_fails_the_query_before_any_write(stream: DedupeStream) -> None:
     stream.add(copy(1))
-    stream.run()
     stream.add(copy(2), Record(None, offset=7))
     for _ in range(2):
         with pytest.raises(InputError, match=r"The record shop\.orders/0/7 has no header"):
@@ -141,31 +98,30 @@ def test_an_invalid_record_fails_the_query_before_any_write(stream: DedupeStream
     assert stream.ids() == [event_id(1)]
 
 
-def test_a_clock_that_goes_back_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark would drop the rows as late. The test sets the times."""
+def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The test sets the times: 90 and 121 minutes after the first, and back. Spark would drop the
+    rows of the last micro-batch as late."""
     records = RecordStream(spark, tmp_path / "records")
-    records.add([copy(1)])
-    records.add([copy(2, ts_us=NOW_US + HOUR_US)])
-    records.add([copy(3, ts_us=NOW_US - HOUR_US)])
-    options = DedupeOptions(ttl_ms=3600 * 1000)
+    for number, minute in ((1, 0), (1, 90), (2, 121), (3, 122), (1, 123), (4, 1)):
+        records.add([copy(number, ts_us=NOW_US + minute * MINUTE_US)])
+    options = DedupeOptions(ttl_ms=2 * 3600 * 1000)
     once = dedupe(events(records.read()), options, seen_at=F.timestamp_micros("ts_us"))
     query = (
-        once.writeStream.format("noop")
+        once.writeStream.format("memory")
+        .queryName("within_ttl")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
-    with pytest.raises(JobError, match="Micro-batch 2 dropped 1 records, because the driver's"):
+    with pytest.raises(JobError, match="Micro-batch 5 dropped 1 records, because the driver's"):
         follow(query, lambda progress: reject_late_rows(batch_stats(progress)))
-
-
-def test_a_continuous_run_stops_on_request(stream: DedupeStream) -> None:
-    stream.settings = {"trigger": "processing-time", "trigger_interval_ms": "0"}
-    stream.add(copy(1), copy(1, "n2"))
-    stop = threading.Event()
-    stats = stream.run(stop, until=lambda found: found.records == 2)
-    assert (stats.records, stats.events) == (2, 1)
-    assert stream.ids() == [event_id(1)]
+    found = spark.table("within_ttl").collect()
+    minute_of = {(row.ts_us - NOW_US) // MINUTE_US: bytes(row.id) for row in found}
+    assert minute_of == {0: event_id(1), 121: event_id(2), 122: event_id(3), 123: event_id(1)}
+    removed = sum(each["stateOperators"][0]["numRowsRemoved"] for each in query.recentProgress)
+    assert removed == 1
 
 
 def test_known_cells_in_a_new_event_are_dropped(stream: DedupeStream) -> None:

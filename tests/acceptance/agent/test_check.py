@@ -26,8 +26,8 @@ from sidecar.check.finding import Finding, Level
 from sidecar.check.running import run_checks
 from sidecar.offsets.properties_store import PropertiesStore
 from sidecar.quantities import size_text
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
+from tests.support.agents.agent_main import agent
 
 HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
 
@@ -202,6 +202,7 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
         "AND cdc = true;"
     )
     monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my-shop.ks.t": 1})
+    monkeypatch.setattr("sidecar.check.broker.unwritable_topics", lambda *_: [])
     changes = {
         "topic.prefix": "my-shop",
         "sink": "kafka",

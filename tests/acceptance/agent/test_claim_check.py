@@ -3,16 +3,18 @@
 import os
 import random
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 import pytest
 
 from examples.claim_check.resolve import ClaimError, resolve
-from tests.support.agents.agent_command import agent
+from tests.support.agents import agent_command, running_agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.s3 import CREDENTIALS, S3Server
 
@@ -21,13 +23,6 @@ pytestmark = pytest.mark.servers
 # Incompressible enough for any codec.
 LARGE = random.Random(1).randbytes(40_000).hex().encode()
 TEXTS = [b"a", LARGE, b"c", LARGE[::-1], b"e"]
-NOWHERE = "127.0.0.1:1"
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
-        yield broker
 
 
 def with_file(agent_dir: AgentDir) -> dict[str, str]:
@@ -72,16 +67,17 @@ def lines(agent_dir: AgentDir) -> list[dict[str, dict[str, str]]]:
 
 
 def test_killed_between_store_and_topic_and_each_event_arrives_whole(
-    agent_dir: AgentDir, broker: KafkaBroker
+    agent_dir: AgentDir, broker: KafkaBroker, topic_prefix: str
 ) -> None:
-    topic = "shop.ks.t"
+    topic = f"{topic_prefix}.ks.t"
     broker.create_topic(topic, 1, {"max.message.bytes": "10000"})
     write_events(agent_dir)
-    with running(agent_dir, with_kafka(agent_dir, NOWHERE, "shop")) as process:
+    nowhere = with_kafka(agent_dir, "127.0.0.1:1", topic_prefix)
+    with running_agent.running(agent_dir, nowhere) as process:
         process.wait_until("the objects", lambda: len(objects(agent_dir)) == 2, DEADLINE_S)
         # Leaving the block kills it.
     stored = {file: file.read_bytes() for file in objects(agent_dir)}
-    with running(agent_dir, with_kafka(agent_dir, broker.bootstrap, "shop")) as process:
+    with running(agent_dir, with_kafka(agent_dir, broker.bootstrap, topic_prefix)) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
         with urllib.request.urlopen(f"{process.url}/metrics") as answer:
             metrics = answer.read().decode()
@@ -193,5 +189,5 @@ def test_check_asks_for_the_right_to_write(agent_dir: AgentDir) -> None:
     configuration = agent_dir.configuration(with_file(agent_dir))
     assert f"file://{directory} is available." in agent("check", "--config", configuration).output
     directory.chmod(0o500)
-    denied = agent("check", "--config", configuration, prefix=without_override())
+    denied = agent_command.agent("check", "--config", configuration, prefix=without_override())
     assert "it lacks write access." in " ".join(denied.output.split())

@@ -3,40 +3,32 @@ too."""
 
 import random
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
 import pytest
 
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
 
 # Incompressible enough for any codec.
 LARGE = random.Random(1).randbytes(40_000).hex().encode()
-DLQ = "shop-dead-letters"
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
-        yield broker
 
 
 @pytest.mark.parametrize("dlq", ["accepts", "rejects"])
 def test_rejected_event_goes_to_the_topic_else_to_a_file(
-    agent_dir: AgentDir, broker: KafkaBroker, dlq: str
+    agent_dir: AgentDir, broker: KafkaBroker, topic_prefix: str, dlq: str
 ) -> None:
-    prefix = f"p-{dlq}"
-    topic, dead_letters = f"{prefix}.ks.t", f"{prefix}-{DLQ}"
+    topic, dead_letters = f"{topic_prefix}.ks.t", f"{topic_prefix}-dead-letters"
     broker.create_topic(topic, 1, {"max.message.bytes": "10000"})
     broker.create_topic(dead_letters, 1, {"max.message.bytes": "10000"} if dlq == "rejects" else {})
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, LARGE), payload(3, b"c")]])
     changes = {
-        "topic.prefix": prefix,
+        "topic.prefix": topic_prefix,
         "sink": "kafka",
         "file.path": None,
         "kafka.producer.bootstrap.servers": broker.bootstrap,

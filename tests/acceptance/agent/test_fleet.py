@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from examples.agent_process import AgentProcess
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_health import health
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import AgentThread
 from tests.support.agents.fake_agents import closed_address
 
 DEADLINE_S = 120.0
@@ -25,13 +25,13 @@ class Site:
     """The running agents, and a file with all addresses."""
 
     targets: Path
-    well: AgentProcess
-    damaged: AgentProcess
+    well: AgentThread
+    damaged: AgentThread
 
 
 def started(
     stack: ExitStack, folder: Path, node_id: str, changes: dict[str, str | None] | None = None
-) -> tuple[AgentDir, AgentProcess]:
+) -> tuple[AgentDir, AgentThread]:
     folder.mkdir()
     agent_dir = AgentDir(folder)
     yaml = folder / "cassandra.yaml"
@@ -41,11 +41,11 @@ def started(
     )
     settings = {"cassandra.config": str(yaml), "node.id": node_id, "cluster.name": None}
     path = agent_dir.configuration({**settings, **(changes or {})})
-    process = AgentProcess(["--config", str(path)], folder / "agent.log", 0)
+    process = AgentThread(["--config", str(path)], folder / "agent.log", 0)
     return agent_dir, stack.enter_context(process)
 
 
-def code(process: AgentProcess) -> tuple[str, set[str]]:
+def code(process: AgentThread) -> tuple[str, set[str]]:
     document = process.document("/health") or {"status": "none", "conditions": []}
     return document["status"], {each["code"] for each in document["conditions"]}
 

@@ -13,7 +13,7 @@ from agent.check.store import check_store
 from agent.config.loader import load_config
 from examples.agent_process import AgentProcess
 from sidecar.check.finding import Level
-from tests.support.agents.agent_command import agent
+from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
@@ -22,7 +22,9 @@ from tests.support.agents.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 from tests.support.servers.fault_proxy import Fault, FaultProxy
 from tests.support.servers.gcs import GcsServer
 
@@ -133,7 +135,7 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=503)
-        with running(agent_dir, settings) as process:
+        with running_agent.running(agent_dir, settings) as process:
             process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
             process.wait_until(
                 "the sentence",

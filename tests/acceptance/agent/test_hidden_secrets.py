@@ -7,8 +7,8 @@ import pytest
 
 from sidecar.properties.secrets import is_secret_name
 from sidecar.sinks.kafka.config.java_names import KNOWN
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_main import agent
 from tests.support.agents.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority

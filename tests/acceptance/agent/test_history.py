@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from examples.agent_process import AgentProcess
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, decode_file, encode_file
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_thread import AgentThread
 
 DEADLINE_S = 120.0
 HOUR_S = 3600
 
 
-def rows(process: AgentProcess) -> list[dict[str, Any]]:
+def rows(process: AgentThread) -> list[dict[str, Any]]:
     with urllib.request.urlopen(f"{process.url}/history") as answer:
         document = json.load(answer)
     assert document["interval_s"] == 60
@@ -27,7 +27,7 @@ def test_the_history_is_there_after_a_restart(agent_dir: AgentDir) -> None:
     arguments = ["--config", str(agent_dir.configuration())]
     log, file = agent_dir.folder / "agent.log", agent_dir.offsets / FILE_NAME
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    with AgentProcess(arguments, log, 0) as process:
+    with AgentThread(arguments, log, 0) as process:
         process.wait_until(
             "a sample with figures",
             lambda: (
@@ -43,7 +43,7 @@ def test_the_history_is_there_after_a_restart(agent_dir: AgentDir) -> None:
     # As if the agent had stopped an hour ago.
     earlier = {time_s - HOUR_S: values for time_s, values in stored.items()}
     file.write_bytes(encode_file(layout, earlier))
-    with AgentProcess(arguments, log, 0) as process:
+    with AgentThread(arguments, log, 0) as process:
         process.wait_until(
             "the stored samples",
             lambda: process.health() is not None and len(rows(process)) >= HOUR_S // 60,
@@ -66,7 +66,7 @@ def test_delivery_does_not_depend_on_the_file(agent_dir: AgentDir, damage: str) 
         file.write_bytes(encode_file(Layout(("gone",)), {60: (1.0,)}))
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     log = agent_dir.folder / "agent.log"
-    with AgentProcess(["--config", str(agent_dir.configuration())], log, 0) as process:
+    with AgentThread(["--config", str(agent_dir.configuration())], log, 0) as process:
         process.wait_until(
             "delivery",
             lambda: agent_dir.events.exists() and not list(agent_dir.cdc_raw.iterdir()),

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from examples.agent_process import AgentProcess
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 
 pytestmark = pytest.mark.servers
 
@@ -48,6 +49,7 @@ def folder(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
     modules.mkdir()
     (modules / "tape_archive.py").write_text(CLASS)
     monkeypatch.setenv("PYTHONPATH", str(modules))
+    monkeypatch.syspath_prepend(modules)
     folder = agent_dir.folder / "tape"
     folder.mkdir()
     yield folder

@@ -10,9 +10,11 @@ from functools import partial
 import pytest
 
 from tests.oracle.writer import segment
+from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_thread import running
 from tests.support.agents.delivered_events import delivered
-from tests.support.agents.running_agent import DEADLINE_S, running
+from tests.support.agents.running_agent import DEADLINE_S
 
 
 def topics(agent_dir: AgentDir) -> list[str]:
@@ -75,7 +77,7 @@ def test_progress_is_saved_no_more_often_than_asked_for(
     def is_stored_anew(before: str) -> bool:
         return path.name in text() and text() != before
 
-    with running(agent_dir, changes) as process:
+    with running_agent.running(agent_dir, changes) as process:
         for count, end in enumerate(ends, start=1):
             before = text()
             index.write_text(f"{end}\n")

@@ -17,10 +17,10 @@ from agent.node.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows
 from commitlog import Schema
-from examples.agent_process import AgentProcess
 from sidecar.errors import AccessDeniedError, UnavailableError
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
@@ -223,7 +223,7 @@ def test_quota_is_read_from_the_node_without_cassandra_config(
             "cassandra.password": "cassandra",
         }
     )
-    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
+    with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
 
         def limit_bytes() -> float:
             with urllib.request.urlopen(f"{process.url}/metrics") as answer:
@@ -257,7 +257,7 @@ def test_a_running_agent_names_its_node_everywhere(
         "rack": "rack1",
     }
     arguments = ["--config", str(path), "--set", "log.format=json"]
-    with AgentProcess(arguments, log, 0) as process:
+    with AgentThread(arguments, log, 0) as process:
 
         def answer(page: str) -> str:
             with urllib.request.urlopen(f"{process.url}/{page}") as reply:
@@ -299,7 +299,7 @@ def test_the_grant_that_health_prints_resolves_the_condition(
             "cassandra.password": "secret",
         }
     )
-    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
+    with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
 
         def quota_condition() -> list[str]:
             """Its remedy, while it exists."""

@@ -3,15 +3,17 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_health import health
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import AgentThread, running
 from tests.support.agents.released_state import ReleasedState, events_of, released_versions
-from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.processes import free_port
 
 DEADLINE_S = 300.0
@@ -22,13 +24,10 @@ def state(request: pytest.FixtureRequest) -> ReleasedState:
     return ReleasedState.of(request.param, "cassandra")
 
 
-def properties(agent_dir: AgentDir) -> dict[str, str]:
+def properties(agent_dir: AgentDir) -> dict[str, str | None]:
     """The node is down: its schema is in the stored history alone."""
-    settings = agent_dir.settings()
-    for name in ("schema.file", "node.id", "cluster.name", "http.port"):
-        del settings[name]
     return {
-        **settings,
+        **dict.fromkeys(("schema.file", "node.id", "cluster.name"), None),
         "topic.prefix": "shop",
         "table.include.list": "shop.orders",
         "cassandra.hosts": "127.0.0.1",
@@ -54,24 +53,18 @@ def in_segment(source: str, name: str) -> int | None:
     return int(position) if segment == number[1] else None
 
 
-def run_until_read(agent_dir: AgentDir) -> dict[str, Any]:
+def run_until_read(agent_dir: AgentDir) -> Mapping[str, Any]:
     """Runs until `cdc_raw` is empty; returns `/health` then."""
-    process = AgentProcess("agent", agent_dir.folder, properties(agent_dir))
-    process.launch()
-    try:
-        process.wait_until(lambda: has_read(agent_dir, process), "all segments", DEADLINE_S)
-        health = process.ask("/health")
-        assert health is not None
-        process.stop()
-        return health
-    finally:
-        process.end()
+    with running(agent_dir, properties(agent_dir)) as process:
+        process.wait_until("all segments", lambda: has_read(agent_dir, process), DEADLINE_S)
+        _, answer = health(process)
+        assert process.stop() == 0
+    return answer
 
 
-def has_read(agent_dir: AgentDir, process: AgentProcess) -> bool:
+def has_read(agent_dir: AgentDir, process: AgentThread) -> bool:
     """Whether there are events, no segment waits, and the snapshot has asked the node."""
-    health = process.ask("/health") or {"conditions": []}
-    codes = {condition["code"] for condition in health["conditions"]}
+    codes = {condition["code"] for condition in health(process)[1]["conditions"]}
     waiting = list(agent_dir.cdc_raw.glob("*.log"))
     return "snapshot_blocked" in codes and not waiting and bool(delivered(agent_dir))
 
@@ -95,8 +88,8 @@ def test_it_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_
     state.restore("offsets", agent_dir.offsets)
     state.restore("error", agent_dir.relocation / "error")
     state.put_segment(last, agent_dir.cdc_raw)
-    health = run_until_read(agent_dir)
-    codes = {condition["code"] for condition in health["conditions"]}
+    answer = run_until_read(agent_dir)
+    codes = {condition["code"] for condition in answer["conditions"]}
     assert codes == {
         "event_rejected",
         "schema_not_refreshed",
@@ -119,9 +112,8 @@ def test_it_resumes_without_loss(state: ReleasedState, agent_dir: AgentDir, tmp_
 
     expected = all_events(state, tmp_path / "fresh")
     missing = expected - before - set(ids(events))
-    listed = agent(
-        "quarantine", "list", "--json", "--config", agent_dir.folder / "agent.properties"
-    )
+    path = agent_dir.folder / "cdc.properties"
+    listed = agent("quarantine", "list", "--json", "--config", path)
     assert listed.exit_code == 0, listed.errors
     quarantined = json.loads(listed.output)
     assert {each["segment"] for each in quarantined} == set(finished)

@@ -1,15 +1,13 @@
-"""`agent run` as a process: from segments to a file, and to its end."""
+"""`agent run`: from segments to a file, and to its end."""
 
 import gzip
 import json
-import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
 
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
@@ -18,7 +16,9 @@ from tests.support.agents.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 from tests.support.record.plan import FIXTURES
 
 
@@ -158,7 +158,7 @@ def test_events_go_through_a_function_of_the_user(
         "        raise ValueError('what is this')\n"
         "    return event._replace(value=event.value.replace(b'\"a\"', b'\"*\"'))\n"
     )
-    monkeypatch.setenv("PYTHONPATH", f"{agent_dir.folder}:{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.syspath_prepend(agent_dir.folder)
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
     settings = {"event.transform": "rules:mask", "event.cells": "false"}
     with running(agent_dir, settings) as process:

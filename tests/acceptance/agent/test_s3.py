@@ -9,7 +9,6 @@ import pytest
 from agent.check.store import check_store
 from agent.config.loader import load_config
 from sidecar.check.finding import Level
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import (
     OTHER_ID,
     SCHEMA,
@@ -18,7 +17,9 @@ from tests.support.agents.agent_directory import (
     payload,
     write_segment,
 )
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running, values
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Seen
 from tests.support.servers.s3 import CREDENTIALS, S3Server, refusal
 
@@ -105,6 +106,7 @@ def test_store_is_away_the_agent_is_killed_and_every_segment_arrives(
     assert {name: server.content("archive", name) for name in contents} == contents
 
 
+@pytest.mark.slow
 def test_quarantined_segments_are_there_and_come_back_on_another_disk(
     agent_dir: AgentDir, server: S3Server
 ) -> None:

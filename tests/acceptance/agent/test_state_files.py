@@ -8,8 +8,8 @@ import pytest
 
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets.properties_store import FORMAT_VERSION, PropertiesStore, decode, encode
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent
 
 OLD = Path(__file__).parent / "state-0.1.0" / "cassandra"
 NAME = "segment_offset.properties"

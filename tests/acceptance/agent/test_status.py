@@ -5,14 +5,14 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from examples.agent_process import AgentProcess
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_health import health
+from tests.support.agents.agent_thread import AgentThread
 
 DEADLINE_S = 120.0
 
 
-def codes(process: AgentProcess) -> set[str]:
+def codes(process: AgentThread) -> set[str]:
     return {each["code"] for each in health(process)[1]["conditions"]}
 
 
@@ -40,7 +40,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
     agent_dir, path = wrong_site(tmp_path)
     expected = {"cdc_raw_directory_differs", "no_table_published", "list_entry_unmatched"}
     log = tmp_path / "agent.log"
-    with AgentProcess(["--config", str(path)], log, 0) as process:
+    with AgentThread(["--config", str(path)], log, 0) as process:
         process.wait_until("the conditions", lambda: codes(process) == expected, DEADLINE_S)
         code, document = health(process)
         assert (code, document["status"]) == (503, "degraded")
@@ -74,7 +74,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
 def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
     agent_dir = AgentDir(tmp_path)
     path = agent_dir.configuration()
-    with AgentProcess(["--config", str(path)], tmp_path / "agent.log", 0) as process:
+    with AgentThread(["--config", str(path)], tmp_path / "agent.log", 0) as process:
         process.wait_until(
             "the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"}, DEADLINE_S
         )

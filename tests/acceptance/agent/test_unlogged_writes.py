@@ -14,10 +14,10 @@ import pytest
 from cassandra import ConsistencyLevel
 from cassandra.query import SimpleStatement
 
-from examples.agent_process import AgentProcess
-from tests.support.agents.agent_command import agent
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_health import health
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
@@ -93,11 +93,11 @@ def checked(path: Path) -> tuple[int, list[Any]]:
     return done.exit_code, [each for each in findings if each["subject"] == "unlogged writes"]
 
 
-def codes(process: AgentProcess) -> list[str]:
+def codes(process: AgentThread) -> list[str]:
     return [each["code"] for each in health(process)[1]["conditions"]]
 
 
-def metrics(process: AgentProcess) -> str:
+def metrics(process: AgentThread) -> str:
     with urllib.request.urlopen(f"{process.url}/metrics") as answer:
         return str(answer.read().decode())
 
@@ -141,7 +141,7 @@ def test_a_snapshot_reads_rows_that_no_segment_has(
     changes = {"snapshot.mode": "initial", "table.include.list": ",".join(tables)}
     path = configuration(agent_dir, node, changes)
     expected = {(table, 0) for table in tables}
-    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
+    with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("the rows", lambda: events(agent_dir) == expected, DEADLINE_S)
         assert process.stop() == 0
 
@@ -150,7 +150,7 @@ def test_run_is_degraded_until_the_writes_are_logged(
     node: CassandraNode, agent_dir: AgentDir
 ) -> None:
     path = configuration(agent_dir, node)
-    with AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
+    with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("the condition", lambda: codes(process) == [BYPASS], DEADLINE_S)
         assert health(process)[1]["status"] == "degraded"
         text = metrics(process)

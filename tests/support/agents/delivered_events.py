@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from tests.support.agents.agent_directory import AgentDir
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, running
+from tests.support.agents.agent_thread import running
+from tests.support.agents.running_agent import DEADLINE_S, is_drained
 
 
 def delivered(agent_dir: AgentDir, changes: Mapping[str, str | None]) -> str:

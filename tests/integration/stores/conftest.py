@@ -1,23 +1,27 @@
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
+from botocore.loaders import create_loader
+from botocore.retries.standard import ExponentialBackoff
 
 from tests.integration.stores.harness import RemoteKind, TransferHarness, gcs_kind, s3_kind
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.gcs import GcsServer
 from tests.support.servers.s3 import CREDENTIALS, S3Server
 
+_shared_loader = cache(create_loader)
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="package")
 def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
     with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def s3_server() -> Iterator[S3Server]:
     with S3Server() as server:
         yield server
@@ -35,32 +39,36 @@ def credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@contextmanager
-def _started(folder: Path, kind: RemoteKind) -> Iterator[TransferHarness]:
-    bucket = f"bucket-{folder.name.replace('_', '-').lower()}"[:60].rstrip("-")
-    kind.server.create_bucket(bucket)
-    with FaultProxy(kind.server.port) as proxy, pytest.MonkeyPatch.context() as environment:
-        environment.setenv("STORAGE_EMULATOR_HOST", proxy.url)
-        harness = TransferHarness(folder, kind, proxy, bucket)
-        yield harness
-        proxy.plan = None
-        harness.close()
+@pytest.fixture(autouse=True)
+def quick_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3's client reads its large description once, and repeats a request without a pause."""
+    monkeypatch.setattr("botocore.session.create_loader", _shared_loader)
+    monkeypatch.setattr(ExponentialBackoff, "delay_amount", lambda self, context: 0.01)
+    # No test stops the machine.
+    monkeypatch.setattr("os.fsync", lambda fd: None)
+
+
+def _kind(name: str, request: pytest.FixtureRequest) -> RemoteKind:
+    server = request.getfixturevalue(f"{name}_server")
+    return gcs_kind(server) if name == "gcs" else s3_kind(server)
 
 
 @pytest.fixture
-def gcs_harness(tmp_path: Path, gcs_server: GcsServer) -> Iterator[TransferHarness]:
-    with _started(tmp_path, gcs_kind(gcs_server)) as harness:
-        yield harness
-
-
-@pytest.fixture
-def s3_harness(tmp_path: Path, s3_server: S3Server) -> Iterator[TransferHarness]:
-    with _started(tmp_path, s3_kind(s3_server)) as harness:
-        yield harness
+def bucket(tmp_path: Path) -> str:
+    """A name that no other test has."""
+    return f"bucket-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
 
 
 @pytest.fixture(params=["gcs", "s3"])
-def harness(request: pytest.FixtureRequest) -> TransferHarness:
-    """Each test runs with every kind of store."""
-    found: TransferHarness = request.getfixturevalue(f"{request.param}_harness")
-    return found
+def harness(
+    request: pytest.FixtureRequest, tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TransferHarness]:
+    """Each test runs with every kind of store, unless it names one."""
+    kind = _kind(request.param, request)
+    kind.server.create_bucket(bucket)
+    with FaultProxy(kind.server.port) as proxy:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
+        harness = TransferHarness(tmp_path, kind, proxy, bucket)
+        yield harness
+        proxy.plan = None
+        harness.close()

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from agent.metrics import AgentMetrics
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
-from sidecar.store.base import Store
+from sidecar.store.base import Store, StoreStoppedError
 from sidecar.store.gcs import GcsSettings, GcsStore
 from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.s3 import S3Store
@@ -18,7 +18,7 @@ from sidecar.store.settings import S3Options, StoreSettings
 from sidecar.store.subprocess_store import SubprocessStore
 from tests.support.servers.fault_proxy import Fault, FaultProxy, Plan, Seen
 from tests.support.servers.gcs import GcsServer
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.servers.s3 import S3Server
 
 MIB = 1 << 20
@@ -28,6 +28,26 @@ LARGE = random.Random(1).randbytes(11 * MIB)
 SMALL = b"a small segment"
 FIRST = "cdc/node-1/archive/CommitLog-7-1.log"
 """The object of segment 1."""
+
+
+class LocalStore(SubprocessStore):
+    """A store without its worker process, whose start takes longer than most tests."""
+
+    def ask(self, method: str, *arguments: object) -> Any:
+        if self._is_stopped:
+            raise StoreStoppedError
+        return getattr(self._store, method)(*arguments)
+
+
+class QuickGcsStore(GcsStore):
+    """Repeats a failed request at once, for `REPEATS_S`, however long a response may take."""
+
+    REPEATS_S = 5.0
+
+    def _request_options(self) -> dict[str, Any]:
+        options = super()._request_options()
+        retry = options["retry"].with_delay(0.01, 0.05).with_timeout(self.REPEATS_S)
+        return options | {"retry": retry}
 
 
 class Buckets(Protocol):
@@ -68,10 +88,20 @@ def is_second_part(seen: Seen) -> bool:
     return seen.method == "PUT" and "partNumber=2" in seen.path
 
 
+def completes(seen: Seen) -> bool:
+    """The last request of a multipart upload to S3."""
+    return seen.method == "POST" and "uploadId=" in seen.path
+
+
+def small_put(seen: Seen) -> bool:
+    """A segment that S3 gets in one request."""
+    return seen.method == "PUT" and seen.path.endswith(".log")
+
+
 def gcs_kind(server: GcsServer) -> RemoteKind:
     def create(directory: RemoteDirectory, url: str, key_file: Path | None = None) -> Store:
         # The client takes the URL from STORAGE_EMULATOR_HOST.
-        return GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=5))
+        return QuickGcsStore(GcsSettings(directory, key_file, CHUNK, DEADLINE_S))
 
     return RemoteKind("gs", server, create, is_second_chunk, "GET", lambda bucket: [])
 
@@ -79,7 +109,7 @@ def gcs_kind(server: GcsServer) -> RemoteKind:
 def s3_kind(server: S3Server) -> RemoteKind:
     def create(directory: RemoteDirectory, url: str, **options: Any) -> Store:
         s3 = S3Options(endpoint=url, **options)
-        return S3Store(directory, StoreSettings(timeout_s=5, s3=s3))
+        return S3Store(directory, StoreSettings(timeout_s=DEADLINE_S, s3=s3))
 
     return RemoteKind("s3", server, create, is_second_part, "HEAD", server.unfinished_uploads)
 
@@ -97,12 +127,15 @@ class TransferHarness:
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.uploads: UploadQueue | None = None
         self.store: SubprocessStore | None = None
-        self.sizes: dict[int, int] = {}
-        """Bytes of both files of each segment."""
+        self.sent: dict[str, bytes] = {}
+        """What the store is to have of the given segments: content by object."""
 
-    def start(self, max_bytes: int = 100 * MIB, **options: Any) -> UploadQueue:
+    def start(
+        self, max_bytes: int = 100 * MIB, *, in_worker: bool = False, **options: Any
+    ) -> UploadQueue:
         directory = RemoteDirectory(self.bucket, "cdc/node-1/archive", self.kind.scheme)
-        self.store = SubprocessStore(self.kind.create(directory, self.proxy.url, **options))
+        store = self.kind.create(directory, self.proxy.url, **options)
+        self.store = SubprocessStore(store) if in_worker else LocalStore(store)
         settings = UploadSettings(self.upload, max_bytes, 0.01, 0.05)
         self.uploads = UploadQueue(self.store, settings, self.metrics)
         self.uploads.open()
@@ -113,14 +146,19 @@ class TransferHarness:
         log = self.raw / f"CommitLog-7-{number}.log"
         log.write_bytes(content)
         idx = self.raw / f"CommitLog-7-{number}_cdc.idx"
-        idx_bytes = idx.write_text(f"{len(content)}\nCOMPLETED")
+        idx.write_text(f"{len(content)}\nCOMPLETED")
         assert self.uploads is not None
         self.uploads.transfer(log, idx)
         assert list(self.raw.glob(f"*-{number}*")) == []
-        self.sizes[number] = len(content) + idx_bytes
-        return f"cdc/node-1/archive/{log.name}"
+        name = f"cdc/node-1/archive/{log.name}"
+        self.sent |= {
+            name: content,
+            name.replace(".log", "_cdc.idx"): b"%d\nCOMPLETED" % len(content),
+        }
+        return name
 
     def wait_until_sent(self) -> None:
+        """Until nothing waits; then the store has each segment whole."""
         # The metrics are set last.
         wait_until(
             lambda: (
@@ -134,6 +172,7 @@ class TransferHarness:
         assert self.uploads is not None
         assert self.uploads.backlog.error == ""
         assert self.kind.unfinished(self.bucket) == []
+        assert {name: self.content(name) for name in self.sent} == self.sent
 
     def wait_for_error(self, part: str) -> str:
         uploads = self.uploads
@@ -145,10 +184,19 @@ class TransferHarness:
         assert os.environ.get("AWS_SECRET_ACCESS_KEY", "a secret") not in message
         return message
 
+    def is_here(self, content: bytes) -> bool:
+        """Whether segment 1 waits with this content."""
+        return (self.upload / "CommitLog-7-1.log").read_bytes() == content
+
     @property
     def backlog_segments(self) -> int:
         assert self.uploads is not None
         return self.uploads.backlog.segments
+
+    @property
+    def worker_pid(self) -> int:
+        assert self.store is not None and self.store.pid is not None
+        return self.store.pid
 
     def put(self, name: str, content: bytes) -> None:
         """An object that is not the agent's."""
@@ -166,7 +214,7 @@ class TransferHarness:
     def close(self) -> None:
         """Ends the thread where it is; what a real kill does besides is in the agent's own test."""
         if self.uploads is not None:
-            self.uploads.close(60)
+            self.uploads.close(DEADLINE_S)
 
 
 def once(fault: Fault, which: Callable[[Seen], bool]) -> Plan:

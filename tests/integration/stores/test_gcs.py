@@ -22,33 +22,21 @@ from tests.integration.stores.harness import (
 from tests.support.servers.fault_proxy import Fault
 
 pytestmark = pytest.mark.servers
+on_gcs = pytest.mark.parametrize("harness", ["gcs"], indirect=True)
 
 
-@pytest.fixture
-def harness(gcs_harness: TransferHarness) -> TransferHarness:
-    return gcs_harness
-
-
+@on_gcs
 @pytest.mark.parametrize("fault", [Fault(cut=True), Fault(status=503), Fault(status=429)])
 def test_interrupted_upload_resumes(harness: TransferHarness, fault: Fault) -> None:
     harness.proxy.plan = once(fault, is_second_chunk)
     harness.start()
-    name = harness.give(1, LARGE)
+    harness.give(1, LARGE)
     harness.wait_until_sent()
-    assert harness.content(name) == LARGE
     ranges = [seen.content_range.split("-")[0] for seen in harness.proxy.seen if seen.is_chunk]
     assert ranges == ["bytes 0", f"bytes {CHUNK}", f"bytes {CHUNK}", f"bytes {2 * CHUNK}"]
 
 
-def test_a_lost_answer_never_leaves_something_else_there(harness: TransferHarness) -> None:
-    """The server then has a chunk twice, which the checksum shows."""
-    harness.proxy.plan = once(Fault(swallow=True), is_second_chunk)
-    harness.start()
-    name = harness.give(1, LARGE)
-    harness.wait_until_sent()
-    assert harness.content(name) == LARGE
-
-
+@on_gcs
 def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
     harness: TransferHarness,
 ) -> None:
@@ -56,13 +44,13 @@ def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(
         Fault(swallow=True), lambda seen: seen.content_range.startswith(f"bytes {2 * CHUNK}-")
     )
     harness.start()
-    name = harness.give(1, LARGE)
+    harness.give(1, LARGE)
     harness.wait_until_sent()
-    assert harness.content(name) == LARGE
     begun = [seen for seen in harness.proxy.seen if seen.is_upload and not seen.is_chunk]
     assert len(begun) == 2, "the segment and its index"
 
 
+@on_gcs
 @pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])
 def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
     harness: TransferHarness, content: bytes
@@ -75,12 +63,11 @@ def test_a_checksum_that_does_not_agree_keeps_the_segment_here(
 
     harness.proxy.plan = lambda seen: Fault(rewrite=lie) if seen.is_upload else None
     harness.start()
-    name = harness.give(1, content)
+    harness.give(1, content)
     assert "differs from the sent file" in harness.wait_for_error("checksum")
-    assert (harness.upload / "CommitLog-7-1.log").read_bytes() == content
+    assert harness.is_here(content)
     harness.proxy.plan = None
     harness.wait_until_sent()
-    assert harness.content(name) == content
 
 
 def service_account(token_uri: str) -> dict[str, str]:
@@ -100,6 +87,7 @@ def service_account(token_uri: str) -> dict[str, str]:
     }
 
 
+@on_gcs
 def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Path) -> None:
     """The tokens of the account come from where its key says."""
     file = tmp_path / "key.json"
@@ -111,6 +99,7 @@ def test_a_key_that_is_rejected_is_named(harness: TransferHarness, tmp_path: Pat
     assert "/token" in {seen.path for seen in harness.proxy.seen}
 
 
+@on_gcs
 def test_a_key_that_goes_away_is_named_and_outlived(
     harness: TransferHarness, tmp_path: Path
 ) -> None:

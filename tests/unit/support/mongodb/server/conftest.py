@@ -1,4 +1,4 @@
-"""One member, and a client of it, for each test; or a real server, where one is given."""
+"""One member for all tests, and a client for each; or a real server, where one is given."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +17,15 @@ def given_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | Non
         yield target
 
 
+@pytest.fixture(scope="session")
+def shared_set() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet() as started:
+        yield started
+
+
 @pytest.fixture
 def replica_set(given_target: str | None) -> Iterator[MongoReplicaSet]:
+    """Of its test alone, which gives it faults or elections."""
     if given_target is not None:
         pytest.skip(NEEDS_FAULTS)
     with MongoReplicaSet() as started:
@@ -27,11 +34,14 @@ def replica_set(given_target: str | None) -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest, given_target: str | None) -> Iterator[Client]:
-    if given_target is None:
-        target: str = request.getfixturevalue("replica_set").connection_string
-    else:
+    """A client of the test's own set, else of a shared one without databases."""
+    if given_target is not None:
         target = given_target
-        drop_databases(target)
+    elif "replica_set" in request.fixturenames:
+        target = request.getfixturevalue("replica_set").connection_string
+    else:
+        target = request.getfixturevalue("shared_set").connection_string
+    drop_databases(target)
     # A fail point changes nothing that a member would report at once.
     with MongoClient[dict[str, Any]](target, heartbeatFrequencyMS=500) as connected:
         yield connected

@@ -22,7 +22,7 @@ from tests.unit.support.mongodb.server.streams import (
 _DAWN = Timestamp(1, 1)
 
 
-def test_a_whole_oplog_is_read_from_any_time(client: Client) -> None:
+def test_a_whole_oplog_is_read_from_any_time(client: Client, replica_set: object) -> None:
     """An oplog that still begins with the initiation of its set has lost nothing."""
     client.shop[WATCHED].insert_one({"_id": 1})
     assert kinds(events(client, startAtOperationTime=_DAWN)) == ["insert"]

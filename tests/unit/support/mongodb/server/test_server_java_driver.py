@@ -10,6 +10,8 @@ from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 from tests.support.servers.maven import Dependency, class_path
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).with_name("DriverStory.java")
 DRIVER = [
     Dependency("org.mongodb", "mongodb-driver-sync", "5.2.1"),

@@ -20,11 +20,15 @@ def interrupted(
 
 
 # The command line itself, the configuration behind it, and what only `agent run` imports.
-MODULES = ["agent.cli", "agent.config", "agent.service", "agent.pipeline"]
+MOMENTS = [
+    ("agent.cli", ["run"]),
+    ("agent.config", []),
+    ("agent.service", ["run"]),
+    ("agent.pipeline", []),
+]
 
 
-@pytest.mark.parametrize("module", MODULES)
-@pytest.mark.parametrize("command", [[], ["run"]], ids=["default", "run"])
+@pytest.mark.parametrize(("module", "command"), MOMENTS)
 def test_the_agent_ends_as_if_it_was_stopped_and_touches_nothing(
     agent_dir: AgentDir, module: str, command: list[str]
 ) -> None:

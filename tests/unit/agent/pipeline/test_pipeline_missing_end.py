@@ -20,7 +20,8 @@ from tests.support.segments.missing_ends import SCHEMA, ends_of, lengths, payloa
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 LIVES = ("closed", "released", "replayed")
 every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)
-few = settings(max_examples=12, deadline=None, print_blob=True)
+versions = st.sampled_from((7, 8, 9))
+few = settings(max_examples=15)
 
 
 class Keys(KeySource):
@@ -45,9 +46,8 @@ class Seen:
 
 
 @every_framing
-@pytest.mark.parametrize("version", (7, 8, 9))
 @few
-@given(sections=lengths, life=st.sampled_from(LIVES))
+@given(version=versions, sections=lengths, life=st.sampled_from(LIVES))
 def test_a_whole_segment_is_delivered_and_removed(
     framing: Framing, version: int, sections: list[list[int]], life: str
 ) -> None:
@@ -57,9 +57,8 @@ def test_a_whole_segment_is_delivered_and_removed(
 
 
 @every_framing
-@pytest.mark.parametrize("version", (7, 8, 9))
 @few
-@given(sections=lengths, life=st.sampled_from(LIVES), data=st.data())
+@given(version=versions, sections=lengths, life=st.sampled_from(LIVES), data=st.data())
 def test_missing_range_is_recorded_and_the_segment_is_quarantined(
     framing: Framing, version: int, sections: list[list[int]], life: str, data: st.DataObject
 ) -> None:

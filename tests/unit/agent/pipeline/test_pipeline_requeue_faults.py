@@ -98,11 +98,17 @@ def is_whole(directory: Path, log: Log) -> bool:
     return path.exists() and path.stat().st_size == 3000
 
 
-@pytest.mark.parametrize("has_links", [True, False], ids=["same", "other"])
 @pytest.mark.parametrize(
-    ("error", "is_after"),
-    [(errno.ENOSPC, False), (errno.EIO, False), (errno.EROFS, False), (None, False), (None, True)],
-    ids=["full", "failing", "read-only", "killed-before", "killed-after"],
+    ("error", "is_after", "has_links"),
+    [
+        pytest.param(errno.ENOSPC, False, False, id="full-other"),
+        pytest.param(None, False, True, id="killed-before-same"),
+        pytest.param(None, True, False, id="killed-after-other"),
+        pytest.param(errno.EIO, False, True, id="failing-same", marks=pytest.mark.slow),
+        pytest.param(errno.EROFS, False, False, id="read-only-other", marks=pytest.mark.slow),
+        pytest.param(None, False, False, id="killed-before-other", marks=pytest.mark.slow),
+        pytest.param(None, True, True, id="killed-after-same", marks=pytest.mark.slow),
+    ],
 )
 def test_every_operation_may_fail(
     make_harness: MakeHarness,

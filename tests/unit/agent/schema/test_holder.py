@@ -33,6 +33,11 @@ def schema_of(*tables: str) -> Schema:
     )
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.schema.holder._FIRST_RETRY_S", 0.001)
+
+
 class SteeredFeeder:
     """Gives what it was told to; `fetched` counts."""
 

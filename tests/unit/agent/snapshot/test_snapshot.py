@@ -24,6 +24,12 @@ from tests.support.node.fake_snapshot_node import (
 from tests.support.servers.processes import wait_until
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_FIRST_PAUSE_S", "_REJECTED_PAUSE_S"):
+        monkeypatch.setattr(f"agent.snapshot.worker.{name}", 0.001)
+
+
 def taken(snapshot: Snapshot) -> EncodedPage:
     """The next page, as the pipeline takes it."""
     wait_until(lambda: snapshot.peek() is not None, "a page")
@@ -114,7 +120,10 @@ def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) 
         assert len(taken(snapshot).batch) == 1
 
 
-def test_a_table_that_is_rejected_for_seconds_is_abandoned() -> None:
+def test_a_table_that_is_rejected_for_seconds_is_abandoned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.snapshot.rejected_statements._FINAL_S", 0.1)
     node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")

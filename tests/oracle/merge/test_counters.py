@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests.oracle.algebra import Shard, Table, Value, read_shards
-from tests.oracle.algebra.counter import CounterContextError
 from tests.oracle.reference.recordings import Scenario
-from tests.support.events.counter_events import LEADERS, context, counter_events, text
+from tests.support.events.counter_events import counter_events, text
 from tests.support.events.counter_following import Table as Following
 from tests.support.record.plan import FIXTURES
 from tests.support.segments.segment_reading import Event, events, schema_of, unpacked
@@ -34,14 +33,6 @@ def rows(found: Iterable[dict[str, Any]]) -> dict[Any, Any]:
     return table.rows(0)
 
 
-@given(st.data(), st.lists(counter_events(), max_size=8))
-def test_order_and_repetitions_do_not_matter(
-    data: st.DataObject, found: list[dict[str, Any]]
-) -> None:
-    again = data.draw(st.permutations([*found, *found[::2]]))
-    assert rows(again) == rows(found)
-
-
 @given(st.lists(counter_events(), max_size=8))
 def test_the_newest_shard_of_each_leader_counts(found: list[dict[str, Any]]) -> None:
     shown = rows(found)
@@ -58,32 +49,6 @@ def test_the_newest_shard_of_each_leader_counts(found: list[dict[str, Any]]) -> 
         is_gone = not live or any(cell["val"] is None for cell in counted)
         expected = None if is_gone else {"n": sum(live).to_bytes(8, "big", signed=True)}
         assert shown.get((b"k", ck)) == expected
-
-
-def test_a_context_is_read() -> None:
-    raw = context((LEADERS[0], 7, -5), (LEADERS[1], 8, 1 << 40))
-    assert read_shards(raw, 3) == {
-        LEADERS[0]: Shard(7, -5, 3),
-        LEADERS[1]: Shard(8, 1 << 40, 3),
-    }
-    assert read_shards(b"\x00\x00", 3) == {}
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b"\x00",
-        b"\x00\x01\x80",
-        b"\x00\x00" + bytes(31),
-        b"\x00\x00" + bytes(32),
-        b"\x00\x01\x00\x00" + bytes(32),
-    ],
-    ids=["empty", "short", "cut header", "cut shard", "remote", "local"],
-)
-def test_a_context_without_totals_is_rejected(raw: bytes) -> None:
-    with pytest.raises(CounterContextError, match=f": {raw.hex()}$"):
-        read_shards(raw, 0)
 
 
 def recorded(node: Scenario, folder: Path, keyspace: str) -> list[Event]:

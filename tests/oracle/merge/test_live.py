@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from tests.support.servers.cassandra_settings import NodeSettings, release
 from tests.support.servers.processes import wait_until
 from tests.support.workloads import SCENARIOS, random_tables, scenario, schema_statements
 
-STATEMENTS = 3000
 EQUAL = "merge_equal.elements"
 EQUAL_ELEMENTS = {
     1: ("1 SET s = s + {1.0}", "2 SET s = s + {1.00}"),
@@ -114,19 +113,71 @@ def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
             node.execute(statement)
 
 
+def check(node: CassandraNode, names: Sequence[str], count: int, seed: int) -> Comparison:
+    """Workloads, then random writes with ties over ten tables; then the same with the rows of a
+    snapshot merged in, of which the log has everything; and the snapshot by itself."""
+    of_release = release(node.version)
+    writes = random_writes(seed, count, keyspace="random", release=of_release)
+    for name in names:
+        workload = scenario(name, of_release, seed)
+        execute_all(node, (*workload.schema, *workload.statements))
+    execute_all(node, schema_statements(random_tables(seed, release=of_release)))
+    refused = 0
+    for number, write in enumerate(writes):
+        refused += not run(node.session(), write)
+        if number % (count // 3) == count // 6:
+            node.flush("random")
+    write_equal_elements(node)
+    written_s = time.time()
+    tables, kinds = read_to_the_end(node)
+    assert kinds.keys() == {"row", "static", "range", "partition"}
+    wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+    assert equal_elements_are_one(node, tables)
+    compared = require_equal(node, tables, "the log")
+    print(compared.tables, "tables,", compared.rows, "rows,", refused, "writes refused")
+    copied, alone = 0, Tables()
+    for value in snapshot_values(node, commitlog.Schema.from_cql(node.describe_schema())):
+        tables.apply(value)
+        alone.apply(value)
+        copied += 1
+    assert copied >= compared.rows
+    require_equal(node, tables, "the log with a snapshot")
+    require_equal(node, alone, "the snapshot by itself")
+    # The comparison is not blind.
+    assert len(compare_all(node, Tables()).differences) == compared.rows
+    return compared
+
+
+def require_equal(node: CassandraNode, tables: Tables, what: str) -> Comparison:
+    compared = compare_all(node, tables)
+    shown = summary(compared.differences)
+    assert not compared.differences, f"{what}, {len(compared.differences)} differences\n{shown}"
+    return compared
+
+
+@pytest.fixture
+def seed() -> int:
+    chosen = secrets.randbits(32)
+    print(f"seed {chosen}")
+    return chosen
+
+
+@pytest.mark.servers
+def test_merged_events_equal_select(shared_node: CassandraNode, seed: int) -> None:
+    compared = check(shared_node, ("collections", "deletions", "timestamps", "ttl"), 600, seed)
+    assert compared.tables > 10
+    assert compared.rows > 100
+
+
+@pytest.mark.slow
 @pytest.mark.servers
 @pytest.mark.parametrize(
     ("version", "compression", "mode"),
     [("5.0.9", None, "NONE"), ("4.1.10", "LZ4Compressor", "CASSANDRA_4")],
 )
-def test_merged_events_equal_select(
-    version: str, compression: str | None, mode: str, tmp_path: Path
+def test_every_workload_on_two_releases(
+    version: str, compression: str | None, mode: str, seed: int, tmp_path: Path
 ) -> None:
-    """Every recorded workload, then random writes with ties over ten tables; then the same with
-    the rows of a snapshot merged in, of which the log has everything; and the snapshot by
-    itself."""
-    seed = secrets.randbits(32)
-    print(f"seed {seed}")
     settings = NodeSettings(
         commitlog_sync_period_ms=200,
         commitlog_segment_mib=4,
@@ -134,44 +185,6 @@ def test_merged_events_equal_select(
         storage_compatibility_mode=mode,
     )
     with CassandraNode(tmp_path / "node", version=version, settings=settings) as node:
-        for name in MERGEABLE:
-            workload = scenario(name, release(version), seed)
-            execute_all(node, (*workload.schema, *workload.statements))
-        execute_all(node, schema_statements(random_tables(seed, release=release(version))))
-        writes = random_writes(seed, STATEMENTS, keyspace="random", release=release(version))
-        refused = 0
-        for number, write in enumerate(writes):
-            refused += not run(node.session(), write)
-            if number % 1000 == 500:
-                node.flush("random")
-        write_equal_elements(node)
-        written_s = time.time()
-        tables, kinds = read_to_the_end(node)
-        assert kinds.keys() == {"row", "static", "range", "partition"}
-        wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
-        assert equal_elements_are_one(node, tables)
-        compared = compare_all(node, tables)
-        print(compared.tables, "tables,", compared.rows, "rows,", refused, "writes refused")
-        assert compared.tables > 20
-        assert compared.rows > 500
-        assert not compared.differences, (
-            f"seed {seed}, {len(compared.differences)} differences\n"
-            + summary(compared.differences)
-        )
-        copied, alone = 0, Tables()
-        for value in snapshot_values(node, commitlog.Schema.from_cql(node.describe_schema())):
-            tables.apply(value)
-            alone.apply(value)
-            copied += 1
-        again = compare_all(node, tables)
-        print(copied, "events of a snapshot")
-        assert copied >= compared.rows
-        assert not again.differences, (
-            f"seed {seed}, with a snapshot {len(again.differences)} differences\n"
-            + summary(again.differences)
-        )
-        by_itself = compare_all(node, alone)
-        assert not by_itself.differences, (
-            f"seed {seed}, the snapshot by itself {len(by_itself.differences)} differences\n"
-            + summary(by_itself.differences)
-        )
+        compared = check(node, MERGEABLE, 3000, seed)
+    assert compared.tables > 20
+    assert compared.rows > 500

@@ -1,6 +1,5 @@
 """The laws of merging, for events of recorded segments."""
 
-import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,27 +7,32 @@ from typing import Any
 import pytest
 
 from tests.oracle.algebra.tables import Tables
-from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
+from tests.oracle.reference.recordings import OWN, scenarios
 from tests.support.segments.merged_recordings import read, seconds
 from tests.support.segments.segment_reading import Event
 
 SCENARIOS = scenarios()
-SEED = 20
-STAGED = sorted(
-    {each.folder.parent for each in SCENARIOS if each.folder.parent.name.startswith("f17-kill9")}
-)
-THREE_NODES = sorted((SHARED / "fixtures").rglob("three-nodes"))
 
 
-def merged(found: Iterable[Event]) -> Tables:
+def folders(name: str) -> list[Any]:
+    """Folders of several recordings; those outside of the repository are slow."""
+    found = sorted({each.folder.parent for each in SCENARIOS if name in each.folder.parent.name})
+    slow = pytest.mark.slow
+    return [pytest.param(f, id=str(f), marks=() if f.is_relative_to(OWN) else slow) for f in found]
+
+
+def events_of(folder: Path, scratch: Path) -> list[list[Event]]:
+    """Of each stage or node."""
+    found = [read(each, scratch) for each in SCENARIOS if each.folder.parent == folder]
+    assert len(found) == 3
+    return found
+
+
+def shown(found: Iterable[Event], at_s: Iterable[int]) -> dict[tuple[str, int], list[Any]]:
+    """All rows of the merged events, in order."""
     tables = Tables()
     for event in found:
         tables.apply(event.value)
-    return tables
-
-
-def shown(tables: Tables, at_s: Iterable[int]) -> dict[tuple[str, int], list[Any]]:
-    """All rows, in order."""
     return {
         (table_id, now_s): [
             (key, table.clustering(key), row) for key, row in table.rows(now_s).items()
@@ -43,37 +47,19 @@ def sources(found: Iterable[Event]) -> dict[str, str]:
     return {event.headers["cdc.source"]: event.headers["cdc.id"] for event in found}
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_order_batches_and_repetitions_do_not_matter(scenario: Scenario, tmp_path: Path) -> None:
-    found = read(scenario, tmp_path)
-    at_s = seconds(found)
-    expected = shown(merged(found), at_s)
-    generator = random.Random(SEED)
-    twice = found + found[len(found) // 2 :]
-    generator.shuffle(twice)
-    assert shown(merged(twice), at_s) == expected
-    assert shown(merged([*found, *found]), at_s) == expected
-    assert shown(merged(reversed(found)), at_s) == expected
-
-
-@pytest.mark.parametrize("folder", STAGED, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", folders("kill9"))
 def test_a_killed_node_repeats_equal_events(folder: Path, tmp_path: Path) -> None:
     """Events from before the restart keep their ids, and reading them twice changes nothing."""
-    stages = [
-        read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder
-    ]
-    assert len(stages) == 3
-    assert sources(stages[0]).items() <= sources(stages[1]).items() <= sources(stages[2]).items()
-    at_s = seconds(stages[2])
-    together = [event for stage in stages for event in stage]
-    assert shown(merged(together), at_s) == shown(merged(stages[2]), at_s)
+    first, second, third = events_of(folder, tmp_path)
+    assert sources(first).items() <= sources(second).items() <= sources(third).items()
+    at_s = seconds(third)
+    assert shown([*first, *second, *third], at_s) == shown(third, at_s)
 
 
-@pytest.mark.parametrize("folder", THREE_NODES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", folders("three-nodes"))
 def test_every_replica_has_the_same_table(folder: Path, tmp_path: Path) -> None:
-    logs = [read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder]
-    assert len(logs) == 3
+    logs = events_of(folder, tmp_path)
     at_s = seconds(logs[0])
-    together = shown(merged(event for log in logs for event in log), at_s)
+    together = shown([event for log in logs for event in log], at_s)
     for log in logs:
-        assert shown(merged(log), at_s) == together
+        assert shown(log, at_s) == together

@@ -1,14 +1,13 @@
 """A slow, plain reader of Cassandra commit-log segments: the second opinion beside the parser.
 
-It is the commit-log format notes in executable form, one file for each thing, with nothing but the
-standard library. Versions 6 to 9, plain and LZ4.
+It is the commit-log format notes in executable form, one file for each thing. Versions 6 to 9, in
+every framing.
 
     schema = parse_schema(Path("schema.cql").read_text())
     for update in read_segment(path, "CommitLog-7-1699.log", schema):
         print(to_line(update))
 """
 
-from tests.oracle.reference.cql_text import SchemaTextError
 from tests.oracle.reference.errors import (
     CorruptSegmentError,
     SegmentError,
@@ -24,7 +23,6 @@ from tests.oracle.reference.segment import read_segment
 __all__ = [
     "CorruptSegmentError",
     "Schema",
-    "SchemaTextError",
     "SegmentError",
     "StaleSchemaError",
     "Table",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from Cryptodome.Cipher import AES
 from Cryptodome.Util.Padding import unpad
 
-from tests.oracle.reference import lz4
+from tests.oracle.reference.blocks import decompress
 from tests.oracle.reference.errors import MalformedError
 
 _Decipher = Callable[[bytes, bytes, bytes], bytes]
@@ -68,7 +68,7 @@ def _decipher(encryption: Encryption, key: bytes, cipher_text: bytes, plain_leng
 
 def _unpack(plain: bytes) -> bytes:
     length = int.from_bytes(plain[:4], "big")
-    content = lz4.decompress(plain[4:])
+    content = decompress("LZ4Compressor", plain[4:])
     if len(content) != length:
         raise MalformedError(0, f"encrypted chunk unpacks to {len(content)} bytes, not {length}")
     return content

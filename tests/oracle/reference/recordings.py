@@ -19,7 +19,7 @@ import pytest
 
 from agent.keystore.jceks import read_jceks
 from agent.keystore.settings import KeystoreSettings
-from tests.oracle.reference.dump import in_order
+from tests.oracle.reference.descriptor import SEGMENT_NAME
 from tests.oracle.reference.line import to_line
 from tests.oracle.reference.schema_text import parse_schema
 from tests.oracle.reference.segment import read_segment
@@ -53,7 +53,9 @@ class Scenario:
 
     def segments(self) -> list[tuple[Path, str]]:
         """Files and names, by segment id."""
-        return in_order([*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")])
+        paths = [*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")]
+        named = [(path, path.name.removesuffix(".gz")) for path in paths]
+        return sorted(named, key=lambda each: _segment_id(each[1]))
 
     def keystore(self) -> KeystoreSettings | None:
         """What opens encrypted segments, where there are any."""
@@ -75,6 +77,11 @@ class Scenario:
         for path, name in self.segments():
             for update in read_segment(path, name, schema, skipped, self.keys()):
                 yield to_line(update)
+
+
+def _segment_id(name: str) -> int:
+    match = SEGMENT_NAME.fullmatch(name)
+    return int(match[2]) if match else -1
 
 
 def recorded_keys(keystore: Path) -> dict[str, bytes]:

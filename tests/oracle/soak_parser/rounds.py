@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commitlog import CommitLogError, SchemaError
-from tests.oracle.reference import SchemaTextError, SegmentError
+from tests.oracle.reference import SegmentError
 from tests.oracle.reference.recordings import KEYSTORE
 from tests.oracle.soak_parser.comparison import Compared, Readings, compare
 from tests.oracle.soak_parser.nodes import NodeKind
@@ -21,7 +21,7 @@ from tests.support.servers.java_reader import reader_of
 from tests.support.workloads.soak import workload
 
 _READER_ERRORS = (
-    *(CommitLogError, SchemaError, SegmentError, SchemaTextError),
+    *(CommitLogError, SchemaError, SegmentError),
     *(HarnessError, AssertionError, ArithmeticError, LookupError, TypeError, ValueError),
 )
 

@@ -16,7 +16,7 @@ import commitlog
 from agent.config.properties import EventProperties
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Bound, Cell, Deletion, Liveness, PartitionUpdate, Row
-from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.reference.recordings import OWN, Scenario
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import Ids
 from tests.support.node.snapshot_rows import DDL as SNAPSHOT_DDL
@@ -38,9 +38,7 @@ SOURCE = (
 )
 ID = '"id":{"value":1001,"deletion_ts":null,"set":true}'
 DATE_SHOWN = '"registration_date":{"value":1562202942545,"deletion_ts":null,"set":true}'
-RECORDED = [s for s in scenarios() if s.folder.name in ("types", "deletes") or "5.0/" in str(s)][
-    :12
-]
+RECORDED = [Scenario(OWN, OWN / "5.0" / name) for name in ("types", "deletions", "counters")]
 
 
 def written(cells: tuple[Cell, ...], *, is_insert: bool) -> Row:
@@ -79,28 +77,27 @@ def values(path: Path) -> list[str]:
     return [re.sub(r'^\{"ts_ms":\d+', '{"ts_ms":0', each) for each in texts]
 
 
-def expected(op: str, after: str, pos: int) -> str:
-    return f'{{"ts_ms":0,"op":"{op}",{SOURCE.replace("POS", str(pos))},"after":{{{after}}}}}'
+WRITTEN = '"email":null,"first_name":{"value":"Anne","deletion_ts":null,"set":true}'
+GONE = f'{{"value":null,"deletion_ts":{TIME_US},"set":true}}'
 
 
-def test_an_insert_and_an_update(tmp_path: Path) -> None:
-    name = text("first_name", b"Anne")
-    path = segment(tmp_path, written((name,), is_insert=True))
-    (value,) = values(path)
-    pos = json.loads(value)["source"]["pos"]
-    name_shown = '"first_name":{"value":"Anne","deletion_ts":null,"set":true}'
-    assert value == expected("i", f'{ID},{DATE_SHOWN},"email":null,{name_shown}', pos)
-    path = segment(tmp_path, written((name,), is_insert=False))
-    (value,) = values(path)
-    pos = json.loads(value)["source"]["pos"]
-    assert value == expected("u", f'{ID},{DATE_SHOWN},"email":null,{name_shown}', pos)
-
-
-def test_a_deleted_row(tmp_path: Path) -> None:
-    (value,) = values(segment(tmp_path, Row((DATE,), None, DELETION, False, (), ())))
-    pos = json.loads(value)["source"]["pos"]
-    gone = f'{{"value":null,"deletion_ts":{TIME_US},"set":true}}'
-    assert value == expected("d", f'{ID},{DATE_SHOWN},"email":{gone},"first_name":{gone}', pos)
+@pytest.mark.parametrize(
+    ("op", "row", "after"),
+    [
+        ("i", written((text("first_name", b"Anne"),), is_insert=True), WRITTEN),
+        ("u", written((text("first_name", b"Anne"),), is_insert=False), WRITTEN),
+        (
+            "d",
+            Row((DATE,), None, DELETION, False, (), ()),
+            f'"email":{GONE},"first_name":{GONE}',
+        ),
+    ],
+    ids=["insert", "update", "delete"],
+)
+def test_a_row(op: str, row: Row, after: str, tmp_path: Path) -> None:
+    (value,) = values(segment(tmp_path, row))
+    shown = SOURCE.replace("POS", str(json.loads(value)["source"]["pos"]))
+    assert value == f'{{"ts_ms":0,"op":"{op}",{shown},"after":{{{ID},{DATE_SHOWN},{after}}}}}'
 
 
 def test_a_range_keeps_its_bounds(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import commitlog
 from commitlog.merge import Merger
 from tests.oracle.algebra import Table
-from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.reference.recordings import Scenario, rows, scenarios
 from tests.support.events.merge_batches import Item, input_batches, items, raw_rows, states
 from tests.support.segments.merged_recordings import read, seconds
 from tests.support.segments.segment_reading import schema_of
@@ -29,7 +29,7 @@ def shown(merger: Merger, content: list[Item], at_s: list[int]) -> list[Any]:
     return [list(raw_rows(merger.rows(input_batches(content), now_s=s)).items()) for s in at_s]
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=str)
+@pytest.mark.parametrize("scenario", rows(scenarios()))
 def test_recordings_merge_as_in_plain_python(scenario: Scenario, tmp_path: Path) -> None:
     found = read(scenario, tmp_path)
     schema = schema_of(scenario)

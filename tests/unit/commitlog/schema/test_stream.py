@@ -1,6 +1,5 @@
 """The schema out of the log itself, against recordings of real nodes and Cassandra's answers."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commitlog import Schema, SchemaChanges
-from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
+from tests.oracle.reference.recordings import SHARED, Scenario, rows, scenarios
 from tests.oracle.reference.segment import read_bytes
 from tests.support.segments.schema_stream import NOTHING, changes_in, dumped
 
@@ -31,23 +30,15 @@ def of_tables(lines: Sequence[dict[str, Any]], ids: set[str]) -> list[dict[str, 
     return [line for line in lines if line["id"] in ids]
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", rows(READABLE))
 def test_tables_made_in_the_log_need_no_feeder(scenario: Scenario, tmp_path: Path) -> None:
     expected = scenario.expected()
     read = dumped(unpacked(scenario, tmp_path), NOTHING)
     known = {table.id for table in read.schema.tables()}
     assert of_tables(read.lines, {line["id"] for line in expected}) == of_tables(expected, known)
-
-
-def test_most_recordings_hold_the_schema_of_their_tables(tmp_path: Path) -> None:
-    """Otherwise the test above would compare nothing."""
-    found: Counter[bool] = Counter()
-    for scenario in READABLE:
-        known = {
-            table.id for table in dumped(unpacked(scenario, tmp_path), NOTHING).schema.tables()
-        }
-        found.update(line["id"] in known for line in scenario.expected())
-    assert found[True] > 5 * found[False]
+    # Those of a later stage were made in an earlier segment.
+    if scenario.folder.name in ("types", "collections", "deletions", "ttl", "views"):
+        assert {line["id"] for line in expected} <= known
 
 
 @pytest.mark.parametrize("scenario", CHURN, ids=str)

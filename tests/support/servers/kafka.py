@@ -2,13 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import time
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from tests.support.servers.cache import cached_directory
-from tests.support.servers.errors import ServerFailedError, ToolFailedError
+from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.java import java
 from tests.support.servers.kafka_transactions import abort_open_transactions, dropped_markers
 from tests.support.servers.maven import Dependency, class_path
@@ -26,6 +25,7 @@ from tests.support.servers.processes import DEADLINE_S, Server, ServerProcess, f
 # Another release is given by the environment, as `make test-kafka` does.
 VERSION = os.environ.get("CDC_TEST_KAFKA", "4.4.0")
 _DEFAULT_HEAP_MIB = 512
+_ARCHIVE = "classes.jsa"
 _NO_LEADER = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 _LOG4J2 = """Configuration:
   status: warn
@@ -82,6 +82,7 @@ class KafkaBroker(Server):
         self._process = ServerProcess(
             f"Kafka {VERSION} on {self.bootstrap}", ["unset"], self.directory / "broker.log"
         )
+        self._classes = ""
         self._admin: AdminClient | None = None
         self._log_end = 0
 
@@ -219,31 +220,16 @@ class KafkaBroker(Server):
             return False
 
     def _format(self) -> None:
-        """Copies a formatted folder, with ids of its own: Kafka's tool takes as long as a start."""
-        node_id = self.properties.get("node.id", "1")
-        formatted = cached_directory(f"kafka-{VERSION}-formatted/{node_id}", self._format_into)
-        shutil.copytree(formatted, self.directory / "data")
-        ids = {"cluster.id": self.cluster_id, "directory.id": _random_id()}
+        """What `kafka-storage.sh format` writes, which takes as long as a start."""
+        lines = {
+            "version": "1",
+            "cluster.id": self.cluster_id,
+            "node.id": self.properties.get("node.id", "1"),
+            "directory.id": _random_id(),
+        }
         meta = self.directory / "data" / "meta.properties"
-        lines = [line.partition("=") for line in meta.read_text().splitlines()]
-        meta.write_text("".join(f"{name}{sign}{ids.get(name, was)}\n" for name, sign, was in lines))
-
-    def _format_into(self, data: Path) -> None:
-        properties = self._server_properties().replace("log.dirs=data", f"log.dirs={data}")
-        (self.directory / "format.properties").write_text(properties)
-        # An id may begin with a hyphen, so it is no word of its own.
-        arguments = ("--config", "format.properties", f"--cluster-id={self.cluster_id}")
-        done = subprocess.run(
-            self._java("kafka.tools.StorageTool", "format", *arguments, "--ignore-formatted"),
-            cwd=self.directory,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise ToolFailedError(
-                f"Kafka's data folder could not be made:\n{done.stdout}{done.stderr}"
-            )
+        meta.parent.mkdir(exist_ok=True)
+        meta.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
     def _java(self, main_class: str, *arguments: str) -> list[str]:
         # A broker with a small heap is one of a short test, which the second compiler would delay.
@@ -251,7 +237,7 @@ class KafkaBroker(Server):
         return [
             str(java(17)),
             *("-Xms128m", f"-Xmx{self._heap_mib}m", "-XX:+UseSerialGC", "-Djava.awt.headless=true"),
-            *compiler,
+            *(*compiler, self._classes or f"-XX:SharedArchiveFile={_class_archive()}"),
             f"-Dlog4j2.configurationFile={self.directory / 'log4j2.yaml'}",
             *("-cp", f"{_jars()}/*", main_class, *arguments),
         ]
@@ -289,6 +275,25 @@ class KafkaBroker(Server):
             "background.threads": "2",
         } | self.properties
         return "".join(f"{name}={value}\n" for name, value in properties.items())
+
+
+@cache
+def _class_archive() -> Path:
+    """The loaded classes of a broker (AppCDS), with which a start takes half of its processor time.
+
+    A runtime that cannot write or read the archive does without.
+    """
+
+    def archive(target: Path) -> None:
+        broker = KafkaBroker(target / "broker", heap_mib=_DEFAULT_HEAP_MIB - 1)
+        broker._classes = f"-XX:ArchiveClassesAtExit={target / _ARCHIVE}"
+        with broker:
+            broker.stop()
+        shutil.rmtree(broker.directory)
+
+    runtime = java(17).stat()
+    name = f"kafka-{VERSION}-classes-{runtime.st_size}-{runtime.st_mtime_ns}"
+    return cached_directory(name, archive) / _ARCHIVE
 
 
 def _random_id() -> str:

@@ -18,12 +18,15 @@ pytestmark = pytest.mark.servers
 Plan = Sequence[tuple[str, int]]
 """Faults, each with the interval between saves of the agent after it."""
 
-AGENT_ALONE: Plan = (("kill the agent", 60_000), ("kill the agent twice", 0))
+AGENT_ALONE: Plan = (
+    ("kill the agent", 60_000),
+    ("kill the agent twice", 0),
+    ("stop the agent", 0),
+)
 EVERYTHING: Plan = (
     *AGENT_ALONE,
     ("kill the node", 0),
     ("kill the broker, then the agent", 1000),
-    ("stop the agent", 0),
 )
 
 

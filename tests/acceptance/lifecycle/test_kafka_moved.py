@@ -8,7 +8,7 @@ from tests.acceptance.faults.broker_harness import BrokerHarness, arrivals, crea
 from tests.acceptance.faults.situation import outcome_of
 from tests.support.servers.kafka import KafkaBroker
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 
 def test_a_stop_delivers_to_the_old_cluster_and_repeats_nothing(

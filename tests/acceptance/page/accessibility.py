@@ -31,9 +31,7 @@ def axe_script() -> str:
         with tempfile.TemporaryDirectory(dir=_CACHE) as folder:
             command = ["npm", "pack", f"axe-core@{VERSION}", "--silent"]
             try:
-                subprocess.run(
-                    command, cwd=folder, check=True, timeout=300, stdout=subprocess.DEVNULL
-                )
+                subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
             except (OSError, subprocess.SubprocessError) as error:
                 raise BrowserError(f"npm cannot download axe-core: {error}.") from error
             (Path(folder) / package.name).rename(package)

@@ -53,7 +53,7 @@ def answering(answer: bytes, forever: bytes = b"", pause_s: float = 0.0) -> Iter
         server.thread.join()
 
 
-def refusal(url: str, timeout_ms: int = 2000) -> str:
+def refusal(url: str, timeout_ms: int = 60_000) -> str:
     settings = {
         "schema.registry.url": url,
         "basic.auth.credentials.source": "USER_INFO",
@@ -73,13 +73,13 @@ def refusal(url: str, timeout_ms: int = 2000) -> str:
 
 def test_an_answer_without_end_is_not_kept() -> None:
     with answering(OK + b"\r\n", bytes(1 << 20)) as server:
-        assert "more than 16 MiB" in refusal(server.url, 60_000)
+        assert "more than 16 MiB" in refusal(server.url)
 
 
 def test_an_answer_byte_by_byte_ends_in_time() -> None:
     """Each byte begins the time-out of the socket anew."""
     with answering(OK + b"\r\n", b" ", pause_s=0.01) as server:
-        assert "is not complete in time" in refusal(server.url)
+        assert "is not complete in time" in refusal(server.url, 1000)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -94,25 +94,23 @@ def test_a_redirection_is_not_followed(status: int, location: str) -> None:
         assert other.requests == []
 
 
+def answer(body: bytes) -> bytes:
+    return OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
 @pytest.mark.parametrize(
-    "body",
+    ("start", "forever"),
     [
-        b"[" * 200_000,
-        b'{"id":' * 100_000,
-        b'{"id":99999999999999}',
-        b'{"id":-1}',
-        b'{"id":"1"}',
-        b'{"id":true}',
-        b"\xff\xfe",
+        pytest.param(answer(b"[" * 200_000), b"", id="lists"),
+        pytest.param(answer(b'{"id":' * 100_000), b"", id="objects"),
+        pytest.param(answer(b'{"id":99999999999999}'), b"", id="large"),
+        pytest.param(answer(b'{"id":-1}'), b"", id="negative"),
+        pytest.param(answer(b'{"id":"1"}'), b"", id="text"),
+        pytest.param(answer(b'{"id":true}'), b"", id="boolean"),
+        pytest.param(answer(b"\xff\xfe"), b"", id="no text"),
+        pytest.param(OK, b"X: a\r\n" * 1000, id="headers without end"),
     ],
-    ids=["lists", "objects", "large", "negative", "text", "boolean", "no text"],
 )
-def test_an_answer_that_is_no_id_is_rejected(body: bytes) -> None:
-    head = OK + b"Content-Length: %d\r\n\r\n" % len(body)
-    with answering(head + body) as server:
-        refusal(server.url)
-
-
-def test_headers_without_end_are_rejected() -> None:
-    with answering(OK, b"X: a\r\n" * 1000) as server:
+def test_an_answer_that_is_no_id_is_rejected(start: bytes, forever: bytes) -> None:
+    with answering(start, forever) as server:
         refusal(server.url)

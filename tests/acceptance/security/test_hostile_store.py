@@ -16,6 +16,7 @@ from agent.cdc_raw.names import parse_log_name
 from sidecar.store.base import StoreError
 from sidecar.store.gcs import GcsSettings, GcsStore
 from sidecar.store.remote_directory import RemoteDirectory
+from tests.support.servers.processes import DEADLINE_S
 
 NAME = "CommitLog-7-1.log"
 CONTENT = b"a segment"
@@ -121,11 +122,15 @@ def serving(hostile: Hostile) -> Iterator[Hostile]:
         thread.join()
 
 
+def store_of(hostile: Hostile, monkeypatch: pytest.MonkeyPatch) -> GcsStore:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+    return GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=DEADLINE_S))
+
+
 def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Why the download fails. Nothing is left of it."""
     with serving(hostile):
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
-        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        store = store_of(hostile, monkeypatch)
         with pytest.raises(StoreError) as caught:
             store.get(NAME, folder / NAME)
     assert list(folder.iterdir()) == []
@@ -135,8 +140,7 @@ def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_honest_answer_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the refusals below are for the reason that they name."""
     with serving(Hostile()) as hostile:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
-        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        store = store_of(hostile, monkeypatch)
         assert store.get(NAME, tmp_path / NAME)
     assert [file.name for file in tmp_path.iterdir()] == [NAME]
     assert (tmp_path / NAME).read_bytes() == CONTENT
@@ -146,35 +150,32 @@ def test_a_size_that_no_segment_has_is_not_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hostile = Hostile(claimed_bytes=TIB)
-    assert f"{NAME} has {TIB} bytes, more than any segment" in refused(
-        hostile, tmp_path, monkeypatch
-    )
+    sentence = f"{NAME} has {TIB} bytes, more than any segment"
+    assert sentence in refused(hostile, tmp_path, monkeypatch)
     assert hostile.downloads == 0
 
 
-def test_a_body_without_end_stops_at_the_size_that_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+LONGER = CONTENT + b"."
+MORE = "sends more bytes than the size"
+ANOTHER = "has another checksum than gs://b/cdc/error"
+
+
+@pytest.mark.parametrize(
+    ("hostile", "sentence"),
+    [
+        pytest.param(Hostile(is_endless=True), MORE, id="without end"),
+        pytest.param(Hostile(body=LONGER, crc32c=checksum(LONGER)), MORE, id="longer"),
+        pytest.param(Hostile(body=b""), ANOTHER, id="empty"),
+        pytest.param(Hostile(body=CONTENT[:-1]), ANOTHER, id="shorter"),
+        pytest.param(Hostile(body=b"another!!"), ANOTHER, id="another"),
+    ],
+)
+def test_a_body_that_is_not_the_object_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: Hostile, sentence: str
 ) -> None:
-    hostile = Hostile(is_endless=True)
-    assert "sends more bytes than the size" in refused(hostile, tmp_path, monkeypatch)
+    assert sentence in refused(hostile, tmp_path, monkeypatch)
     # What fits into the buffers of both ends of the connection.
     assert hostile.sent_bytes < 64 * MIB
-
-
-def test_a_body_longer_than_its_size_is_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    longer = CONTENT + b"."
-    hostile = Hostile(body=longer, crc32c=checksum(longer))
-    assert "sends more bytes than the size" in refused(hostile, tmp_path, monkeypatch)
-
-
-@pytest.mark.parametrize("body", [b"", CONTENT[:-1], b"another!!"])
-def test_a_body_that_is_not_the_object_is_rejected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes
-) -> None:
-    message = refused(Hostile(body=body), tmp_path, monkeypatch)
-    assert "has another checksum than gs://b/cdc/error" in message
 
 
 def test_names_of_objects_that_are_no_segments_are_passed_over(
@@ -190,8 +191,7 @@ def test_names_of_objects_that_are_no_segments_are_passed_over(
         "",
     )
     with serving(Hostile(names=(*foreign, NAME))) as hostile:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
-        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        store = store_of(hostile, monkeypatch)
         listed = store.names()
     assert set(foreign) | {NAME} == set(listed)
     names = [name for name in map(parse_log_name, listed) if name is not None]
@@ -200,8 +200,7 @@ def test_names_of_objects_that_are_no_segments_are_passed_over(
 
 def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(Hostile(has_endless_json=True)) as hostile:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
-        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=60))
+        store = store_of(hostile, monkeypatch)
         for ask in (store.names, lambda: store.get(NAME, tmp_path / NAME)):
             with pytest.raises(StoreError, match="exceeds 16 MiB"):
                 ask()
@@ -213,7 +212,6 @@ def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
 def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.store.gcs.MAX_NAMES", 1000)
     with serving(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as hostile:
-        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
-        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=60))
+        store = store_of(hostile, monkeypatch)
         with pytest.raises(StoreError, match="lists more than 1000 objects"):
             store.names()

@@ -19,7 +19,7 @@ def server() -> Iterator[HttpServer]:
     """It still answers afterwards."""
     with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as found:
         yield found
-        asking = http.client.HTTPConnection(HOST, found.port, timeout=120)
+        asking = http.client.HTTPConnection(HOST, found.port)
         asking.request("GET", "/ping")
         assert asking.getresponse().read() == b"pong"
         asking.close()
@@ -31,7 +31,7 @@ def status_of(answer: bytes) -> int:
 
 def test_chunks_without_end_are_cut(server: HttpServer) -> None:
     sent = 0
-    with socket.create_connection((HOST, server.port), timeout=120) as client:
+    with socket.create_connection((HOST, server.port)) as client:
         client.sendall(CHUNKED)
         try:
             while sent < 256 * MIB:
@@ -47,7 +47,8 @@ def test_chunks_without_end_are_cut(server: HttpServer) -> None:
 @pytest.mark.parametrize(
     "chunk",
     [
-        b"ffffffffffffffff\r\na",
+        # The server waits ten seconds for the rest.
+        pytest.param(b"ffffffffffffffff\r\na", marks=pytest.mark.slow),
         b"-1\r\na",
         b"xyz\r\na",
         b"1" * 100_000,
@@ -88,7 +89,7 @@ def test_no_other_protocol_is_spoken(server: HttpServer) -> None:
     answer = exchange(server.port, b"GET /ping HTTP/1.1\r\n" + END + upgrade + b"\r\n")
     assert status_of(answer) == 200
     for hello in (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00\x01" + bytes(600)):
-        with socket.create_connection((HOST, server.port), timeout=120) as client:
+        with socket.create_connection((HOST, server.port)) as client:
             client.sendall(hello)
             client.shutdown(socket.SHUT_WR)
             answer = client.recv(65536)

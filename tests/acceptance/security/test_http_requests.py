@@ -181,7 +181,7 @@ def test_strange_requests_get_a_status(request_bytes: bytes, status: int) -> Non
         assert answer in (b"",) or answer.split(b" ", 2)[1] == str(status).encode()
         assert b"Traceback" not in answer
         # It goes on answering.
-        asking = http.client.HTTPConnection(HOST, server.port, timeout=120)
+        asking = http.client.HTTPConnection(HOST, server.port)
         asking.request("GET", "/ping")
         assert asking.getresponse().read() == b"pong"
         asking.close()

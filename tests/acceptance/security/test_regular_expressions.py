@@ -59,9 +59,7 @@ def test_an_expression_that_cannot_be_bounded_is_rejected_by_config_check(
     }
     path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     program = [sys.executable, "-m", "mongo_agent", "config", "check", "--config", str(path)]
-    done = subprocess.run(
-        program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "collection.include.list" in done.stdout + done.stderr
     assert re.search("Simplify it|Write the alternatives out", done.stdout + done.stderr)

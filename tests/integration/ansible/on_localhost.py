@@ -109,7 +109,7 @@ class Host:
     def health(self) -> dict[str, Any]:
         """`/health`; empty while the agent does not answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=10) as got:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health") as got:
                 return dict(json.load(got))
         except urllib.error.HTTPError as error:
             with error:
@@ -156,7 +156,6 @@ def roll_out(
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
     )
 
 

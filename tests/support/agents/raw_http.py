@@ -19,7 +19,7 @@ def change_pages() -> Blueprint:
 
 def exchange(port: int, request: bytes) -> bytes:
     """All that the server sends until it closes, or until it has answered what it was sent."""
-    with socket.create_connection((HOST, port), timeout=120) as connection:
+    with socket.create_connection((HOST, port)) as connection:
         connection.sendall(request)
         answer = b""
         while block := connection.recv(65536):

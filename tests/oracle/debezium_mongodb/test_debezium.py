@@ -138,7 +138,7 @@ def server_of_release(version: str, directory: Path) -> Iterator[str]:
             yield started.connection_string
 
 
-@pytest.fixture(scope="module", params=["fixed", "fresh"])
+@pytest.fixture(scope="module", params=["fixed", pytest.param("fresh", marks=pytest.mark.slow)])
 def replayed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ReplayedWorkload]:
@@ -243,6 +243,7 @@ def test_the_same_fields_are_left_out_and_renamed(replayed: ReplayedWorkload) ->
     assert_equal(theirs, [without_removal(record, "sub") for record in found])
 
 
+@pytest.mark.slow
 def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
     needs_own_server()
     seed = int.from_bytes(os.urandom(4))
@@ -299,6 +300,7 @@ def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path
         assert_equal(theirs, ours.streamed(events, "split"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "8.0.4"])
 def test_other_releases_of_the_server_lead_to_the_same_records(
     version: str, tmp_path: Path

@@ -30,7 +30,7 @@ from tests.support.mongodb.bson_documents import Json, encoded
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 VERSION = "1.7.2.Final"
 _SOURCES = [Path(__file__).parent / "java" / "OplogRecords.java"]

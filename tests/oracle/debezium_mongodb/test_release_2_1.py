@@ -16,7 +16,7 @@ from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.oracle.debezium_mongodb.workload import NAMESPACES, Workload
 from tests.support.mongodb.server import MongoReplicaSet
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 VERSION = "2.1.4.Final"
 DOCUMENTS_BEFORE, STEPS = 12, 300

@@ -118,6 +118,7 @@ def test_the_agent_goes_on_behind_debezium(
     assert run_command(*import_, "--replace") == 0
 
 
+@pytest.mark.slow
 def test_offsets_of_a_topic_become_a_position_in_a_topic(
     tmp_path: Path, replica_set: MongoReplicaSet, capsys: pytest.CaptureFixture[str]
 ) -> None:

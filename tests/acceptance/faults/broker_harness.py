@@ -105,11 +105,6 @@ class BrokerHarness:
         temporary.write_text(index)
         temporary.replace(self._raw / (name.removesuffix(".log") + "_cdc.idx"))
 
-    @property
-    def has_more(self) -> bool:
-        """Whether there is another wave."""
-        return bool(self._waiting)
-
     def feed_all(self) -> None:
         """Lets all other waves appear."""
         while self._waiting:

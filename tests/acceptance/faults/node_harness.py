@@ -34,7 +34,6 @@ from tests.support.servers.processes import wait_until
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
 _WRITES_AT_ONCE = 32
-_NEXT_SEEN = re.compile(r"(?:between it and|unread before) (CommitLog-\S+\.log)")
 
 
 class NodeHarness:

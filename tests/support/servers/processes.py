@@ -71,18 +71,18 @@ class ServerProcess:
 
     def terminate(self, deadline_s: float = DEADLINE_S) -> int:
         """SIGTERM, wait, SIGKILL after the deadline; returns the exit status."""
-        return self._end(signal.SIGTERM)
+        return self._end(signal.SIGTERM, max(deadline_s, DEADLINE_S))
 
     def kill(self) -> int:
         """SIGKILL and wait; returns the exit status."""
-        return self._end(signal.SIGKILL)
+        return self._end(signal.SIGKILL, DEADLINE_S)
 
     def wait(self, deadline_s: float = DEADLINE_S) -> int:
         """Wait until it ends by itself; returns the exit status."""
         if self._process is None:
             raise ServerFailedError(f"{self.name} was never started.")
         try:
-            status = self._process.wait(DEADLINE_S)
+            status = self._process.wait(max(deadline_s, DEADLINE_S))
         except subprocess.TimeoutExpired:
             raise ServerFailedError(_in_vain(f"the end of {self.name}", self)) from None
         _running.discard(self)
@@ -96,14 +96,14 @@ class ServerProcess:
             log.seek(max(0, self.log_file.stat().st_size - size_bytes))
             return log.read().decode("utf-8", "replace")
 
-    def _end(self, number: signal.Signals) -> int:
+    def _end(self, number: signal.Signals, deadline_s: float) -> int:
         process = self._process
         if process is None:
             raise ServerFailedError(f"{self.name} was never started.")
         if process.poll() is None:
             process.send_signal(number)
             try:
-                process.wait(DEADLINE_S)
+                process.wait(deadline_s)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -170,14 +170,14 @@ def wait_until(
 
     `what` completes "waited in vain for …"; the error shows `state()`, and how busy the machine is.
     """
-    end_s = time.monotonic() + DEADLINE_S
+    begun_s = time.monotonic()
     while not condition():
         if process is not None and not process.is_running:
             raise ServerFailedError(
                 f"{process.name} ended with status {process.exit_status} while waiting for "
                 f"{what}.\n{process.log_tail()}"
             )
-        if time.monotonic() > end_s:
+        if time.monotonic() - begun_s > max(deadline_s, DEADLINE_S):
             raise ServerFailedError(_in_vain(what, process, state))
         time.sleep(POLL_INTERVAL_S)
 
@@ -187,7 +187,7 @@ def _in_vain(
 ) -> str:
     loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
     lines = [
-        f"Waited in vain for {what}, {DEADLINE_S:g} s long. Load of 1, 5 and 15 minutes on "
+        f"Waited in vain for {what}. The load of the last 1, 5 and 15 minutes on "
         f"{os.cpu_count()} processors: {loads}."
     ]
     if state is not None:

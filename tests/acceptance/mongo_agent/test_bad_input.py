@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.mongodb.agent_command import CDC, configuration, mongo_agent
 from tests.support.mongodb.server import MongoReplicaSet, User
 
 Changes = dict[str, str | None]
@@ -72,11 +72,3 @@ def test_the_name_of_another_replica_set(
     done = mongo_agent(command, "--config", path)
     assert done.exit_code == exit_code
     assert "is named rs0, but the configuration names rs7" in done.output + done.errors
-
-
-def test_a_privilege_that_is_missing_while_it_runs(tmp_path: Path, hosts: str) -> None:
-    done = mongo_agent("run", "--config", configuration(tmp_path, hosts, FINDER, ENDS))
-    assert done.exit_code == 4, done.errors
-    assert "The MongoDB user lacks a privilege: not authorized on admin" in done.errors
-    assert "Run `mongo-agent check`" in done.errors
-    assert "Traceback" not in done.errors

@@ -110,10 +110,7 @@ def test_check_finds_errors_that_end_run(tmp_path: Path, hosts: str, name: str) 
 
 
 def _broker(folder: Path) -> Changes:
-    return {
-        "sink": "kafka",
-        "kafka.producer.bootstrap.servers": f"127.0.0.1:{free_port()}",
-    }
+    return {"sink": "kafka", "kafka.producer.bootstrap.servers": f"127.0.0.1:{free_port()}"}
 
 
 def _registry(folder: Path) -> Changes:
@@ -192,6 +189,8 @@ def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> Non
     reason = "not authorized on admin"
     assert reason in stream["message"]
     assert reason in ran.errors
+    assert "Run `mongo-agent check`" in ran.errors
+    assert "Traceback" not in ran.errors
 
 
 def test_a_configuration_that_cannot_be_used_is_json_too(tmp_path: Path, hosts: str) -> None:

@@ -119,11 +119,7 @@ def test_the_plan_as_json(tmp_path: Path, hosts: str) -> None:
 def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
     changes = {"capture.scope": "collection", "capture.target": "shop.orders,crm.people"}
     done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
-    assert [row[0] for row in rows(done.output)] == [
-        "COLLECTION",
-        "crm.people",
-        "shop.orders",
-    ]
+    assert [row[0] for row in rows(done.output)] == ["COLLECTION", "crm.people", "shop.orders"]
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,7 @@ def checked(folder: Path, example: str, *more: str) -> tuple[int, str, list[str]
 
 
 @pytest.mark.parametrize(
-    "example",
-    ["registration-2.1.json", "registration-1.4.json", "inventory-connector-1.7.yaml"],
+    "example", ["registration-2.1.json", "registration-1.4.json", "inventory-connector-1.7.yaml"]
 )
 def test_registration_is_accepted_and_unsupported_parts_are_reported(
     tmp_path: Path, example: str

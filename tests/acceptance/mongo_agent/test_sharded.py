@@ -54,16 +54,6 @@ def test_a_mongos_where_a_replica_set_is_wanted(
     assert "`mongodb.deployment=replica_set`, but a mongos answers" in done.errors
 
 
-def test_a_mongos_with_the_name_of_a_replica_set(
-    tmp_path: Path, cluster: MongoShardedCluster
-) -> None:
-    named = f"{cluster.connection_string}?replicaSet=rs0"
-    done = mongo_agent("plan", "--config", of(tmp_path, named, READER))
-    assert done.exit_code == 2
-    assert "A mongos answers at" in done.errors
-    assert "Remove the name" in done.errors
-
-
 def test_one_shard_is_rejected_unless_it_is_meant(
     tmp_path: Path, cluster: MongoShardedCluster
 ) -> None:

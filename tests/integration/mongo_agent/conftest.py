@@ -29,7 +29,7 @@ def run_agent(tmp_path: Path, three_members: MongoReplicaSet) -> RunAgent:
     """Properties are named with `_` for `.`; each agent goes on where the last one was."""
 
     def run(sink: MemorySink | None = None, **properties: object) -> RunningAgent:
-        named = {name.replace("_", "."): value for name, value in properties.items()}
-        return RunningAgent(tmp_path / "offsets", three_members.connection_string, named, sink=sink)
+        string = three_members.connection_string
+        return RunningAgent(tmp_path / "offsets", string, sink=sink, **properties)
 
     return run

@@ -29,16 +29,14 @@ def cluster() -> Iterator[MongoShardedCluster]:
 
 
 def task(folder: Path, address: str, number: int, **properties: object) -> RunningAgent:
-    named = {name.replace("_", "."): value for name, value in properties.items()}
     values = {
         "mongodb.connection.mode": "replica_set",
         "tasks.max": 2,
         "task.id": number,
         "sink": "kafka",
         "topic.creation.enable": "true",
-        **named,
     }
-    return RunningAgent(folder / f"task{number}", address, values)
+    return RunningAgent(folder / f"task{number}", address, values, **properties)
 
 
 def compared(agent: RunningAgent) -> list[ComparedCollection]:
@@ -77,10 +75,7 @@ def test_all_shards_are_compared(
 
 @pytest.mark.parametrize(
     ("seeds", "store", "sentence"),
-    [
-        ("mongos", "file", "`position.store=kafka`"),
-        ("config servers", "kafka", "Name a mongos"),
-    ],
+    [("mongos", "file", "`position.store=kafka`"), ("config servers", "kafka", "Name a mongos")],
 )
 def test_what_shards_cannot_be_compared_by(
     tmp_path: Path, cluster: MongoShardedCluster, seeds: str, store: str, sentence: str

@@ -27,7 +27,7 @@ from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.sinks.memory_sink import MemorySink
 
 Client = MongoClient[dict[str, Any]]
-SMALL_CHUNKS = {"incremental_snapshot_chunk_size": 4, "snapshot_max_threads": 2}
+SMALL_CHUNKS = {"incremental.snapshot.chunk.size": 4, "snapshot.max.threads": 2}
 MIXED_IDS: tuple[Any, ...] = (
     MinKey(),
     None,
@@ -51,6 +51,9 @@ MIXED_IDS: tuple[Any, ...] = (
     Timestamp(0, 0),
     Timestamp(9, 9),
     MaxKey(),
+)
+SEEDS = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, 4))]
 )
 
 
@@ -76,10 +79,8 @@ def run_agent(
     sink: MemorySink | None = None,
     **properties: object,
 ) -> RunningAgent:
-    named = {
-        name.replace("_", "."): value for name, value in {**SMALL_CHUNKS, **properties}.items()
-    }
-    return RunningAgent(tmp_path / "offsets", documentdb.connection_string, named, sink=sink)
+    string = documentdb.connection_string
+    return RunningAgent(tmp_path / "offsets", string, SMALL_CHUNKS, sink=sink, **properties)
 
 
 def wait_for_end(agent: RunningAgent) -> None:
@@ -161,7 +162,7 @@ def test_a_filter_and_a_signal(tmp_path: Path, documentdb: MongoReplicaSet, writ
         wait_for_end(agent)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@SEEDS
 def test_nothing_is_lost_or_runs_backwards_under_load(
     tmp_path: Path, documentdb: MongoReplicaSet, writer: Client, seed: int
 ) -> None:

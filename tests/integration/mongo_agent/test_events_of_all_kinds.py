@@ -176,18 +176,6 @@ def test_rejected_message_is_quarantined_and_the_rest_continues(
     assert (line["key"], line["reason"]) == ({"id": "1"}, "it is too large")
 
 
-def test_or_ends_the_agent_by_policy(writer: Client, run_agent: RunAgent) -> None:
-    sink = MemorySink(automatic=False)
-    policy = {"event_processing_failure_handling_mode": "fail"}
-    with run_agent(sink, **policy) as agent:
-        agent.wait_until_streaming()
-        writer.shop.a.insert_one({"_id": 1})
-        agent.wait_for(1)
-        sink.fail(0, "it is too large")
-        error = agent.wait_until_ended()
-    assert "event.processing.failure.handling.mode=quarantine" in str(error)
-
-
 def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: RunAgent) -> None:
     with run_agent(topic_schema_changes="p.schema") as agent:
         agent.wait_until_streaming()
@@ -223,33 +211,12 @@ def test_schema_changes_of_releases_without_expanded_events(tmp_path: Path, vers
     assert found["server_without_expanded_events"] is Level.WARNING
 
 
-def test_native_events(writer: Client, run_agent: RunAgent) -> None:
-    with run_agent(event_layout="mongodb") as agent:
-        agent.wait_until_streaming()
-        writer.shop.a.insert_one({"_id": 1})
-        writer.shop.a.drop()
-        published = agent.wait_for(2)
-    assert [each.value["operationType"] for each in published] == ["insert", "drop"]
-
-
 def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {} if body is None else {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{agent.url}{path}", data, headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
-
-
-def test_a_copy_by_a_signal_over_http(writer: Client, run_agent: RunAgent) -> None:
-    writer.shop.a.insert_many([{"_id": number} for number in range(5)])
-    with run_agent() as agent:
-        agent.wait_until_streaming()
-        signal = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}
-        assert ask(agent, "/signals", signal)["accepted"]
-        published = agent.wait_for(5)
-        assert ask(agent, "/snapshot")["streams"][""]["initial"] == "none"
-    assert [each.kind for each in published] == ["read"] * 5
-    assert {each.value["source"]["snapshot"] for each in published} == {"incremental"}
 
 
 def test_a_copy_by_a_signal_in_a_collection(writer: Client, run_agent: RunAgent) -> None:

@@ -42,9 +42,9 @@ class Site:
             "kafka.producer.bootstrap.servers": self.broker.bootstrap,
             "kafka.producer.reconnect.backoff.max.ms": "500",
             "snapshot.mode": "initial",
-            **{name.replace("_", "."): value for name, value in properties.items()},
         }
-        agent = RunningAgent(self.directory / name, self.servers.connection_string, named)
+        string = self.servers.connection_string
+        agent = RunningAgent(self.directory / name, string, named, **properties)
         agent.service = create_service(agent.configuration())
         return agent
 

@@ -60,31 +60,6 @@ def test_a_shard_is_added_while_the_agent_streams(tmp_path: Path) -> None:
         assert conditions(agent) == []
 
 
-def test_kinds_of_collections_side_by_side(writer: Client, run_agent: RunAgent) -> None:
-    """Views and time series have no change events."""
-    shop = writer.shop
-    shop.create_collection("capped", capped=True, size=1 << 20)
-    by_id = {"key": {"_id": 1}, "unique": True, "name": "in order"}
-    shop.create_collection("clustered", clusteredIndex=by_id)
-    shop.create_collection("prices", timeseries={"timeField": "t"})
-    shop.create_collection("seen", viewOn="plain", pipeline=[])
-    streamed = ("capped", "clustered", "plain")
-    for name in streamed:
-        shop[name].insert_many([{"_id": number} for number in range(5)])
-    with run_agent(**SMALL_CHUNKS) as agent:
-        agent.wait_for(15)
-        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the snapshot")
-        for name in streamed:
-            shop[name].insert_one({"_id": 5})
-        published = agent.wait_for(18)
-        for name in streamed:
-            found = [each for each in published if each.topic == f"p.shop.{name}"]
-            assert [each.id for each in found] == list(range(6))
-            assert [each.kind for each in found] == ["read"] * 5 + ["insert"]
-        assert len(published) == 18
-        assert conditions(agent) == []
-
-
 def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
     """The tests' server does with another index. A snapshot would never end."""
     writer.shop.a.create_index("n", name="other")
@@ -98,6 +73,7 @@ def test_a_server_that_ignores_bounds_is_an_error(writer: Client) -> None:
         reader.since(snapshot, Chunk(bound, None), ClusterTime(1, 1))
 
 
+@pytest.mark.slow
 def test_elections_during_a_copy(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:

@@ -132,7 +132,18 @@ def test_a_change_of_names_during_a_copy(
         require_all(writer, agent.of_documents())
 
 
-@changes
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        pytest.param(
+            change,
+            names,
+            id=change.__name__,
+            marks=() if change in (exchange, create_again) else pytest.mark.slow,
+        )
+        for change, names in CHANGES
+    ],
+)
 def test_a_restart_after_a_change_of_names(
     change: Callable[[Client], None],
     names: tuple[str, ...],

@@ -117,14 +117,11 @@ def rows(table: dict[str, Fault]) -> list[Any]:
 
 @contextmanager
 def streaming(
-    directory: Path,
-    connection_string: str,
-    sink: MemorySink | None = None,
-    **properties: object,
+    directory: Path, connection_string: str, sink: MemorySink | None = None, **properties: object
 ) -> Iterator[RunningAgent]:
-    named = {name.replace("_", "."): value for name, value in properties.items()}
-    unlimited = {"connect.max.attempts": 100_000, **named}
-    with RunningAgent(directory / "offsets", connection_string, unlimited, sink=sink) as agent:
+    unlimited = {"connect.max.attempts": 100_000}
+    offsets = directory / "offsets"
+    with RunningAgent(offsets, connection_string, unlimited, sink=sink, **properties) as agent:
         agent.wait_until_streaming()
         yield agent
 

@@ -8,7 +8,6 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.reader import StreamReader
-from sidecar.errors import AccessDeniedError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, User
 
@@ -37,8 +36,7 @@ def agent_of(
     directory: Path, servers: MongoReplicaSet, properties: dict[str, str], **more: object
 ) -> RunningAgent:
     login = {"mongodb.user": "reader", "mongodb.password": "open", "mongodb.authsource": "admin"}
-    named = {name.replace("_", "."): value for name, value in more.items()}
-    return RunningAgent(directory, servers.connection_string, {**login, **properties, **named})
+    return RunningAgent(directory, servers.connection_string, {**login, **properties}, **more)
 
 
 @pytest.mark.parametrize("scope", [DATABASE, COLLECTION], ids=["database", "collection"])
@@ -57,19 +55,6 @@ def test_a_reader_of_one_database_copies_and_streams_it(
         ("p.shop.a", "insert", 4),
     ]
     root.drop_database("crm")
-
-
-def test_missing_right_to_watch_the_deployment_is_reported(
-    tmp_path: Path, guarded: MongoReplicaSet, root: Client
-) -> None:
-    ends = {"connect.max.attempts": "2", "access.denied.action": "exit"}
-    with agent_of(tmp_path, guarded, ends) as agent:
-        error = agent.wait_until_ended()
-    assert isinstance(error, AccessDeniedError)
-    assert "The MongoDB user lacks a privilege: not authorized on admin to execute command" in str(
-        error
-    )
-    assert "`mongo-agent check`" in str(error)
 
 
 def test_a_database_that_is_dropped_and_made_again(

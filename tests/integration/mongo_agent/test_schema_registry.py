@@ -90,20 +90,25 @@ def test_events_copies_and_heartbeats(
     }
 
 
-def test_a_registry_that_is_away_is_waited_for(
-    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ((503, {"message": "not now"}), "the schema registry is unavailable"),
+        ((401, {"message": "who are you"}), "401: who are you"),
+    ],
+    ids=["away", "rejects the agent"],
+)
+def test_a_registry_without_an_id_is_waited_for(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry, answer: Answer, sentence: str
 ) -> None:
-    registry.mood = lambda method, subject: (503, {"message": "not now"})
+    registry.mood = lambda method, subject: answer
     with run_agent(**settings(registry)) as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
-        agent.wait_until(
-            lambda: "the schema registry is unavailable" in health(agent), "the sentence"
-        )
+        agent.wait_until(lambda: sentence in health(agent), "the sentence")
         assert agent.sink.messages == []
         registry.mood = lambda method, subject: None
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
-        agent.wait_until(lambda: health(agent) == "", "the next check")
 
 
 def test_an_agent_that_stops_meanwhile_reads_the_events_again(
@@ -183,20 +188,6 @@ def test_snapshot_waits_for_its_schemas_and_the_stream_continues(
         assert all(topic == "p.shop.b" for topic, _ in keys(registry, agent))
         registry.mood = lambda method, subject: None
         agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")
-
-
-def test_a_registry_that_rejects_the_agent_is_waited_for(
-    writer: Client, run_agent: RunAgent, registry: FakeRegistry
-) -> None:
-    registry.mood = lambda method, subject: (401, {"message": "who are you"})
-    with run_agent(**settings(registry)) as agent:
-        agent.wait_until_streaming()
-        writer.shop.a.insert_one({"_id": 1})
-        agent.wait_until(lambda: "401: who are you" in health(agent), "the sentence")
-        assert agent.sink.messages == []
-        registry.mood = lambda method, subject: None
-        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
-        agent.wait_until(lambda: health(agent) == "", "the next check")
 
 
 def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(

@@ -36,15 +36,13 @@ def router(cluster: MongoShardedCluster) -> Iterator[Client]:
 
 
 def task(folder: Path, address: str, number: int, tasks: int, **properties: object) -> RunningAgent:
-    named = {name.replace("_", "."): value for name, value in properties.items()}
     values = {
         "mongodb.connection.mode": "replica_set",
         "mongodb.poll.interval.ms": 20,
         "tasks.max": tasks,
         "task.id": number,
-        **named,
     }
-    return RunningAgent(folder / f"task{number}", address, values)
+    return RunningAgent(folder / f"task{number}", address, values, **properties)
 
 
 def insert(router: Client, numbers: Sequence[int]) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from sidecar.errors import ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster
 
@@ -48,41 +47,6 @@ def test_a_mongos_gives_all_shards_in_one_order(
     orders.insert_one({"_id": 30, "region": 0})
     with RunningAgent(directory, cluster.connection_string, properties) as agent:
         assert [each.id for each in agent.wait_for(1)] == [30]
-
-
-def test_a_shard_is_not_taken_for_a_replica_set(
-    tmp_path: Path, cluster: MongoShardedCluster, router: Client
-) -> None:
-    shard = cluster.shards[0].connection_string
-    with RunningAgent(tmp_path / "refused", shard) as agent:
-        error = agent.wait_until_ended()
-    assert isinstance(error, ConfigError)
-    assert "mongodb.deployment=shard" in str(error)
-
-
-def test_one_agent_for_each_shard(
-    tmp_path: Path, cluster: MongoShardedCluster, router: Client
-) -> None:
-    """Each tells what is on its shard, into the same topics."""
-    asked = {"mongodb.deployment": "shard"}
-    first, second = (
-        RunningAgent(tmp_path / shard.name, shard.connection_string, asked)
-        for shard in cluster.shards
-    )
-    with first, second:
-        first.wait_until_streaming()
-        second.wait_until_streaming()
-        for number in range(20):
-            router.shop.orders.insert_one({"_id": number, "region": number})
-
-        def ids() -> list[int]:
-            return [each.id for agent in (first, second) for each in agent.published]
-
-        first.wait_until(lambda: len(ids()) == 20, "all inserts")
-    assert sorted(ids()) == list(range(20))
-    assert first.published
-    assert second.published
-    assert {each.topic for each in first.published + second.published} == {"p.shop.orders"}
 
 
 def test_sharded_collections_are_copied_through_a_mongos_first(

@@ -58,48 +58,6 @@ def test_lost_history_is_copied_again_where_that_is_wanted(
     assert "oplog" in gap["reason"]
 
 
-def test_a_subset_and_a_filter_of_the_copy(writer: Client, run_agent: RunAgent) -> None:
-    for name in ("a", "b"):
-        writer.shop[name].insert_many([{"_id": number, "n": number % 2} for number in range(6)])
-    properties = {
-        "snapshot_mode": "initial",
-        "snapshot_include_collection_list": "shop[.]a",
-        "snapshot_collection_filter_overrides": "shop.a",
-        "snapshot_collection_filter_overrides_shop_a": '{"n": 1}',
-    }
-    with run_agent(**properties) as agent:
-        published = agent.wait_for(3)
-        agent.wait_until(lambda: not agent.is_snapshot_running, "the end of the copy")
-        writer.shop.b.insert_one({"_id": 9})
-        last = agent.wait_for(4)[3]
-    assert {each.topic for each in published} == {"p.shop.a"}
-    assert reads(published) == [1, 3, 5]
-    assert (last.topic, last.id) == ("p.shop.b", 9)
-
-
-def test_a_collection_that_new_filters_take_is_copied(writer: Client, run_agent: RunAgent) -> None:
-    writer.shop.a.insert_one({"_id": 1})
-    writer.shop.b.insert_one({"_id": 2})
-    first = {"snapshot_mode": "initial", "collection_include_list": "shop[.]a"}
-    with run_agent(**first) as agent:
-        assert [each.topic for each in agent.wait_for(1)] == ["p.shop.a"]
-    second = {"snapshot_mode": "initial", "collection_include_list": "shop[.](a|b)"}
-    with run_agent(**second) as agent:
-        published = agent.wait_for(1)
-    assert [(each.topic, each.kind) for each in published] == [("p.shop.b", "read")]
-
-
-def test_operations_that_are_skipped(writer: Client, run_agent: RunAgent) -> None:
-    with run_agent(skipped_operations="u,d") as agent:
-        agent.wait_until_streaming()
-        writer.shop.a.insert_one({"_id": 1})
-        writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 1}})
-        writer.shop.a.delete_one({"_id": 1})
-        writer.shop.a.insert_one({"_id": 2})
-        published = agent.wait_for(2)
-    assert [each.kind for each in published] == ["insert", "insert"]
-
-
 def test_a_target_that_is_not_there_yet(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "collection", "capture_target": "late.a"}
     with run_agent(**scope) as agent:

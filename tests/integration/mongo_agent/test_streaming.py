@@ -157,7 +157,14 @@ def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None
         assert ids(agent.wait_for(1)) == [10]
 
 
-@pytest.mark.parametrize("scope", ["deployment", "database", "collection"])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        pytest.param("deployment", marks=pytest.mark.slow),
+        "database",
+        pytest.param("collection", marks=pytest.mark.slow),
+    ],
+)
 def test_a_position_of_a_release_without_drops_in_its_stream(
     scope: str, writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,9 +237,13 @@ def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
         assert ids(agent.wait_for(1)) == [4]
 
 
-def test_an_agent_that_waits_for_its_server_can_be_stopped(tmp_path: Path) -> None:
+def test_an_agent_that_waits_for_its_server_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mongo_agent.check.connection_diagnostics._LONGEST_MS", 200)
     nobody = f"mongodb://127.0.0.1:{free_port()}/?replicaSet=rs0"
-    with RunningAgent(tmp_path / "offsets", nobody) as agent:
+    short = {"mongodb.server.selection.timeout.ms": 200, "connect.max.attempts": 100_000}
+    with RunningAgent(tmp_path / "offsets", nobody, short) as agent:
         agent.wait_until(
             lambda: "does not answer" in agent.service.status.ready().message, "a sentence"
         )

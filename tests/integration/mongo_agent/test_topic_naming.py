@@ -62,16 +62,8 @@ def test_a_delimiter_is_part_of_the_name() -> None:
             "${db}-$3$1",
             ("shop-ordersp", "shop-orders.2024p", "shop-abp", "shop-gr__ep"),
         ),
-        (
-            "(.*)",
-            "$12",
-            ("p.shop.orders2", "p.shop.orders.20242", "p.shop.ab2", "p.shop.gr__e2"),
-        ),
-        (
-            "p.shop.a|p.shop.ab",
-            "x",
-            ("p.shop.orders", "p.shop.orders.2024", "xb", "p.shop.gr__e"),
-        ),
+        ("(.*)", "$12", ("p.shop.orders2", "p.shop.orders.20242", "p.shop.ab2", "p.shop.gr__e2")),
+        ("p.shop.a|p.shop.ab", "x", ("p.shop.orders", "p.shop.orders.2024", "xb", "p.shop.gr__e")),
         ("(p)(z)?.*", "$1$2q", ("pq",) * 4),
         ("p.*", r"a\-b", ("a-b",) * 4),
         ("(?i)P[.]SHOP[.](.+)", "s.$1", ("s.orders", "s.orders.2024", "s.ab", "s.gr__e")),
@@ -169,10 +161,7 @@ def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted:
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "${x}"},
             "names the unknown group 'x'",
         ),
-        (
-            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a$"},
-            "has an incomplete '$'",
-        ),
+        ({STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a$"}, "has an incomplete '$'"),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a/b"},
             "contains characters that topics do not allow",
@@ -187,18 +176,12 @@ def test_invalid_topic_naming_is_reported(tmp_path: Path, settings: Settings, pa
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        (
-            {"topic.regex": "a"},
-            "`topic.regex` (",
-        ),
+        ({"topic.regex": "a"}, "`topic.regex` ("),
         (
             {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "b"},
             "documents with the same `_id` have the same key",
         ),
-        (
-            {"topic.key.enforce.uniqueness": "true"},
-            "does not extend keys of MongoDB",
-        ),
+        ({"topic.key.enforce.uniqueness": "true"}, "does not extend keys of MongoDB"),
     ],
 )
 def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part: str) -> None:

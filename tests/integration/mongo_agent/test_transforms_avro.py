@@ -123,20 +123,6 @@ def test_rejected_schemas_of_a_snapshot_are_quarantined(
     assert [expected in reason for reason in reasons] == [True, True]
 
 
-def test_an_agent_that_stops_meanwhile_copies_again(
-    writer: Client, run_agent: RunAgent, registry: FakeRegistry
-) -> None:
-    writer.shop.a.insert_many(DOCUMENTS)
-    registry.mood = lambda method, subject: UNAVAILABLE
-    chosen = settings(registry, "ExtractNewDocumentState", snapshot_mode="initial")
-    with run_agent(**chosen) as agent:
-        agent.wait_until(lambda: has_error(agent), "the error")
-    registry.mood = lambda method, subject: None
-    with run_agent(**chosen) as agent:
-        agent.wait_until(lambda: len(agent.sink.messages) == len(READ), "the snapshot")
-        assert values(registry, agent) == [("p.shop.a", each) for each in READ]
-
-
 def test_events_of_an_outbox_have_subjects_of_their_topics(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:

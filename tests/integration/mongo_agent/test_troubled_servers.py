@@ -137,8 +137,4 @@ def test_history_that_is_lost_while_the_agent_runs_is_copied_again_where_that_is
         published = agent.wait_for(3)
         gaps = 'cdc_quarantined_total{reason="gap"} 1.0'
         assert gaps in agent.service.status.metrics().decode()
-    assert [(each.kind, each.id) for each in published] == [
-        ("insert", 1),
-        ("read", 1),
-        ("read", 2),
-    ]
+    assert [(each.kind, each.id) for each in published] == [("insert", 1), ("read", 1), ("read", 2)]

@@ -15,11 +15,7 @@ PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
 
 @pytest.mark.parametrize(
     ("order", "wanted"),
-    [
-        ("internal_first", [INTERNAL, OWN]),
-        ("user_first", [OWN, INTERNAL]),
-        ("user_only", [OWN]),
-    ],
+    [("internal_first", [INTERNAL, OWN]), ("user_first", [OWN, INTERNAL]), ("user_only", [OWN])],
 )
 def test_their_order(order: Order, wanted: list[object]) -> None:
     assert ordered_stages([INTERNAL], [OWN], order) == wanted
@@ -44,22 +40,6 @@ def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, 
         ("p.shop.orders", 1),
         ("p.shop.orders", 3),
     ]
-
-
-def test_others_at_a_restart_lose_nothing_and_repeat_nothing(
-    writer: Client, run_agent: RunAgent
-) -> None:
-    """The event of the stored token does not pass the other stages."""
-    with run_agent(cursor_pipeline=PAID) as agent:
-        agent.wait_until_streaming()
-        writer.shop.orders.insert_one({"_id": 0, "status": "paid"})
-        agent.wait_for(1)
-    writer.shop.orders.insert_one({"_id": 1, "status": "open"})
-    writer.shop.orders.insert_one({"_id": 2, "status": "paid"})
-    with run_agent(cursor_pipeline=PAID.replace("paid", "open")) as agent:
-        writer.shop.orders.insert_one({"_id": 3, "status": "open"})
-        published = agent.wait_for(2)
-    assert [each.id for each in published] == [1, 3]
 
 
 def test_stages_that_write_fields(writer: Client, run_agent: RunAgent) -> None:

@@ -54,8 +54,10 @@ class RunningAgent:
         properties: Mapping[str, object] | None = None,
         *,
         sink: MemorySink | None = None,
+        **named: object,
     ) -> None:
-        """`properties` are added or replaced; the directory holds the progress."""
+        """`properties` are added or replaced, those that are `named` have `_` for `.`; the directory
+        holds the progress."""
         directory.mkdir(parents=True, exist_ok=True)
         self.offsets = directory
         self._values: dict[str, object] = {
@@ -74,6 +76,7 @@ class RunningAgent:
             "http.host": "127.0.0.1",
             "http.port": 0,
             **(properties or {}),
+            **{name.replace("_", "."): value for name, value in named.items()},
         }
         self.sink = sink or MemorySink()
         self.error: BaseException | None = None

@@ -104,10 +104,7 @@ def test_a_server_that_stays_away_ends_the_copy_with_a_sentence(filled: Client) 
 def test_wrong_credentials_are_not_tried_again(filled: Client) -> None:
     data = {"failCommands": ["find"], "errorCode": 18}
     filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
-    with (
-        Pipeline(filled) as pipeline,
-        pytest.raises(AccessDeniedError, match="rejects the login"),
-    ):
+    with Pipeline(filled) as pipeline, pytest.raises(AccessDeniedError, match="rejects the login"):
         pipeline.run()
 
 

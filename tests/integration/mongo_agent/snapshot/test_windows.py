@@ -16,6 +16,10 @@ from mongo_agent.snapshot.windows import EventScope, Window, touches
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.pipeline.snapshot_output import Pipeline
 
+SEEDS = pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, 4))]
+)
+
 
 def id_of(value: Any) -> bytes:
     return bson.encode({"_id": value})
@@ -85,7 +89,7 @@ def test_a_collection_that_went_is_read_again(touch: EventScope) -> None:
     assert window.is_void
 
 
-@pytest.mark.parametrize("seed", range(4))
+@SEEDS
 def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
     """Every document ends as it is, and none runs backwards, whatever is written meanwhile."""
     chance = random.Random(seed)
@@ -126,7 +130,7 @@ def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client)
     assert sorted(pipeline.output.copied("L.shop.a")) == list(range(9))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@SEEDS
 def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
     """Before 5.0: found out by the first read, and the copy goes on as for capped collections."""
     chance = random.Random(seed)

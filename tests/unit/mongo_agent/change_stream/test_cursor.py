@@ -50,41 +50,6 @@ def ids(events: list[dict[str, Any]]) -> list[Any]:
     return [event["documentKey"]["_id"] for event in events]
 
 
-def test_events_that_are_captured_come_in_order(client: Client) -> None:
-    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
-        client.shop.a.insert_many([{"_id": number} for number in range(5)])
-        client.shop.b.insert_one({"_id": "other"})
-        client.shop.a.update_one({"_id": 1}, {"$set": {"n": 1}})
-        events, reply = read_on(cursor)
-    assert ids(events) == [0, 1, 2, 3, 4, 1]
-    assert events[-1]["fullDocument"] == {"_id": 1, "n": 1}
-    assert reply.token is not None
-    assert events[-1]["_id"]["_data"] <= reply.token["_data"]
-
-
-def test_the_token_moves_when_nothing_is_captured(client: Client) -> None:
-    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
-        tokens = []
-        for number in range(3):
-            client.shop.b.insert_one({"_id": number})
-            tokens.append(read_on(cursor)[1].token)
-    first, second, third = tokens
-    assert first is not None
-    assert second is not None
-    assert third is not None
-    assert first["_data"] < second["_data"] < third["_data"]
-
-
-def test_it_goes_on_behind_any_token(client: Client) -> None:
-    with StreamCursor.open(client, Scope("shop"), SHOP, Opening(), OPTIONS) as cursor:
-        client.shop.a.insert_many([{"_id": number} for number in range(5)])
-        events, _ = read_on(cursor)
-    for number, event in enumerate(events):
-        again = Opening(start_after=event["_id"])
-        with StreamCursor.open(client, Scope("shop"), SHOP, again, OPTIONS) as cursor:
-            assert ids(read_on(cursor)[0]) == [0, 1, 2, 3, 4][number + 1 :]
-
-
 def test_other_filters_lose_nothing_and_repeat_nothing(client: Client) -> None:
     """The event of the token does not pass the new filter; the time is asked for instead."""
     both = [match_stage(Namespaces(include_databases=("shop",)))]
@@ -111,57 +76,6 @@ def test_other_filters_lose_nothing_and_repeat_nothing(client: Client) -> None:
     assert by_time.sent is not None
     sent = by_time.sent["_data"]
     assert ids([each for each in found if each["_id"]["_data"] > sent]) == ["a1", "a2"]
-
-
-def test_an_election_ends_the_cursor_and_loses_nothing(
-    client: Client, replica_set: MongoReplicaSet
-) -> None:
-    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
-        client.shop.a.insert_one({"_id": 1})
-        events, reply = read_on(cursor)
-        replica_set.step_down()
-        with pytest.raises(StreamFailedError) as failed:
-            while True:
-                cursor.read()
-        assert not cursor.is_open
-    assert failed.value.failure is Failure.RESUMABLE
-    client.shop.a.insert_one({"_id": 2})
-    again = Opening(start_after=reply.token)
-    with StreamCursor.open(client, Scope(), SHOP, again, OPTIONS) as cursor:
-        assert ids(events) + ids(read_on(cursor)[0]) == [1, 2]
-
-
-def test_lost_history_is_reported(client: Client, replica_set: MongoReplicaSet) -> None:
-    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
-        client.shop.a.insert_one({"_id": 1})
-        events, _ = read_on(cursor)
-    client.shop.a.insert_one({"_id": 2})
-    client.shop.a.insert_one({"_id": 3})
-    replica_set.truncate_oplog()
-    again = Opening(start_after=events[0]["_id"])
-    with (
-        pytest.raises(StreamFailedError) as failed,
-        StreamCursor.open(client, Scope(), SHOP, again, OPTIONS) as cursor,
-    ):
-        read_on(cursor)
-    assert failed.value.failure is Failure.HISTORY_LOST
-
-
-def test_new_stream_starts_after_an_invalidation(client: Client) -> None:
-    scope = Scope("shop", "a")
-    with StreamCursor.open(client, scope, SHOP, Opening(), OPTIONS) as cursor:
-        client.shop.a.insert_one({"_id": 1})
-        client.shop.a.drop()
-        events, reply = read_on(cursor)
-        while not reply.is_last:
-            more, reply = read_on(cursor)
-            events += more
-        assert not cursor.is_open
-    assert [event["operationType"] for event in events] == ["insert", "drop", "invalidate"]
-    client.shop.a.insert_one({"_id": 2})
-    again = Opening(start_after=events[-1]["_id"])
-    with StreamCursor.open(client, scope, SHOP, again, OPTIONS) as cursor:
-        assert ids(read_on(cursor)[0]) == [2]
 
 
 def test_a_cursor_that_is_left_is_closed(client: Client, replica_set: MongoReplicaSet) -> None:

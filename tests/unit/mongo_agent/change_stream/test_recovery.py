@@ -5,14 +5,13 @@ import pytest
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import (
     Abort,
-    HistoryLostError,
     RecoveryPolicy,
     Reopen,
     recovery,
 )
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
-from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
+from sidecar.errors import AccessDeniedError, UnavailableError
 
 TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
 AT = StreamPosition(TOKEN, ClusterTime(0x65C0FFEE, 3), "f1", "rs0")
@@ -40,24 +39,6 @@ def test_stream_resumes_at_once_after_an_invalidation() -> None:
     assert (step.opening, step.has_pause) == (BEHIND, False)
 
 
-@pytest.mark.parametrize(
-    ("failure", "error", "remedy"),
-    [
-        (Failure.AUTHENTICATION, AccessDeniedError, "`mongodb.password`"),
-        (Failure.NOT_SUPPORTED, ConfigError, "--replSet"),
-        (Failure.HISTORY_LOST, HistoryLostError, "history.lost.policy=resnapshot"),
-        (Failure.INVALID_TOKEN, HistoryLostError, "`skip`"),
-    ],
-)
-def test_errors_for_the_operator_end_the_agent(
-    failure: Failure, error: type[Exception], remedy: str
-) -> None:
-    step = of(failure)
-    assert isinstance(step, Abort)
-    assert type(step.error) is error
-    assert remedy in str(step.error)
-
-
 def test_a_privilege_may_be_granted_meanwhile() -> None:
     step = of(Failure.AUTHORISATION)
     assert isinstance(step, Reopen)
@@ -82,20 +63,3 @@ def test_filters_that_leave_out_the_event_of_the_token_open_by_time_once() -> No
     assert isinstance(step, Reopen)
     assert step.opening == Opening(from_time=AT.time, sent=TOKEN)
     assert isinstance(of(Failure.FILTERED_TOKEN, step.opening), Abort)
-
-
-@pytest.mark.parametrize(
-    ("rules", "is_copied"),
-    [
-        (RecoveryPolicy(history_lost="resnapshot"), True),
-        (RecoveryPolicy(history_lost="skip"), False),
-    ],
-)
-def test_lost_history_is_reported_where_it_is_allowed(
-    rules: RecoveryPolicy, is_copied: bool
-) -> None:
-    step = of(Failure.HISTORY_LOST, rules=rules)
-    assert isinstance(step, Reopen)
-    assert step.opening == Opening()
-    assert step.lost is not None
-    assert (step.lost.since, step.lost.is_resnapshot) == (AT, is_copied)

@@ -25,11 +25,7 @@ NOW = ClusterTime(2_000_000, 1)
     ],
 )
 def test_how_far_the_oplog_reaches(
-    tmp_path: Path,
-    oldest_s: int | None,
-    position_s: int | None,
-    level: Level | None,
-    part: str,
+    tmp_path: Path, oldest_s: int | None, position_s: int | None, level: Level | None, part: str
 ) -> None:
     oldest = None if oldest_s is None else ClusterTime(oldest_s, 1)
     position = None if position_s is None else ClusterTime(position_s, 1)

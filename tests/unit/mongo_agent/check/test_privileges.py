@@ -52,10 +52,7 @@ def lacking(user: User, scope: Scope, **deployment: bool) -> dict[str, bool]:
     return {str(each): each.need.is_required for each in missing_privileges(wanted, granted)}
 
 
-USEFUL = {
-    "`replSetGetConfig` on the cluster": False,
-    "`find` on admin.system.version": False,
-}
+USEFUL = {"`replSetGetConfig` on the cluster": False, "`find` on admin.system.version": False}
 
 
 def test_the_roles_of_the_manual_are_enough() -> None:

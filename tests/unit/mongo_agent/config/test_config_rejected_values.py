@@ -147,10 +147,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"database.hostname": "h"}, "it applies to relational databases"),
         ({"database.history.kafka.topic": "h"}, "it applies to relational databases"),
         ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "schema.registry.url"),
-        (
-            {"value.converter.schemas.enable": "yes"},
-            "must be `true` or `false`, not `yes`",
-        ),
+        ({"value.converter.schemas.enable": "yes"}, "must be `true` or `false`, not `yes`"),
         ({"value.converter.compression": "x"}, "is not a known setting of the JSON converter"),
         ({"value.converter.decimal.format": "hex"}, "must be BASE64 or NUMERIC"),
         ({"key.converter": "org.example.Own"}, "under their full names, not `org.example.Own`"),
@@ -174,31 +171,6 @@ def test_error_names_the_property_and_the_remedy(
     assert part in problem
     assert problem.endswith(".")
     assert any(f"`{name}" in problem for name in settings)
-
-
-@pytest.mark.parametrize(
-    ("uri", "part"),
-    [
-        ("h:27017", "must start with"),
-        ("mongodb://", "at least one hostname"),
-        ("mongodb://h/?nothing=1", "Unknown option"),
-        ("mongodb://u:p@ss@h/", "must be escaped"),
-        ("mongodb://h:99999", "the port `99999`; ports are 1 to 65535"),
-    ],
-)
-def test_a_connection_string_that_no_driver_takes(tmp_path: Path, uri: str, part: str) -> None:
-    settings = {"mongodb.hosts": None, "mongodb.connection.string": uri}
-    (problem,) = problems(tmp_path, settings)
-    assert problem.startswith("`mongodb.connection.string` (")
-    assert part in problem
-
-
-def test_a_rejected_connection_string_is_not_repeated(tmp_path: Path) -> None:
-    settings = {
-        "mongodb.hosts": None,
-        "mongodb.connection.string": "mongodb://u:open sesame@h:1:2/?x=1",
-    }
-    assert not any("open sesame" in problem for problem in problems(tmp_path, settings))
 
 
 def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:

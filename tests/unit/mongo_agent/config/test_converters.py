@@ -40,10 +40,7 @@ def test_converter_selects_the_value_encoding(
         ({"value.converter": AVRO, **REGISTRY}, "avro"),
         ({"value.converter": AVRO, **REGISTRY, "sanitize.field.names": "false"}, "none"),
         ({"field.name.adjustment.mode": "AVRO_UNICODE"}, "avro_unicode"),
-        (
-            {"schema.name.adjustment.mode": "none", "field.name.adjustment.mode": "avro"},
-            "none",
-        ),
+        ({"schema.name.adjustment.mode": "none", "field.name.adjustment.mode": "avro"}, "none"),
     ],
 )
 def test_names_of_schemas(tmp_path: Path, settings: Settings, names: str) -> None:

@@ -5,11 +5,7 @@ import pytest
 from bson import Int64
 
 from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoEncoder
-from tests.support.mongodb.bson_documents import (
-    CODEC,
-    encoded,
-    event,
-)
+from tests.support.mongodb.bson_documents import CODEC, encoded, event
 
 
 def parts_of(whole: bytes, sizes: list[int]) -> list[bytes]:

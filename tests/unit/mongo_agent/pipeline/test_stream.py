@@ -75,10 +75,7 @@ def test_position_after_its_event_contains_the_signal(
     comes again, and is known by then."""
     data = {"data-collections": ["shop.a"]}
     events = ChangeEvents(
-        [
-            inserted(5, "a", {}),
-            inserted(6, "signals", {"type": "execute-snapshot", "data": data}),
-        ]
+        [inserted(5, "a", {}), inserted(6, "signals", {"type": "execute-snapshot", "data": data})]
     )
     position = StreamPosition({"_data": "82000000060000000129"}, ClusterTime(6, 1), "f", "rs0")
     read = StreamBatch(

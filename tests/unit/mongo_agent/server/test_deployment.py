@@ -28,8 +28,7 @@ def alone(address: str, options: str = "") -> str:
 
 def sentence_of_start(directory: Path, connection_string: str, **properties: object) -> str:
     """What the agent ends by."""
-    named = {name.replace("_", "."): value for name, value in properties.items()}
-    with RunningAgent(directory, connection_string, named) as agent:
+    with RunningAgent(directory, connection_string, **properties) as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, ConfigError)
     return str(error)
@@ -129,14 +128,6 @@ def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
         with RunningAgent(tmp_path, replica_set.connection_string, hasty) as agent:
             replica_set.initiate()
             agent.wait_until_streaming()
-
-
-def test_standalone_error_explains_how_to_make_a_replica_set(tmp_path: Path) -> None:
-    with MongoReplicaSet(is_standalone=True) as standalone:
-        for string in (standalone.connection_string, alone(standalone.members[0])):
-            sentence = sentence_of_start(tmp_path, string)
-            assert "`--replSet rs0`" in sentence
-            assert "`rs.initiate()`" in sentence
 
 
 def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> None:

@@ -91,8 +91,9 @@ def test_values_that_compaction_dropped(store: Store) -> None:
         assert store.values(WITHOUT, **settings) == {7: "old", 8: "later"}
     # A truncation in the window is left out too.
     store.store.truncate(ID, 20)
-    assert store.values(Window(NOW_US)) == {8: "later"}
-    assert store.values(WITHOUT) == {7: "old", 8: "later"}
+    truncations_us = store.sources(WITHOUT, {}).truncations_us
+    assert truncations_us == [20]
+    assert WITHOUT.truncated_us(truncations_us) is None
 
 
 def test_a_store_that_does_not_exist_is_not_created(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The commands view, truncate and purge on a version store."""
 
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -73,34 +74,39 @@ def test_the_view_reflects_truncations_and_purges(
         0,
         "Deleted all writes of shop.carts up to write time 5\n",
     )
-    assert written() == {9: (None, None, "after")}
     before = store.rows(ID).count()
     code, said, _ = run("purge", gc_grace_seconds=0, lag_seconds=0)
     assert (code, said.startswith("Purged deletions and expired values of shop.carts")) == (0, True)
     assert store.rows(ID).count() < before
     assert written() == {9: (None, None, "after")}
+    code, said, told = run("purge", buckets=4)
+    assert (code, said) == (1, "")
+    assert "was created with `buckets=2`, not 4" in told
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"table": "shop.nothing"}, "shop.nothing"),
-        ({"buckets": "4"}, "was created with `buckets=2`, not 4"),
         ({"layout": "merge"}, "cannot be `merge`: the store has one layout. Remove `layout`, and "),
     ],
 )
 def test_a_mismatch_with_the_table_is_an_error(
-    spark: SparkSession, tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
+    tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
 ) -> None:
     schema(tmp_path, ANEW)
-    VersionStore(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    for name, own in (
-        ("view", {"view_output": tmp_path / "view"}),
-        ("truncate", {}),
-        ("purge", {}),
-    ):
+    view = {"view_output": tmp_path / "view"}
+    for name, own in (("view", view), ("truncate", {}), ("purge", {})):
         code, said, told = run(name, **own, **settings)
-        assert code in (1, 2)
-        assert said == ""
+        assert (code, said) == (2, "")
         assert told.startswith(f"spark_jobs.reconcile.{name}: ")
         assert sentence in told
+
+
+def test_help_names_the_options() -> None:
+    """As a process: Python would warn of a module that its package has imported."""
+    module = "spark_jobs.reconcile.view"
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", module, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "view.output" in done.stdout
+    assert "schema.file" in done.stdout

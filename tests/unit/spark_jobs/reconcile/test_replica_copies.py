@@ -1,10 +1,8 @@
 """Only replica copies of an event are dropped."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.replica_copies import drop_replica_copies
@@ -14,72 +12,63 @@ from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, frame, headers_of
 
 CELLS = {"kind": "row", "id": "t", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
-EVENT_ID = bytes(16)
+NAMED = CELLS | {"cell": [{"col": "cells", "ts": 1, "val": "e30="}]}
+ATTEMPTS = [CELLS | {"del": {"ts": 5, "ldt": second}} for second in (7, 8)]
+MEMBERS_OF_THE_SAME_NAME: list[Any] = [
+    {"cells": {"kind": "row"}},
+    {"cells": '"cells":{"kind":"row"}}'},
+    {"cells": None, "note": 'a \\ and "cells":'},
+]
+OTHER_FORMATS = [
+    '{"cells" : {"kind":"row"}, "op":"i"}',
+    "no JSON",
+    '{"op":"i"}',
+    '{"after":{"cells":null}}',
+    '{"schema":{"name":"a"},"payload":{"op":"i","cells":{"kind":"row"}}}',
+]
 
 
-def copy(cells: dict[str, Any], *, position: int = 0, after: Any = None, offset: int = 0) -> Record:
+def event_id(number: int) -> bytes:
+    return number.to_bytes(16)
+
+
+def text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def copy(number: int, cells: dict[str, Any], *, position: int = 0, after: Any = None) -> Record:
     """The event as the agent writes it at this position."""
-    envelope = {"source": {"pos": position}, "after": after, "cells": CELLS | cells}
-    value = json.dumps(envelope, separators=(",", ":")).encode()
-    return Record(headers_of(EVENT_ID, position=position), value, offset=offset)
+    value = text({"source": {"pos": position}, "after": after, "cells": cells})
+    headers = headers_of(event_id(number), position=position)
+    return Record(headers, value.encode(), offset=9 - position)
 
 
-def values(spark: SparkSession, *records: Record) -> list[tuple[dict[str, Any], int]]:
-    """The remaining events, parsed, with their offsets."""
-    found = drop_replica_copies(events(frame(spark, records))).collect()
-    return sorted(((json.loads(row["value"]), row["offset"]) for row in found), key=repr)
-
-
-def test_replica_copies_differ_only_in_their_source(spark: SparkSession) -> None:
-    copies = [copy({}, position=at, offset=9 - at) for at in range(3)]
-    assert values(spark, *copies) == [({"cells": CELLS}, 7)]
-
-
-def test_attempts_of_a_statement_are_not_replica_copies(spark: SparkSession) -> None:
-    attempts = [copy({"del": {"ts": 5, "ldt": second}}) for second in (7, 8)]
-    found = values(spark, *attempts, *attempts)
-    assert [value["cells"]["del"]["ldt"] for value, _ in found] == [7, 8]
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
-        {"cells": {"kind": "row"}},
-        {"cells": '"cells":{"kind":"row"}}'},
-        {"cells": None, "note": 'a \\ and "cells":'},
-    ],
-)
-def test_members_of_the_same_name_do_not_matter(spark: SparkSession, after: Any) -> None:
-    cells = {"cell": [{"col": "cells", "ts": 1, "val": "e30="}]}
-    assert values(spark, copy(cells, after=after)) == [({"cells": CELLS | cells}, 0)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"cells" : {"kind":"row"}, "op":"i"}',
-        "no JSON",
-        '{"op":"i"}',
-        '{"after":{"cells":null}}',
-        '{"schema":{"name":"a"},"payload":{"op":"i","cells":{"kind":"row"}}}',
-    ],
-)
-def test_another_format_stays_unchanged(spark: SparkSession, text: str) -> None:
-    record = Record(headers_of(EVENT_ID), text.encode())
-    (row,) = drop_replica_copies(events(frame(spark, [record]))).collect()
-    assert row["value"] == text
-
-
-def test_tombstones_are_dropped(spark: SparkSession) -> None:
-    assert values(spark, replace(copy({}), value=None)) == []
+def test_replica_copies_and_nothing_else_are_dropped(spark: SparkSession) -> None:
+    """Copies differ in their source alone; attempts of a statement also in local deletion times."""
+    records = [
+        *(copy(1, CELLS, position=at) for at in range(3)),
+        *(copy(2, each) for each in ATTEMPTS * 2),
+        Record(headers_of(event_id(3)), None),
+        *(copy(10 + at, NAMED, after=each) for at, each in enumerate(MEMBERS_OF_THE_SAME_NAME)),
+        *(
+            Record(headers_of(event_id(20 + at)), each.encode())
+            for at, each in enumerate(OTHER_FORMATS)
+        ),
+    ]
+    found = drop_replica_copies(events(frame(spark, records)))
+    assert sorted((row["value"], row["offset"]) for row in found.collect()) == sorted(
+        [
+            (text({"cells": CELLS}), 7),
+            *((text({"cells": each}), 9) for each in ATTEMPTS),
+            *[(text({"cells": NAMED}), 9)] * len(MEMBERS_OF_THE_SAME_NAME),
+            *((each, 0) for each in OTHER_FORMATS),
+        ]
+    )
 
 
 def test_the_events_are_the_same_without_replica_copies(spark: SparkSession) -> None:
-    records = events(frame(spark, three_copies(["5.0/three-nodes", "5.0/random"]))).cache()
-    assert drop_replica_copies(records).count() < records.count() / 2
-    all_events, ours = (
-        read_cells(each).distinct() for each in (records, drop_replica_copies(records))
-    )
-    assert ours.exceptAll(all_events).isEmpty()
-    assert all_events.exceptAll(ours).isEmpty()
-    records.unpersist()
+    records = three_copies(["5.0/three-nodes"])
+    all_events = events(frame(spark, records))
+    ours = read_cells(drop_replica_copies(all_events)).collect()
+    assert len(ours) < len(records) / 2
+    assert set(ours) == set(read_cells(all_events).collect())

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import bson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from mongo_agent.topic_naming.default import default_topic
 from mongo_agent.topic_naming.regex import regex_naming
 from mongo_agent.topic_naming.unicode import unicode_topic
 from sidecar.properties.topic_names import LONGEST_TOPIC
+from tests.support.mongodb.encodings import copied
 from tests.support.mongodb.properties import Settings, load, problems
 from tests.support.mongodb.running_agent import RunAgent
 
@@ -106,15 +106,7 @@ def topic(config: MongoConfig, collection: str, **choices: object) -> str:
         topic_delimiter=config.properties.topic_delimiter,
         **choices,  # type: ignore[arg-type]  # `topics`, or nothing
     )
-    batch = encoder.encode_snapshot(
-        [bson.encode({"_id": 1})],
-        database="shop",
-        collection=collection,
-        cluster_time=(1, 1),
-        read_at_ms=0,
-        snapshot="true",
-    )
-    ((name, *_),) = batch.messages(0, 1)
+    ((name, *_),) = copied(encoder, {"_id": 1}, collection=collection).messages(0, 1)
     return name
 
 

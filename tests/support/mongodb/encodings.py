@@ -1,6 +1,6 @@
 """MongoDB events in every layout and encoding."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bson import Binary, Int64
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.support.avro.reading import Ids
-from tests.support.mongodb.bson_documents import NAMES, SHORT_DOUBLES, documents, event
+from tests.support.mongodb.bson_documents import NAMES, SHORT_DOUBLES, documents, encoded, event
 
 LAYOUTS = ("debezium-3", "debezium-2.1", "debezium-1.x", "mongodb")
 AT_NS = 1_700_000_000_123_456_789
@@ -17,7 +17,7 @@ DOCUMENTS = documents(SHORT_DOUBLES)
 LSID = {"id": Binary(bytes(range(16)), 4), "uid": Binary(bytes(32), 0)}
 
 
-def encoder(layout: str, **choices: Any) -> MongoEncoder:
+def encoder(layout: str = "debezium-3", **choices: Any) -> MongoEncoder:
     named: dict[str, Any] = {
         "topic_prefix": "L",
         "replica_set": "rs0",
@@ -26,6 +26,16 @@ def encoder(layout: str, **choices: Any) -> MongoEncoder:
         "layout": layout,
     }
     return MongoEncoder(**named)
+
+
+def copied(
+    making: MongoEncoder, *given: Mapping[str, Any], collection: str = "cust", **choices: Any
+) -> MongoBatch:
+    """Messages of documents of `shop` as a snapshot has them; `choices` as of `encode_snapshot`."""
+    named: dict[str, Any] = {"cluster_time": (5, 6), "read_at_ms": 0, "snapshot": "true", **choices}
+    return making.encode_snapshot(
+        [encoded(each) for each in given], database="shop", collection=collection, **named
+    )
 
 
 def registered(making: MongoEncoder, ids: Ids, events: Sequence[bytes]) -> MongoBatch:

@@ -14,7 +14,6 @@ import threading
 import zlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self
 
 import bson
@@ -149,12 +148,7 @@ class MongoProxy:
         self._start(self._accept)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._closing.set()
         _shut(self._listener)
         self._threads[0].join()

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from bson import Timestamp
@@ -38,12 +37,7 @@ class MongoServerProcess:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._process.is_running:
             self._process.kill()
 

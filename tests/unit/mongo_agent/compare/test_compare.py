@@ -11,17 +11,14 @@ from bson import Int64, Timestamp
 from mongo_agent.compare.comparison import TopicState, compare_collection
 from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState, document_state
 from mongo_agent.documents.cluster_time import ClusterTime
-from mongo_agent.encoder import MongoEncoder
+from tests.support.mongodb import encodings
+from tests.support.mongodb.encodings import encoder
 
 SINCE = ClusterTime(100, 1)
 KEY = b'{"id":"1"}'
 DOCUMENT = {"_id": 1, "n": Int64(7)}
 # In the bytes of a server: a high-water mark of the time is enough of a token here.
 TOKEN = {"_data": f"82{90:08X}{3:08X}2B0229296E04"}
-
-
-def encoder(layout: Any = "debezium-3") -> MongoEncoder:
-    return MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="a/b", layout=layout)
 
 
 def event(operation: str, **more: Any) -> bytes:
@@ -45,14 +42,7 @@ def said(raw: bytes, layout: Any = "debezium-3") -> list[DocumentState | None]:
 
 
 def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> DocumentState:
-    batch = encoder(layout).encode_snapshot(
-        [bson.encode(document)],
-        database="shop",
-        collection="a.b",
-        cluster_time=(500, 1),
-        read_at_ms=0,
-        snapshot="true",
-    )
+    batch = encodings.copied(encoder(layout), document, collection="a.b")
     ((_, _, value, headers, _),) = batch.messages(0, 1)
     found = document_state(value, headers)
     assert found is not None

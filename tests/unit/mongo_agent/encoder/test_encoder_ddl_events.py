@@ -1,18 +1,14 @@
 """What happens to collections and databases, as messages."""
 
 import json
-from typing import Any
 
 import bson
 import pytest
 from bson import Timestamp
 
-from mongo_agent.encoder import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch
 from tests.support.mongodb.bson_documents import Json, encoded, event
-
-
-def encoder(**choices: Any) -> MongoEncoder:
-    return MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a", **choices)
+from tests.support.mongodb.encodings import encoder
 
 
 def happened(operation: str, namespace: Json | None, **others: object) -> bytes:

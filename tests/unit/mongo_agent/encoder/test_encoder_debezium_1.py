@@ -2,24 +2,20 @@
 
 import json
 import uuid
+from functools import partial
 from typing import Any
 
-import bson
 import pytest
 from bson import Binary, Int64
 
-from mongo_agent.encoder import MongoEncoder
-from tests.support.mongodb.bson_documents import Json, encoded, event
+from tests.support.mongodb import encodings
+from tests.support.mongodb.bson_documents import Json, event
+from tests.support.mongodb.encodings import copied
 
+encoder = partial(encodings.encoder, "debezium-1.x")
 _DOCUMENT = {"_id": Int64(7), "n": "x"}
 _STRICT_DOCUMENT = '{"_id": {"$numberLong": "7"},"n": "x"}'
 _STRICT_KEY = '{"_id": {"$numberLong": "7"}}'
-
-
-def encoder(**choices: Any) -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix="L", replica_set="rs0", node_id="a", layout="debezium-1.x", **choices
-    )
 
 
 def value_of(raw: bytes, **choices: Any) -> Json:
@@ -101,14 +97,7 @@ def test_a_delete_has_a_filter_with_the_shard_key() -> None:
 
 
 def test_a_copied_document() -> None:
-    batch = encoder().encode_snapshot(
-        [encoded(_DOCUMENT)],
-        database="shop",
-        collection="cust",
-        cluster_time=(5, 6),
-        read_at_ms=0,
-        snapshot="last",
-    )
+    batch = copied(encoder(), _DOCUMENT, snapshot="last")
     value = json.loads(batch.messages(0, 1)[0][2] or b"")
     assert (value["after"], value["patch"], value["op"]) == (_STRICT_DOCUMENT, None, "r")
     assert value["source"]["snapshot"] == "last"
@@ -165,13 +154,7 @@ def test_the_first_form_of_the_source(snapshot: Any, is_initial: bool) -> None:
         "initsync": False,
     }
     assert list(changed["source"].items()) == list(expected.items())
-    batch = encoder(source_version="v1").encode_snapshot(
-        [bson.encode(_DOCUMENT)],
-        database="shop",
-        collection="cust",
-        cluster_time=(1674749174, 2),
-        read_at_ms=0,
-        snapshot=snapshot,
-    )
+    making = encoder(source_version="v1")
+    batch = copied(making, _DOCUMENT, cluster_time=(1674749174, 2), snapshot=snapshot)
     ((_, _, value, _, _),) = batch.messages(0, 1)
     assert json.loads(value or b"")["source"] == {**expected, "initsync": is_initial}

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.avro.reading import Ids
-from tests.support.mongodb.bson_documents import encoded, event
+from tests.support.mongodb.bson_documents import event
 from tests.support.mongodb.encodings import (
     AT_NS,
     LAYOUTS,
     LSID,
     TOPICS,
+    copied,
     encoder,
     events,
     registered,
@@ -98,19 +99,13 @@ def test_copied_documents_have_the_schemas_of_the_stream() -> None:
     ]
     ids.give(lacking)
     assert making.unregistered("shop", "cust") == []
-    batch = making.encode_snapshot(
-        [encoded({"_id": 7, "n": "x" * size}) for size in (0, 50, 8000, 9000)],
-        database="shop",
-        collection="cust",
-        cluster_time=(5, 6),
-        read_at_ms=1,
-        snapshot="last",
-    )
+    documents = [{"_id": 7, "n": "x" * size} for size in (0, 50, 8000, 9000)]
+    batch = copied(making, *documents, snapshot="last")
     assert batch.unregistered == []
-    for size, (_, _, value, _, _) in zip((0, 50, 8000, 9000), batch.messages(0, 4), strict=True):
+    for document, (_, _, value, _, _) in zip(documents, batch.messages(0, 4), strict=True):
         assert value is not None
         found = ids.decoded(value)
-        assert json.loads(found["after"]) == {"_id": 7, "n": "x" * size}
+        assert json.loads(found["after"]) == document
         assert found["source"]["snapshot"] == "last"
     streamed = making.encode([event("insert", fullDocument={"_id": 7})])
     assert streamed.unregistered == []

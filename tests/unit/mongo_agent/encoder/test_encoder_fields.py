@@ -2,7 +2,7 @@
 and a second implementation over plain dictionaries."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.encoder import MongoBatch, MongoEncoder
-from tests.support.mongodb.bson_documents import Json, encoded, event
+from tests.support.mongodb import encodings
+from tests.support.mongodb.bson_documents import Json, event
+from tests.support.mongodb.encodings import copied
 
 _ADDRESS = {"number": 34, "street": "Claude Debussylaan", "city": "Amsterdam"}
 _SALLY: Json = {
@@ -26,25 +28,11 @@ _SALLY: Json = {
 def encoder(
     excluded: Iterable[str] = (), renamed: Iterable[str] = (), layout: str = "debezium-3"
 ) -> MongoEncoder:
-    return MongoEncoder(
-        topic_prefix="L",
-        replica_set="rs0",
-        node_id="a",
-        layout=layout,  # type: ignore[arg-type] # a name of one of them
+    return encodings.encoder(
+        layout,
         document_json="relaxed",
         excluded_fields=[f"*.cust.{rule}" for rule in excluded],
         renamed_fields=[f"*.cust.{rule}" for rule in renamed],
-    )
-
-
-def copied(making: MongoEncoder, document: Mapping[str, Any]) -> MongoBatch:
-    return making.encode_snapshot(
-        [encoded(document)],
-        database="shop",
-        collection="cust",
-        cluster_time=(5, 6),
-        read_at_ms=0,
-        snapshot="true",
     )
 
 

@@ -2,48 +2,19 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-from bson import Int64, ObjectId
+from bson import Int64
 
-from mongo_agent.encoder import MongoBatch, MongoEncoder
-from tests.support.mongodb.bson_documents import Json, encoded, event
+from mongo_agent.encoder import MongoBatch
+from tests.support.mongodb.bson_documents import event
+from tests.support.mongodb.encodings import AT_NS, copied, encoder
 
-_AT_NS = 1_700_000_000_123_456_789
 _DOCUMENT = {"_id": Int64(7), "n": "x"}
-_OID = ObjectId("596e275826f08b2730779e1f")
-
-
-def encoder(**choices: Any) -> MongoEncoder:
-    return MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a", **choices)
-
-
-def copied(*given_documents: bytes) -> MongoBatch:
-    return copied_by(encoder(), *given_documents)
-
-
-def copied_by(making: MongoEncoder, *given_documents: bytes) -> MongoBatch:
-    return making.encode_snapshot(
-        given_documents,
-        database="shop",
-        collection="cust",
-        cluster_time=(5, 6),
-        read_at_ms=1_600_000_000_000,
-        snapshot="first",
-        at_ns=_AT_NS,
-    )
-
-
-def value_of(batch: MongoBatch, index: int) -> Json:
-    value = batch.messages(index, index + 1)[0][2]
-    assert value is not None
-    read: Json = json.loads(value)
-    return read
 
 
 def test_a_message() -> None:
-    batch = encoder().encode([event("insert", Int64(7), fullDocument=_DOCUMENT)], at_ns=_AT_NS)
+    batch = encoder().encode([event("insert", Int64(7), fullDocument=_DOCUMENT)], at_ns=AT_NS)
     [(topic, key, value, headers, partition_hash)] = batch.messages(0, 9)
     assert (topic, key) == ("L.shop.cust", b'{"id":"7"}')
     assert 0 <= partition_hash < 2**31
@@ -55,7 +26,7 @@ def test_a_message() -> None:
         b"1674749174123000",
         b"insert",
     ]
-    assert json.loads(value or b"")["ts_ns"] == _AT_NS
+    assert json.loads(value or b"")["ts_ns"] == AT_NS
     assert batch.counts == {("shop.cust", "insert"): 1}
     assert batch.last_write_ts_us == 1674749174123000
 
@@ -101,7 +72,7 @@ def test_oversized_messages_are_found_by_key_and_value() -> None:
 def test_views_are_taken_as_they_are() -> None:
     raw = event("insert", fullDocument=_DOCUMENT)
     views = [memoryview(raw), memoryview(b"." + raw)[1:]]
-    batch = encoder().encode([raw, *views], at_ns=_AT_NS)
+    batch = encoder().encode([raw, *views], at_ns=AT_NS)
     first, *others = batch.messages(0, 3)
     assert all(other == first for other in others)
 
@@ -116,14 +87,7 @@ def test_other_inputs_are_rejected() -> None:
     with pytest.raises((TypeError, BufferError)):
         encoder().encode(["text"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r'snapshot: "no" is not known'):
-        encoder().encode_snapshot(
-            [],
-            database="d",
-            collection="c",
-            cluster_time=(1, 1),
-            read_at_ms=0,
-            snapshot="no",  # type: ignore[arg-type]
-        )
+        copied(encoder(), snapshot="no")
 
 
 def in_collection(name: str) -> bytes:
@@ -144,7 +108,7 @@ def test_each_collection_is_asked_for_once() -> None:
         assert batch.skipped == {"not captured": 1}
         assert batch.position_after(1) == 2
     assert asked == [("shop", "cust"), ("shop", "ü")]
-    everything = copied_by(making, encoded(_DOCUMENT))
+    everything = copied(making, _DOCUMENT)
     assert len(everything) == 1
 
 

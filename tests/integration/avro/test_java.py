@@ -4,21 +4,21 @@ asks before it takes a schema."""
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import commitlog
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, HEAD_BYTES, NUMBER, schemas_of
-from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, format_of, is_of_types
+from tests.support.avro.encodings import MODES, Encoding, cases, in_both
 from tests.support.avro.java_avro import JavaAvro, RefusedByJavaError
-from tests.support.avro.reading import Ids, differences, messages
+from tests.support.avro.reading import Ids, differences
+from tests.support.avro.recordings import check
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
 from tests.support.events.cql_values import schema_text, types
-from tests.support.segments.segment_reading import schema_of, unpacked
-
-"""Magic and id."""
 
 
 @pytest.fixture(scope="module")
@@ -35,44 +35,22 @@ class JavaIds(Ids):
         self._avro = avro
         self._first = first
 
-    def parse(self) -> None:
-        for number, schema in enumerate(self.schemas):
-            self._avro.parse(self._first + number, schema.schema)
+    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+        super().give(wanted)
+        for number in range(len(self.schemas) - len(wanted), len(self.schemas)):
+            self._avro.parse(self._first + number, self.schemas[number].schema)
 
-    def read(self, message: bytes) -> dict[str, object]:
+    def decoded(self, message: bytes) -> dict[str, Any]:
         number = int.from_bytes(message[1:HEAD_BYTES], "big")
         return self._avro.read(self._first + number, message[HEAD_BYTES:])
 
 
-TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
-
-
-@pytest.mark.parametrize("scenario", TYPES, ids=str)
-@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+@pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
 def test_java_reads_every_type(
     java: JavaAvro, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
-    schema = schema_of(scenario)
     ids = JavaIds(java, first=1000)
-    names = modes.get("names", "avro")
-    as_json = format_of(**{**modes, "names": names})
-    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
-    read = 0
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        avro = list(messages(segment, schema, as_avro, ids, max_events=500))
-        ids.parse()
-        for ours, plain in zip(avro, messages(segment, schema, as_json), strict=True):
-            key, value = ids.read(ours.key), ids.read(ours.value)
-            expected = json.loads(plain.value)
-            del value["ts_ms"], expected["ts_ms"]
-            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
-            assert not found, found[:5]
-            read += 1
-    assert read > 0
-
-
-"""DDL before and after, and a value of `a` before."""
+    assert check(in_both(scenario, modes, ids, tmp_path), ids.both) > 0
 
 
 @pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)

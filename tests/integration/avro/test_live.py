@@ -10,21 +10,20 @@ from tests.support.agents.agent_command import agent as command
 from tests.support.avro.live import AvroAgent, Decoded
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.avro.reading import differences
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.sinks.checking_registry import CheckingRegistry
+from tests.support.workloads.scenario import create_keyspace
+
+pytestmark = pytest.mark.servers
+ROWS = 100
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    settings = NodeSettings(commitlog_sync_period_ms=200)
-    with CassandraNode(tmp_path_factory.mktemp("avro") / "node", settings=settings) as node:
-        node.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
-        yield node
+@pytest.fixture
+def node(shared_node: CassandraNode) -> CassandraNode:
+    """The shared node, with a keyspace."""
+    shared_node.execute(create_keyspace("shop"))
+    return shared_node
 
 
 @pytest.fixture(scope="module")
@@ -34,22 +33,20 @@ def registry() -> Iterator[CheckingRegistry]:
 
 
 @pytest.fixture
-def agent(node: CassandraNode, registry: CheckingRegistry, tmp_path: Path) -> Iterator[AvroAgent]:
+def agent(
+    node: CassandraNode, linked_cdc_raw: Path, registry: CheckingRegistry, tmp_path: Path
+) -> Iterator[AvroAgent]:
     agent = AvroAgent(
         node,
         registry,
         tmp_path / "agent",
+        cdc_raw_directory=linked_cdc_raw,
         snapshot_mode="never",
         segment_blocked_timeout_ms=HOLD_MAX_MS,
     )
     agent.process.launch()
     yield agent
     agent.process.end()
-
-
-pytestmark = pytest.mark.servers
-
-ROWS = 300
 
 
 def test_a_table_that_is_altered_passes_backward(
@@ -92,6 +89,7 @@ def test_a_table_that_is_altered_passes_backward(
         assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
 
 
+@pytest.mark.slow
 def test_columns_of_a_type_that_grows_come_and_go(
     node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
 ) -> None:
@@ -109,7 +107,6 @@ def test_columns_of_a_type_that_grows_come_and_go(
         agent.process.wait_until(
             lambda: any(each.column("id") == number for each in agent.decoded(table)),
             f"event {number}, or a reason: {reason(agent)}",
-            DEADLINE_S,
         )
         return agent.decoded(table)
 
@@ -133,6 +130,7 @@ def test_columns_of_a_type_that_grows_come_and_go(
         assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
 
 
+@pytest.mark.slow
 def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
     node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
 ) -> None:
@@ -146,14 +144,14 @@ def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
     node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text) WITH cdc = true")
     node.execute(f"INSERT INTO {table} (id, v) VALUES (2, 'seven')")
     refusal = f"rejects the schema of {subject(table)}: {registry.url} answers 409"
-    agent.process.wait_until(lambda: refusal in reason(agent), "the refusal", DEADLINE_S)
+    agent.process.wait_until(lambda: refusal in reason(agent), "the refusal")
 
     node.execute("CREATE TABLE shop.beside (id int PRIMARY KEY) WITH cdc = true")
     node.execute("INSERT INTO shop.beside (id) VALUES (1)")
     agent.wait_for_events("shop.beside", 1)
     node.close_segment()
     error = agent.directory / "relocation" / "error"
-    agent.process.wait_until(lambda: bool(list(error.glob("*.log"))), "the quarantine", DEADLINE_S)
+    agent.process.wait_until(lambda: bool(list(error.glob("*.log"))), "the quarantine")
     assert len(agent.decoded(table)) == 1
     assert len(registry.subjects[subject(table)]) == 1
 
@@ -164,11 +162,12 @@ def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
     def is_read_again() -> bool:
         return any(each.column("v") == "seven" for each in agent.decoded(table))
 
-    agent.process.wait_until(is_read_again, "the events that were given up", DEADLINE_S)
+    agent.process.wait_until(is_read_again, "the events that were given up")
     assert len(registry.subjects[subject(table)]) == 2
     assert {each.column("v") for each in agent.decoded(table)} == {7, "seven"}
 
 
+@pytest.mark.slow
 def test_a_registry_that_goes_away_loses_nothing(
     node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
 ) -> None:
@@ -181,13 +180,11 @@ def test_a_registry_that_goes_away_loses_nothing(
     try:
         node.execute("INSERT INTO shop.known (id) VALUES (2)")
         known = "x.shop.known"
-        agent.process.wait_until(
-            lambda: agent.out.read_text().count(known) == 2, "a known table", DEADLINE_S
-        )
+        agent.process.wait_until(lambda: agent.out.read_text().count(known) == 2, "a known table")
         node.execute("CREATE TABLE shop.unknown (id int PRIMARY KEY) WITH cdc = true")
         node.execute("INSERT INTO shop.unknown (id) VALUES (1)")
         agent.process.wait_until(
-            lambda: "the schema registry is unavailable" in reason(agent), "the wait", DEADLINE_S
+            lambda: "the schema registry is unavailable" in reason(agent), "the wait"
         )
         agent.process.kill()
         node.execute("INSERT INTO shop.known (id) VALUES (3)")
@@ -195,7 +192,6 @@ def test_a_registry_that_goes_away_loses_nothing(
         agent.process.wait_until(
             lambda: "the schema registry is unavailable" in reason(agent),
             "the wait again",
-            DEADLINE_S,
         )
     finally:
         registry.is_away = False
@@ -206,7 +202,7 @@ def test_a_registry_that_goes_away_loses_nothing(
 
 
 def test_snapshot_rows_are_equal_in_avro_and_json(
-    node: CassandraNode, registry: CheckingRegistry, tmp_path: Path
+    node: CassandraNode, linked_cdc_raw: Path, registry: CheckingRegistry, tmp_path: Path
 ) -> None:
     """The registry is away when the copy begins: its schema is asked for before the first row. It
     is away again in the middle, where the copy has what it needs."""
@@ -227,30 +223,26 @@ def test_snapshot_rows_are_equal_in_avro_and_json(
             f"[{number}, 1], {{wide: {number}}}, ({number}, 'p'), 0x{number:04x})"
         )
     registry.is_away = True
-    in_avro = AvroAgent(
-        node, registry, tmp_path / "avro", snapshot_mode="initial", snapshot_rows_per_second=200
-    )
+    copies = {"cdc_raw_directory": linked_cdc_raw, "snapshot_mode": "initial"}
+    in_avro = AvroAgent(node, registry, tmp_path / "avro", **copies, snapshot_rows_per_second=200)
     try:
         in_avro.process.launch()
         in_avro.process.wait_until(
             lambda: "the schema registry is unavailable" in str(in_avro.process.ask("/snapshot")),
             "the copy to wait",
-            DEADLINE_S,
         )
         assert in_avro.copy_of(table)["rows"] == 0
         assert f"x.{table}" not in (in_avro.out.read_text() if in_avro.out.exists() else "")
     finally:
         registry.is_away = False
     try:
-        in_avro.process.wait_until(
-            lambda: in_avro.copy_of(table)["percent"] > 0, "a part of it", DEADLINE_S
-        )
+        in_avro.process.wait_until(lambda: in_avro.copy_of(table)["percent"] > 0, "a part of it")
         registry.is_away = True
         in_avro.wait_for(table, "completed")
     finally:
         registry.is_away = False
         in_avro.process.end()
-    in_json = Agent(node, tmp_path / "json", snapshot_mode="initial")
+    in_json = Agent(node, tmp_path / "json", **copies)
     try:
         in_json.process.launch()
         in_json.wait_for(table, "completed")

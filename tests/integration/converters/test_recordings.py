@@ -8,28 +8,14 @@ from typing import Any
 
 import pytest
 
-import commitlog
-from tests.oracle.reference.recordings import Scenario, scenarios
-from tests.support.avro.reading import Message, messages
+from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.encodings import MODES, Encoding, cases, in_both, is_of_types
+from tests.support.avro.reading import Message
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect, Decimals
-from tests.support.segments.segment_reading import schema_of, unpacked
 
-TYPES = [scenario for scenario in scenarios() if scenario.folder.name == "types"]
-NEWEST = [scenario for scenario in TYPES if "5.0/" in str(scenario)]
-OTHERS = [scenario for scenario in scenarios() if scenario not in TYPES and "5.0/" in str(scenario)]
-MODES: tuple[dict[str, Any], ...] = (
-    {},
-    {"decimal": "precise", "varint": "precise", "duration": "precise"},
-    {"decimal": "string", "varint": "string", "duration": "string", "names": "avro_unicode"},
-    {
-        "decimal": "precise",
-        "varint": "precise",
-        "key_decimals": "numeric",
-        "value_decimals": "numeric",
-    },
-    {"layout": "debezium-1.x"},
-)
+DIGITS: Encoding = {"key_decimals": "numeric", "value_decimals": "numeric"}
+EXACT: Encoding = {"decimal": "precise", "varint": "precise", **DIGITS}
 # Of each recording that is not about types, so many events are enough.
 _SOME = 100
 _LOST = (b'"NaN"', b'Infinity"', b":-0.0,", b":-0.0}", b"[-0.0", b",-0.0")
@@ -41,46 +27,19 @@ def connect() -> Iterator[Connect]:
         yield running
 
 
-def format_of(**choices: Any) -> commitlog.EventFormat:
-    return commitlog.EventFormat(
-        topic_prefix="a-b.c",
-        cluster="cluster",
-        node_id="node",
-        counter_events="shards",
-        all_tables=True,
-        **choices,
-    )
-
-
 def both(
-    scenario: Scenario, folder: Path, encoding: str, **modes: Any
+    scenario: Scenario, modes: Encoding, folder: Path, encoding: str
 ) -> Iterator[tuple[Message, Message]]:
     """Each event in an encoding, and as plain JSON."""
-    schema = schema_of(scenario)
-    other = format_of(**modes, key=encoding, value=encoding)
-    plain = format_of(**modes)
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, folder)
-        yield from zip(
-            messages(segment, schema, other, max_events=500),
-            messages(segment, schema, plain),
-            strict=True,
-        )
+    return in_both(scenario, modes, None, folder, encoding=encoding)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "modes"),
-    [
-        *((each, modes) for each in NEWEST for modes in MODES),
-        *((each, {}) for each in (*TYPES, *OTHERS) if each not in NEWEST),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("scenario", "modes"), cases(*MODES, EXACT, {"layout": "debezium-1.x"}))
 def test_connect_reads_every_message(
-    scenario: Scenario, modes: dict[str, Any], tmp_path: Path, connect: Connect
+    scenario: Scenario, modes: Encoding, tmp_path: Path, connect: Connect
 ) -> None:
-    pairs = both(scenario, tmp_path, "json_with_schema", **modes)
-    found = list(pairs if scenario in TYPES else islice(pairs, _SOME))
+    pairs = both(scenario, modes, tmp_path, "json_with_schema")
+    found = list(pairs if is_of_types(scenario) else islice(pairs, _SOME))
     decimals: Decimals = "NUMERIC" if "key_decimals" in modes else "BASE64"
     for part in ("key", "value"):
         ours = [getattr(message, part) for message, _ in found]
@@ -102,17 +61,16 @@ def check(ours: bytes, plain: bytes, theirs: bytes) -> None:
     assert is_same(message.parsed_schema, whole, json.loads(read.payload))
 
 
-@pytest.mark.parametrize("modes", MODES[:3], ids=str)
-@pytest.mark.parametrize("scenario", NEWEST, ids=str)
+@pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
 def test_text_equals_the_string_converter(
-    scenario: Scenario, modes: dict[str, Any], tmp_path: Path, connect: Connect
+    scenario: Scenario, modes: Encoding, tmp_path: Path, connect: Connect
 ) -> None:
     """Bytes are shown to Java as strings of base64; maps of several entries have no order there,
     and what is no number, or a zero below zero, is zero."""
     compared = 0
     pairs = zip(
-        both(scenario, tmp_path, "string", **modes),
-        both(scenario, tmp_path, "json_with_schema", **with_digits(modes)),
+        both(scenario, modes, tmp_path, "string"),
+        both(scenario, {**modes, **DIGITS}, tmp_path, "json_with_schema"),
         strict=True,
     )
     for (text, _), (schema, plain) in islice(pairs, 1000):
@@ -129,10 +87,6 @@ def test_text_equals_the_string_converter(
             compared += 1
         assert (text.topic, text.headers) == (plain.topic, plain.headers)
     assert compared > 100
-
-
-def with_digits(modes: dict[str, Any]) -> dict[str, Any]:
-    return {**modes, "key_decimals": "numeric", "value_decimals": "numeric"}
 
 
 def without_clock(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commitlog
@@ -15,18 +15,12 @@ from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import messages
-from tests.support.avro.tables import inserted
+from tests.support.avro.tables import DDL, ONE_SEGMENT, TIME_US, format_of, inserted, modes_of
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect
 from tests.support.events.cql_values import nullable, schema_text, types
 from tests.support.segments.segment_reading import reader_of
 
-TIME_US = 1_795_000_000_000_000
-SEGMENTS = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-DDL = """CREATE TABLE ks.t (k int PRIMARY KEY, {columns})
-  WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18{options};"""
 ONE = b"\0\0\0\1"
 
 
@@ -34,12 +28,6 @@ ONE = b"\0\0\0\1"
 def connect() -> Iterator[Connect]:
     with Connect() as running:
         yield running
-
-
-def format_of(**choices: Any) -> commitlog.EventFormat:
-    return commitlog.EventFormat(
-        topic_prefix="p", cluster="c", node_id="n", all_tables=True, **choices
-    )
 
 
 def values(path: Path, ddl: str, encoding: str, **choices: Any) -> list[bytes]:
@@ -65,7 +53,7 @@ def fields_of(value: bytes, member: str = "after") -> dict[str, dict[str, Any]]:
     return {field["field"]: field for field in members[member]["fields"]}
 
 
-@SEGMENTS
+@ONE_SEGMENT
 @given(st.data())
 def test_values_of_every_type_are_read(
     tmp_path: Path, connect: Connect, data: st.DataObject
@@ -77,11 +65,7 @@ def test_values_of_every_type_are_read(
     )
     drawn = {name: data.draw(nullable(of)) for name, of in columns.items()}
     mode = data.draw(st.sampled_from(("double", "precise", "string")))
-    choices = {
-        "decimal": mode,
-        "varint": "long" if mode == "double" else mode,
-        "duration": "nanos" if mode == "double" else mode,
-    }
+    choices = modes_of(mode)
     ddl = schema_text(columns)
     path = inserted(tmp_path, ddl, {k: value for k, value in drawn.items() if value is not None})
     (value,) = values(path, ddl, "json_with_schema", **choices)
@@ -90,7 +74,7 @@ def test_values_of_every_type_are_read(
     assert {**payload, "ts_ms": 0} == {**json.loads(plain), "ts_ms": 0}
 
 
-@settings(SEGMENTS, max_examples=30)
+@settings(ONE_SEGMENT, max_examples=30)
 @given(
     st.sets(st.text('ab_-1. é"\\', min_size=1, max_size=4), min_size=1, max_size=5),
     st.sampled_from(("none", "avro", "avro_unicode")),
@@ -100,7 +84,7 @@ def test_any_names_are_read(tmp_path: Path, connect: Connect, names: set[str], m
     if not listed:
         return
     ddl = DDL.format(
-        columns=", ".join('"{}" int'.format(name.replace('"', '""')) for name in listed), options=""
+        columns=", ".join('"{}" int'.format(name.replace('"', '""')) for name in listed)
     )
     path = inserted(tmp_path, ddl, {name: ONE for name in listed})
     (value,) = values(path, ddl, "json_with_schema", names=mode)
@@ -112,7 +96,7 @@ def test_any_names_are_read(tmp_path: Path, connect: Connect, names: set[str], m
 
 
 def test_columns_that_are_left_out_are_not_in_the_schema(tmp_path: Path, connect: Connect) -> None:
-    ddl = DDL.format(columns="a int, b int", options="")
+    ddl = DDL.format(columns="a int, b int")
     path = inserted(tmp_path, ddl, {"a": ONE, "b": ONE})
     (value,) = values(path, ddl, "json_with_schema", exclude_columns=[("ks", "t", "b")])
     assert list(fields_of(value)) == ["k", "a", "_range_start", "_range_end"]
@@ -125,7 +109,7 @@ def test_columns_that_are_left_out_are_not_in_the_schema(tmp_path: Path, connect
 def test_a_column_with_the_name_of_a_range_gives_way_to_it(
     tmp_path: Path, connect: Connect
 ) -> None:
-    ddl = DDL.format(columns='"_range_start" int, a int', options="")
+    ddl = DDL.format(columns='"_range_start" int, a int')
     path = inserted(tmp_path, ddl, {"_range_start": ONE, "a": ONE})
     (value,) = values(path, ddl, "json_with_schema")
     assert fields_of(value)["_range_start"]["name"] == "_range_start"
@@ -149,7 +133,7 @@ def written(folder: Path, writes: str, rows: list[dict[str, bytes]]) -> Path:
 def test_a_dropped_column_is_in_the_schema_of_the_events_that_have_it(
     tmp_path: Path, connect: Connect
 ) -> None:
-    before = DDL.format(columns="a int, b int, c int", options="")
+    before = DDL.format(columns="a int, b int, c int")
     drop = "\nALTER TABLE ks.t DROP c USING TIMESTAMP 1795000000000001;"
     after = before + drop
     path = written(tmp_path, before, [{"a": ONE}, {"a": ONE, "c": ONE}, {"c": ONE}, {"b": ONE}])
@@ -164,7 +148,7 @@ def test_a_dropped_column_is_in_the_schema_of_the_events_that_have_it(
 def test_a_column_that_came_back_has_the_type_of_the_write(
     tmp_path: Path, connect: Connect
 ) -> None:
-    before = DDL.format(columns="a int, v int", options="")
+    before = DDL.format(columns="a int, v int")
     after = (
         f"{before}\nALTER TABLE ks.t DROP v USING TIMESTAMP 1795000000000001;"
         "\nALTER TABLE ks.t ADD v text;"
@@ -179,7 +163,7 @@ def test_a_column_that_came_back_has_the_type_of_the_write(
 
 
 def test_event_and_partition_are_the_same_in_every_encoding(tmp_path: Path) -> None:
-    ddl = DDL.format(columns="a int, b text", options="")
+    ddl = DDL.format(columns="a int, b text")
     path = written(tmp_path, ddl, [{"a": ONE, "b": b"x"}, {"a": ONE}])
     schema = commitlog.Schema.from_cql(ddl)
     sides = ("json", "json_with_schema", "string")
@@ -193,7 +177,7 @@ def test_event_and_partition_are_the_same_in_every_encoding(tmp_path: Path) -> N
 
 
 def test_each_side_is_written_as_if_the_other_were_plain(tmp_path: Path) -> None:
-    ddl = DDL.format(columns="a varint, b decimal", options="").replace("k int", "k varint")
+    ddl = DDL.format(columns="a varint, b decimal").replace("k int", "k varint")
     path = written(tmp_path, ddl, [{"a": b"\1\0", "b": b"\0\0\0\1\5"}])
     schema = commitlog.Schema.from_cql(ddl)
     modes = {"varint": "precise", "decimal": "precise"}

@@ -9,7 +9,7 @@ from sidecar.schema_registry.client import RegistryClient, SchemaRejectedError
 from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES
-from tests.support.avro.encodings import MODES, SCENARIOS, is_of_types
+from tests.support.avro.encodings import MODES, Encoding, cases
 from tests.support.avro.tables import DDL, inserted
 from tests.support.protobuf.reading import ProtobufIds, both
 from tests.support.protobuf.registered import check_types
@@ -17,7 +17,6 @@ from tests.support.servers.apicurio import ApicurioRegistry
 
 pytestmark = pytest.mark.servers
 
-TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
 # A column that vanishes from the schema is another test: in a table, it stays as a dropped one.
 ADDED = {
     name: change
@@ -41,10 +40,9 @@ def client(registry: ApicurioRegistry, **settings: str) -> RegistryClient:
     )
 
 
-@pytest.mark.parametrize("scenario", TYPES, ids=str)
-@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+@pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
 def test_every_type_is_registered_and_read(
-    registry: ApicurioRegistry, scenario: Scenario, modes: dict[str, str], tmp_path: Path
+    registry: ApicurioRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     # A release and a mode have topics of their own, so that each is registered anew.
     prefix = f"{scenario.root.name}-{scenario.folder.parent.name}-{len(modes)}-{modes.get('names')}"

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.reference.recordings import Scenario
-from tests.support.avro.encodings import MODES, SCENARIOS, is_of_types
+from tests.support.avro.encodings import MODES, Encoding, cases
 from tests.support.protobuf.registered import check_types
 from tests.support.sinks.fake_registry import FakeRegistry
-
-TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
 
 
 @pytest.fixture
@@ -21,9 +19,8 @@ def registry() -> Iterator[FakeRegistry]:
         yield registry
 
 
-@pytest.mark.parametrize("scenario", TYPES, ids=str)
-@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+@pytest.mark.parametrize(("scenario", "modes"), cases({}, *MODES, all_events=()))
 def test_their_deserializer_reads_every_type(
-    registry: FakeRegistry, scenario: Scenario, modes: dict[str, str], tmp_path: Path
+    registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
     check_types(registry.url, scenario, modes, tmp_path)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import fastavro
 
-from tests.support.node.snapshot_agent import DEADLINE_S, Agent
+from tests.support.node.snapshot_agent import Agent
 from tests.support.servers.cassandra import CassandraNode
 
 _HEAD_BYTES = 5
@@ -73,7 +73,7 @@ class AvroAgent(Agent):
     def wait_for_events(self, table: str, count: int) -> list[Decoded]:
         """Of a table, once there are so many."""
         self.process.wait_until(
-            lambda: len(self.decoded(table)) >= count, f"{count} events of {table}", DEADLINE_S
+            lambda: len(self.decoded(table)) >= count, f"{count} events of {table}"
         )
         return self.decoded(table)
 

@@ -21,6 +21,16 @@ MAGIC = b"\0"
 _ID = struct.Struct(">I")
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, its bytes as they are."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...]
+
+
 @dataclass
 class Ids:
     """Ids given in turn, as a registry would, and the schemas behind them."""
@@ -46,6 +56,10 @@ class Ids:
         assert isinstance(decoded, dict)
         return decoded
 
+    def both(self, message: Message) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Key and value."""
+        return self.decoded(message.key), self.decoded(message.value)
+
     def value(self, message: bytes) -> Any:
         """The bytes after a schema id."""
         assert message[:1] == MAGIC
@@ -56,16 +70,6 @@ class Ids:
         decoded = fastavro.schemaless_reader(rest, self._parsed[number], None)
         assert not rest.read(), "bytes are left behind the record"
         return decoded
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message, its bytes as they are."""
-
-    topic: str
-    key: bytes
-    value: bytes
-    headers: tuple[tuple[str, bytes], ...]
 
 
 def messages(

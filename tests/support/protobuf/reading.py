@@ -1,7 +1,6 @@
 """Messages in Protobuf as plain values, to compare with the JSON of the same events."""
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,9 @@ from google.protobuf.message import Message as ProtobufMessage
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 import commitlog
-from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import format_of
 from tests.support.avro.reading import Ids, Message, messages
 from tests.support.protobuf.compiler import message_class
-from tests.support.segments.segment_reading import schema_of, unpacked
 
 _HEADER = struct.Struct(">BIB")
 _NAMES_OF_CELLS = "Cells"
@@ -94,25 +91,6 @@ def _value(message: ProtobufMessage, descriptor: FieldDescriptor) -> Any:
 
 def _single(value: Any) -> Any:
     return plain(value) if isinstance(value, ProtobufMessage) else value
-
-
-def in_both(
-    scenario: Scenario, modes: dict[str, Any], ids: Ids, folder: Path, prefix: str = "a-b.c"
-) -> Iterator[tuple[Message, Message]]:
-    """Each recorded event, in Protobuf and in JSON."""
-    schema = schema_of(scenario)
-    in_json = {**modes, "names": modes.get("names", "avro")}
-    as_json = format_of(topic_prefix=prefix, **in_json)
-    as_protobuf = format_of(
-        topic_prefix=prefix, **modes, key="protobuf", value="protobuf", schema_ids=ids.ids
-    )
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, folder)
-        yield from zip(
-            messages(segment, schema, as_protobuf, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
 
 
 def both(path: Path, ddl: str, ids: ProtobufIds, **choices: Any) -> tuple[Message, Message]:

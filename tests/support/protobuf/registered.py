@@ -1,9 +1,7 @@
 """Messages whose schemas a registry has, read by Confluent's own client and deserializer."""
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -15,9 +13,11 @@ import commitlog
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from tests.oracle.reference.recordings import Scenario
-from tests.support.avro.reading import Ids, differences
+from tests.support.avro.encodings import Encoding, in_both
+from tests.support.avro.reading import Ids
+from tests.support.avro.recordings import check
 from tests.support.protobuf.compiler import message_class
-from tests.support.protobuf.reading import in_both, plain
+from tests.support.protobuf.reading import plain
 
 
 class RegisteredIds(Ids):
@@ -36,12 +36,7 @@ class RegisteredIds(Ids):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._client.close()
         self._open.close()
 
@@ -50,7 +45,7 @@ class RegisteredIds(Ids):
             subject = f"{schema.topic}-{schema.side}"
             self.ids.set(schema, self._client.schema_id(subject, schema.schema))
 
-    def read(self, message: bytes, topic: str, side: MessageField) -> Any:
+    def decoded(self, message: bytes) -> dict[str, Any]:
         number = int.from_bytes(message[1:5])
         if number not in self._deserializers:
             found = self._theirs.get_schema(number)
@@ -58,29 +53,17 @@ class RegisteredIds(Ids):
             conf = {"use.deprecated.format": False}
             made = message_class(found.schema_str or "")
             self._deserializers[number] = ProtobufDeserializer(made, conf)
-        read = self._deserializers[number](message, SerializationContext(topic, side))
+        # The topic and the side do not matter where the id is in the message.
+        context = SerializationContext("any", MessageField.VALUE)
+        read = self._deserializers[number](message, context)
         assert isinstance(read, ProtobufMessage)
-        return plain(read)
+        fields = plain(read)
+        assert isinstance(fields, dict)
+        return fields
 
 
 def check_types(
-    url: str, scenario: Scenario, modes: dict[str, str], folder: Path, prefix: str = "a-b.c"
+    url: str, scenario: Scenario, modes: Encoding, folder: Path, prefix: str = "a-b.c"
 ) -> None:
     with RegisteredIds(url) as ids:
-        read = read_all(ids, scenario, modes, folder, prefix)
-    assert read > 0
-
-
-def read_all(
-    ids: RegisteredIds, scenario: Scenario, modes: dict[str, str], folder: Path, prefix: str
-) -> int:
-    read = 0
-    for ours, other in in_both(scenario, modes, ids, folder, prefix):
-        key = ids.read(ours.key, ours.topic, MessageField.KEY)
-        value = ids.read(ours.value, ours.topic, MessageField.VALUE)
-        expected = json.loads(other.value)
-        del value["ts_ms"], expected["ts_ms"]
-        found = [*differences(key, json.loads(other.key)), *differences(value, expected)]
-        assert not found, found[:5]
-        read += 1
-    return read
+        assert check(in_both(scenario, modes, ids, folder, prefix, "protobuf"), ids.both) > 0

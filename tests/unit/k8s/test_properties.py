@@ -1,25 +1,20 @@
-"""Every file in k8s/ and examples/ that holds properties passes `config check` of its agent, or is
-taken by its job. Directories and secrets of a pod are laid out below a temporary one."""
+"""Every file of properties in k8s/ and examples/ passes `config check` of its agent.
+
+Directories and secrets of a pod are laid out below a temporary one. `test_spark_manifests.py` has
+the properties of jobs, which are in their manifests.
+"""
 
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
-import yaml
 
 from agent.cli.entry import main as agent
 from mongo_agent.cli.entry import main as mongo_agent
-from sidecar.properties.loading import load
-from sidecar.properties.model import Properties
-from spark_jobs.changes.options import ChangesJobOptions
-from spark_jobs.compare.options import CompareOptions
-from spark_jobs.dedupe.options import DedupeJobOptions
-from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
-from spark_jobs.tables.options import ExpireOptions, TablesJobOptions, TypedTableOptions
-from spark_jobs.watermarks.options import WatermarkOptions
+from tests.unit.k8s.test_spark_manifests import MANIFESTS
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("k8s", "examples")
@@ -37,18 +32,6 @@ AGENTS: dict[str, Main] = {
     "k8s/recipes/statefulset/cdc.properties": agent,
     "examples/quickstart/cdc.properties": agent,
 }
-JOBS: dict[str, type[Properties]] = {
-    "k8s/spark/dedupe.yaml": DedupeJobOptions,
-    "k8s/spark/reconcile.yaml": ReconcileOptions,
-    "k8s/spark/reconcile-scheduled.yaml": ReconcileOptions,
-    "k8s/spark/purge-scheduled.yaml": PurgeOptions,
-    "k8s/spark/tables.yaml": TablesJobOptions,
-    "k8s/spark/tables-compact-scheduled.yaml": TypedTableOptions,
-    "k8s/spark/tables-expire-scheduled.yaml": ExpireOptions,
-    "k8s/spark/changes.yaml": ChangesJobOptions,
-    "k8s/spark/watermarks.yaml": WatermarkOptions,
-    "k8s/spark/compare-scheduled.yaml": CompareOptions,
-}
 _ABSOLUTE = re.compile(r"(?<=[=:])/[\w./-]+")
 
 
@@ -64,12 +47,12 @@ def test_every_file_is_in_the_table() -> None:
         if path.suffix in (".properties", ".conf") and "demo-output" not in path.parts
     }
     embedded = {
-        relative(path)
+        path
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*.yaml")
         if ".properties: |" in path.read_text()
     }
-    assert (files, embedded) == (set(AGENTS), set(JOBS))
+    assert (files, embedded) == (set(AGENTS), set(MANIFESTS))
 
 
 def laid_out(text: str, root: Path) -> str:
@@ -108,19 +91,3 @@ def test_an_agent_takes_its_file(
     captured = capsys.readouterr()
     assert (ended.value.code, captured.out) == (0, "The configuration is valid.\n"), captured.err
     assert captured.err == "", "no warning either"
-
-
-@pytest.mark.parametrize("name", JOBS)
-def test_a_job_takes_its_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CASSANDRA_PASSWORD", "secret")
-    documents: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / name).read_text()))
-    texts = [
-        text
-        for document in documents
-        for key, text in document.get("data", {}).items()
-        if key.endswith(".properties")
-    ]
-    assert len(texts) == 1
-    path = tmp_path / "job.properties"
-    path.write_text(texts[0])
-    assert load(JOBS[name], [path]).warnings == ()

@@ -5,21 +5,20 @@ so that controllers continue. `scripts/kubernetes-tools` builds the programs.
 """
 
 import json
-import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.support.kubernetes.kustomize import Object
+from tests.support.servers.processes import ServerProcess, free_port, wait_until
 
-_DEADLINE_S = 300.0
 _TOKEN = "administrator-of-this-test"
 _CONTROLLERS = (
     "daemonset-controller,deployment-controller,disruption-controller,garbage-collector-controller,"
@@ -59,7 +58,7 @@ class KubernetesCluster:
     def define(self, directory: Path) -> None:
         """Apply the CustomResourceDefinitions of a directory, and wait until they are served."""
         self.kubectl("apply", "--server-side", "-f", str(directory))
-        self.kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "--all")
+        self.kubectl("wait", "--for=condition=Established", "--timeout=600s", "crd", "--all")
 
     def node(self, name: str, labels: dict[str, str]) -> None:
         """A ready machine, for pods of daemon sets."""
@@ -83,14 +82,20 @@ class KubernetesCluster:
                 )
 
     def wait(self, namespace: str, what: str, until: Callable[[], bool]) -> None:
-        """Run pods until the condition holds. Raises AssertionError with the events otherwise."""
-        end_s = time.monotonic() + _DEADLINE_S
-        while not until():
-            if time.monotonic() > end_s:
-                events = self.kubectl("get", "events", "-n", namespace)
-                raise AssertionError(f"{what}: not within {_DEADLINE_S} s\n{events}")
+        """Run pods until the condition holds; an error shows the events of the namespace."""
+
+        def holds() -> bool:
             self.run_pods(namespace)
-            time.sleep(0.2)
+            return until()
+
+        events = partial(self.kubectl, "get", "events", "-n", namespace)
+        wait_until(holds, what, state=events)
+
+    def is_ready(self) -> bool:
+        """Whether the API server answers."""
+        with suppress(KubernetesError):
+            return bool(self.kubectl("get", "--raw", "/readyz"))
+        return False
 
     def _run(self, program: str, arguments: Sequence[str], text: str) -> str:
         done = subprocess.run(
@@ -111,19 +116,20 @@ class KubernetesError(Exception):
 @contextmanager
 def kubernetes_cluster(programs: Path, directory: Path) -> Iterator[KubernetesCluster]:
     """A new cluster; its logs and data are in the directory."""
-    etcd_port, peer_port, port, manager_port = _free_ports(4)
+    etcd_port, peer_port, port, manager_port = (free_port() for _ in range(4))
     key, tokens, kubeconfig = directory / "key.pem", directory / "tokens", directory / "kubeconfig"
     _write_key(key)
     tokens.write_text(f'{_TOKEN},administrator,1,"system:masters"\n')
     kubeconfig.write_text(yaml.safe_dump(_kubeconfig(port)))
     with ExitStack() as stack:
 
-        def start(program: str, **options: object) -> None:
-            command = [programs / program]
+        def start(program: str, **options: object) -> ServerProcess:
             flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-            log: IO[bytes] = stack.enter_context((directory / f"{program}.log").open("wb"))
-            process = subprocess.Popen([*command, *flags], stdout=log, stderr=log)
-            stack.callback(_end, process)
+            log = directory / f"{program}.log"
+            process = ServerProcess(program, [programs / program, *flags], log)
+            process.start()
+            stack.callback(process.terminate)
+            return process
 
         etcd = f"http://127.0.0.1:{etcd_port}"
         peer = f"http://127.0.0.1:{peer_port}"
@@ -137,7 +143,7 @@ def kubernetes_cluster(programs: Path, directory: Path) -> Iterator[KubernetesCl
             initial_cluster=f"default={peer}",
             unsafe_no_fsync="true",
         )
-        start(
+        server = start(
             "kube-apiserver",
             etcd_servers=etcd,
             bind_address="127.0.0.1",
@@ -151,7 +157,7 @@ def kubernetes_cluster(programs: Path, directory: Path) -> Iterator[KubernetesCl
             service_cluster_ip_range="10.0.0.0/24",
         )
         cluster = KubernetesCluster(programs, kubeconfig)
-        _wait_until_ready(cluster, directory)
+        wait_until(cluster.is_ready, "the API server", process=server)
         start(
             "kube-controller-manager",
             kubeconfig=kubeconfig,
@@ -164,37 +170,6 @@ def kubernetes_cluster(programs: Path, directory: Path) -> Iterator[KubernetesCl
             use_service_account_credentials="false",
         )
         yield cluster
-
-
-def _wait_until_ready(cluster: KubernetesCluster, directory: Path) -> None:
-    end_s = time.monotonic() + _DEADLINE_S
-    while True:
-        try:
-            cluster.kubectl("get", "--raw", "/readyz")
-        except KubernetesError as error:
-            if time.monotonic() > end_s:
-                log = (directory / "kube-apiserver.log").read_text()
-                raise AssertionError(f"{error}\n{log[-4000:]}") from error
-            time.sleep(0.5)
-        else:
-            return
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    process.terminate()
-    try:
-        process.wait(60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        listeners = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for listener in listeners:
-            listener.bind(("127.0.0.1", 0))
-        return [int(listener.getsockname()[1]) for listener in listeners]
 
 
 def _write_key(path: Path) -> None:

@@ -11,13 +11,14 @@ import socket
 import struct
 from collections.abc import Iterator
 
+from tests.support.servers.processes import DEADLINE_S
+
 _DESCRIBE_PRODUCERS, _WRITE_MARKERS = 61, 27
 _VERSIONS = {_DESCRIBE_PRODUCERS: 0, _WRITE_MARKERS: 1}
 _DROPPED = re.compile(
     r"Couldn't find leader endpoint for partitions Set\((?P<partitions>[^)]*)\) while trying to "
     r"send transaction markers"
 )
-_ANSWER_S = 30
 _NO_TAGS = b"\0"
 
 
@@ -31,7 +32,7 @@ def dropped_markers(log: str) -> list[tuple[str, int]]:
 
 def abort_open_transactions(port: int, places: list[tuple[str, int]]) -> None:
     """Aborts every open transaction of these partitions, at the broker on this port."""
-    with socket.create_connection(("127.0.0.1", port), _ANSWER_S) as connection:
+    with socket.create_connection(("127.0.0.1", port), DEADLINE_S) as connection:
         for topic, partition in places:
             for producer in list(_open_transactions(connection, topic, partition)):
                 _abort(connection, topic, partition, *producer)

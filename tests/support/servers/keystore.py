@@ -34,9 +34,7 @@ def make_keystore(
     command += ["-storepass", password]
     if store_type == "JCEKS":
         command += ["-keypass", key_password or password]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ToolFailedError(f"keytool failed:\n{done.stdout}{done.stderr}")
+    _run(command)
     return path
 
 
@@ -46,7 +44,11 @@ def convert_store(source: Path, target: Path, store_type: StoreType, password: s
     command = [str(keytool), "-importkeystore", "-noprompt", "-srckeystore", str(source)]
     command += ["-srcstoretype", "PKCS12", "-srcstorepass", password, "-deststoretype", store_type]
     command += ["-destkeystore", str(target), "-deststorepass", password]
+    _run(command)
+    return target
+
+
+def _run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolFailedError(f"keytool failed:\n{done.stdout}{done.stderr}")
-    return target

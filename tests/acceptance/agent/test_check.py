@@ -8,11 +8,7 @@ import pytest
 
 from agent.cdc_raw.observation import observe
 from agent.check.checks import CHECKS
-from agent.check.directories import (
-    check_cdc_raw_usage,
-    check_directory_rights,
-    check_foreign_files,
-)
+from agent.check.directories import check_cdc_raw_usage, check_directory_rights, check_foreign_files
 from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
 from agent.check.offsets import check_offsets

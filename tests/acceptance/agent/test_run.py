@@ -132,17 +132,11 @@ def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(
 
 
 def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
-    changes = {
-        "schema.file": None,
-        "cassandra.hosts": "127.0.0.1",
-        "cassandra.port": "1",
-    }
+    changes = {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": "1"}
     with running(agent_dir, changes) as process:
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
         process.wait_until(
-            "the sentence",
-            lambda: "does not answer" in str(process.health()),
-            DEADLINE_S,
+            "the sentence", lambda: "does not answer" in str(process.health()), DEADLINE_S
         )
         assert process.stop() == 0
     assert "Traceback" not in process.log_file.read_text()

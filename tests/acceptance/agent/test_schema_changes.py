@@ -1,7 +1,7 @@
 """The schema-change topic beside real nodes: every DDL once by id, before the events that use it,
 also when the agent is killed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.servers.agent_process import AgentProcess
+from tests.acceptance.agent.node_story import KEYSPACE, NodeStory
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
-
-DEADLINE_S = 300.0
-MODES = {"5.0.9": "CASSANDRA_4", "6.0-alpha2": "NONE"}
+pytestmark = pytest.mark.servers
 
 
 @dataclass(frozen=True)
@@ -50,81 +47,31 @@ def change(record: KafkaRecord) -> Change:
     )
 
 
-class Story:
-    """A node, its agent and the topics."""
-
-    def __init__(self, node: CassandraNode, broker: KafkaBroker, directory: Path) -> None:
-        self.node = node
-        self.broker = broker
-        self.topic = f"shop-{node.version}"
-        properties = {
-            "topic.prefix": self.topic,
-            "include.schema.changes": "true",
-            "cassandra.config": node.yaml,
-            "cdc.raw.directory": node.cdc_raw,
-            "offset.backing.store.dir": directory / "offsets",
-            "commit.log.relocation.dir": directory / "relocation",
-            "sink": "kafka",
-            "kafka.producer.bootstrap.servers": broker.bootstrap,
-            "topic.creation.enable": "true",
-            "topic.creation.default.partitions": "1",
-            "topic.creation.default.replication.factor": "1",
-            "snapshot.mode": "never",
-        }
-        for name in ("offsets", "relocation"):
-            (directory / name).mkdir(parents=True)
-        self.agent = AgentProcess("agent", directory, properties)
+class Story(NodeStory):
+    """The topic of schema changes beside those of events."""
 
     def changes(self) -> list[Change]:
-        if self.topic not in self.broker.topics():
-            return []
-        return [change(record) for record in self.broker.consume_all(self.topic)]
-
-    def first_changes(self) -> list[Change]:
-        """Without repeats."""
-        return list({each.id: each for each in reversed(self.changes())}.values())[::-1]
+        """Without repeats, each at its first place."""
+        found = [change(record) for record in self.records(self.prefix)]
+        return list({each.id: each for each in reversed(found)}.values())[::-1]
 
     def events(self, table: str) -> list[tuple[int, dict[str, Any]]]:
         """Time of the record and `after` of each event."""
-        topic = f"{self.topic}.{table}"
-        if topic not in self.broker.topics():
-            return []
-        records = self.broker.consume_all(topic)
+        records = self.records(f"{self.prefix}.{table}")
         return [(each.timestamp_ms, orjson.loads(each.value or b"")["after"]) for each in records]
 
     def wait_for_changes(self, count: int) -> None:
-        self.agent.wait_until(
-            lambda: len(self.first_changes()) >= count, f"{count} schema changes", DEADLINE_S
-        )
+        self.wait_until(lambda: len(self.changes()) >= count, f"{count} schema changes")
 
     def wait_for_events(self, table: str, count: int) -> None:
-        self.agent.wait_until(
-            lambda: len(self.events(table)) >= count, f"{count} events of {table}", DEADLINE_S
-        )
+        self.wait_until(lambda: len(self.events(table)) >= count, f"{count} events of {table}")
 
     def kill(self) -> None:
         self.agent.kill()
         self.agent.launch()
 
 
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
-        yield broker
-
-
-@pytest.fixture(params=MODES)
-def story(request: pytest.FixtureRequest, broker: KafkaBroker, tmp_path: Path) -> Iterator[Story]:
-    version = request.param
-    settings = NodeSettings(commitlog_sync_period_ms=100, storage_compatibility_mode=MODES[version])
-    with CassandraNode(tmp_path / "node", version=version, settings=settings) as node:
-        story = Story(node, broker, tmp_path / "agent")
-        try:
-            yield story
-        finally:
-            story.agent.end()
-
-
+PROPERTIES = {"include.schema.changes": "true"}
 STATEMENTS = (
     ("CREATE", "a", "CREATE TABLE s.a (k int PRIMARY KEY, v int) WITH cdc = true"),
     ("ALTER", "a", "ALTER TABLE s.a ADD note text"),
@@ -136,37 +83,57 @@ STATEMENTS = (
 )
 
 
-def test_every_change_has_a_message_before_the_events_that_use_it(story: Story) -> None:
-    node, agent = story.node, story.agent
-    keyspace = "CREATE KEYSPACE s WITH replication = {'class': 'SimpleStrategy', %s: 1}"
-    node.execute(keyspace % "'replication_factor'")
+def test_every_change_has_a_message_before_the_events_that_use_it(
+    shared_node: CassandraNode,
+    linked_cdc_raw: Path,
+    broker: KafkaBroker,
+    topic_prefix: str,
+    tmp_path: Path,
+) -> None:
+    directory = tmp_path / "agent"
+    story = Story(shared_node, linked_cdc_raw, broker, topic_prefix, directory, PROPERTIES)
+    verify_changes(story)
+
+
+@pytest.mark.slow
+def test_changes_of_6_0_have_the_statements_of_the_log(
+    broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    """The node is its own: only this storage mode logs statements."""
+    settings = NodeSettings(commitlog_sync_period_ms=100, storage_compatibility_mode="NONE")
+    with CassandraNode(tmp_path / "node", version="6.0-alpha2", settings=settings) as node:
+        directory = tmp_path / "agent"
+        verify_changes(Story(node, node.cdc_raw, broker, topic_prefix, directory, PROPERTIES))
+
+
+def verify_changes(story: Story) -> None:
+    node = story.node
+    node.execute(KEYSPACE)
     node.execute("CREATE TYPE s.point (x int, y int)")
     statements = [cql for _, _, cql in STATEMENTS]
     node.execute(statements[0])
-    agent.launch()
-    story.wait_for_changes(1)
+    with story.running():
+        story.wait_for_changes(1)
+        node.execute(statements[1])
+        node.execute("INSERT INTO s.a (k, v, note) VALUES (1, 1, 'x')")
+        story.kill()
+        story.wait_for_events("s.a", 1)
+        node.execute(statements[2])
+        node.execute("INSERT INTO s.b (k, c) VALUES (1, 1)")
+        story.wait_for_events("s.b", 1)
+        story.kill()
+        node.execute(statements[3])
+        node.execute("INSERT INTO s.a (k, v) VALUES (2, 2)")
+        node.execute(statements[4])
+        story.kill()
+        node.execute(statements[5])
+        node.execute("INSERT INTO s.a (k, u) VALUES (3, {x: 1, y: 2, z: 3})")
+        node.execute(statements[6])
+        node.execute("INSERT INTO s.a (k, v) VALUES (4, 4)")
+        story.wait_for_changes(len(STATEMENTS))
+        story.wait_for_events("s.a", 4)
 
-    node.execute(statements[1])
-    node.execute("INSERT INTO s.a (k, v, note) VALUES (1, 1, 'x')")
-    story.kill()
-    story.wait_for_events("s.a", 1)
-    node.execute(statements[2])
-    node.execute("INSERT INTO s.b (k, c) VALUES (1, 1)")
-    story.wait_for_events("s.b", 1)
-    story.kill()
-    node.execute(statements[3])
-    node.execute("INSERT INTO s.a (k, v) VALUES (2, 2)")
-    node.execute(statements[4])
-    story.kill()
-    node.execute(statements[5])
-    node.execute("INSERT INTO s.a (k, u) VALUES (3, {x: 1, y: 2, z: 3})")
-    node.execute(statements[6])
-    node.execute("INSERT INTO s.a (k, v) VALUES (4, 4)")
-    story.wait_for_changes(len(STATEMENTS))
-    story.wait_for_events("s.a", 4)
-    agent.stop()
-
-    changes = story.first_changes()
+    changes = story.changes()
     found = [(each.type, each.table) for each in changes]
     assert found == [(kind, f'"s"."{table}"') for kind, table, _ in STATEMENTS]
     assert [each.value["source"]["snapshot"] for each in changes] == ["true", *["false"] * 6]

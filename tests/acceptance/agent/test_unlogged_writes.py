@@ -21,7 +21,7 @@ from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 DEADLINE_S = 120.0
 BYPASS = "writes_bypass_commitlog"

@@ -20,12 +20,12 @@ from tests.acceptance.agent.upgrade_harness import (
     nodes_of_5_0_and_6_0,
     write,
 )
-from tests.support.agents.agent_command import agent as command
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_main import agent as command
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_tools import nodetool
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 AGAIN = "CREATE TABLE shop.again (id int PRIMARY KEY) WITH cdc = true"
 RECREATED = ("DROP TABLE shop.again", AGAIN)

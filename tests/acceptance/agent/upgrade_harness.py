@@ -8,8 +8,8 @@ from typing import Any
 
 from cassandra.cluster import Session
 
-from examples.agent_process import AgentProcess
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 
@@ -56,11 +56,11 @@ def configuration(agent_dir: AgentDir, node: CassandraNode) -> Path:
     )
 
 
-def agent(agent_dir: AgentDir, path: Path) -> AgentProcess:
-    return AgentProcess(["--config", str(path)], agent_dir.folder / "agent.log", 0)
+def agent(agent_dir: AgentDir, path: Path) -> AgentThread:
+    return AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0)
 
 
-def follows(process: AgentProcess) -> bool:
+def follows(process: AgentThread) -> bool:
     health = process.health()
     return health is not None and "cdc_raw" in health.messages
 
@@ -79,7 +79,7 @@ def host_id(node: CassandraNode) -> str:
     return str(node.execute("SELECT host_id FROM system.local")[0].host_id)
 
 
-def assert_arrived(process: AgentProcess, agent_dir: AgentDir, count: int) -> None:
+def assert_arrived(process: AgentThread, agent_dir: AgentDir, count: int) -> None:
     """All rows arrive in order, and the agent has no condition."""
 
     def are_all() -> bool:

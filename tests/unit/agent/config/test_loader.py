@@ -136,15 +136,7 @@ def test_a_remote_store_has_a_place(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "letters"),
-    [
-        (None, ""),
-        ("none", ""),
-        ("t", ""),
-        ("c", "i"),
-        ("i", "i"),
-        ("C, U,t", "iu"),
-        ("d,r", "dr"),
-    ],
+    [(None, ""), ("none", ""), ("t", ""), ("c", "i"), ("i", "i"), ("C, U,t", "iu"), ("d,r", "dr")],
 )
 def test_skipped_operations_have_debeziums_letters(
     tmp_path: Path, text: str | None, letters: str

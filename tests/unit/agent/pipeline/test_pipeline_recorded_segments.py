@@ -74,9 +74,7 @@ def test_the_number_of_a_completed_compressed_segment_is_ignored(make_harness: M
     assert harness.raw.names() == set()
 
 
-def test_segments_of_3_11_are_moved_whole_without_an_index(
-    make_harness: MakeHarness,
-) -> None:
+def test_segments_of_3_11_are_moved_whole_without_an_index(make_harness: MakeHarness) -> None:
     """Each is final at sight, the newest too, and all of it is read; one that a node replays and
     moves there once more leaves unread."""
     harness = real_harness(make_harness, SCHEMA)

@@ -42,9 +42,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     assert harness.view.blocked is None
 
 
-def test_a_read_that_fails_without_an_errno_is_abandoned(
-    make_harness: MakeHarness,
-) -> None:
+def test_a_read_that_fails_without_an_errno_is_abandoned(make_harness: MakeHarness) -> None:
     """It may be the content of the file that fails."""
     harness = make_harness(blocked_timeout_ms=10_000)
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)

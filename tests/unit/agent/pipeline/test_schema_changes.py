@@ -174,9 +174,7 @@ def test_a_table_whose_change_is_not_in_the_log_is_announced(make_harness: MakeH
 
 def test_all_tables_are_announced_once(make_harness: MakeHarness) -> None:
     harness = make_harness(
-        open_reader=open_with(FORMAT),
-        schema=Schema.from_cql(SCHEMA),
-        schema_topic=(FORMAT, TOPIC),
+        open_reader=open_with(FORMAT), schema=Schema.from_cql(SCHEMA), schema_topic=(FORMAT, TOPIC)
     )
     harness.settle()
     (first,) = arrivals(harness)
@@ -197,9 +195,7 @@ def test_offsets_wait_until_the_announcements_are_stored(make_harness: MakeHarne
 
 def test_the_users_function_gets_no_schema_changes(make_harness: MakeHarness) -> None:
     harness = make_harness(
-        open_reader=open_with(FORMAT),
-        schema=Schema.from_cql(SCHEMA),
-        schema_topic=(FORMAT, TOPIC),
+        open_reader=open_with(FORMAT), schema=Schema.from_cql(SCHEMA), schema_topic=(FORMAT, TOPIC)
     )
     seen: list[str] = []
 

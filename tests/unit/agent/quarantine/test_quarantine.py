@@ -127,8 +127,5 @@ def test_dead_letters_are_lines(quarantine: Quarantine) -> None:
     assert documents[0]["topic"] == "shop.ks.t"
     assert documents[0]["key"] == {"id": 1}
     assert documents[0]["value"] == "v"
-    assert documents[0]["headers"] == {
-        "cdc.id": "01ff",
-        "cdc.source": "knoten-\u00e4/1699/5/0",
-    }
+    assert documents[0]["headers"] == {"cdc.id": "01ff", "cdc.source": "knoten-\u00e4/1699/5/0"}
     assert quarantine.reason(NAME) is None, "the segment itself need not be kept"

@@ -33,9 +33,10 @@ def schema_of(*tables: str) -> Schema:
     )
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.schema.holder._FIRST_RETRY_S", 0.001)
+    for name in ("_FIRST_RETRY_S", "_MISS_INTERVAL_S"):
+        monkeypatch.setattr(f"agent.schema.holder.{name}", 0.001)
 
 
 class SteeredFeeder:
@@ -80,10 +81,7 @@ def started(
     with tempfile.TemporaryDirectory() as directory:
         history = history or SchemaHistory(Path(directory))
         holder = SchemaHolder(
-            feeder,
-            history,
-            refresh_interval_ms=interval_ms,
-            waits_when_denied=waits_when_denied,
+            feeder, history, refresh_interval_ms=interval_ms, waits_when_denied=waits_when_denied
         )
         holder.start()
         try:
@@ -149,6 +147,7 @@ def test_repeated_requests_are_logged_once(caplog: pytest.LogCaptureFixture) -> 
     assert caplog.messages.count("reading the schema on demand") == 2
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_unavailable_node_is_retried_and_logged() -> None:
     feeder = SteeredFeeder(UnavailableError("Cassandra at x does not answer."))
     with started(feeder, interval_ms=1) as holder:
@@ -172,6 +171,7 @@ def test_stored_schema_is_used_while_the_node_is_unavailable(tmp_path: Path) -> 
         assert holder.identity == IDENTITY
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_a_rejection_before_the_first_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(AccessDeniedError("no"))
     with started(feeder, interval_ms=1) as holder:
@@ -192,6 +192,7 @@ def test_a_rejection_before_the_first_answer_is_final_where_that_is_wanted() -> 
         assert not holder.refresh("the test asks")
 
 
+@pytest.mark.usefixtures("short_pauses")
 def test_a_rejection_after_an_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(schema_of("a"))
     with started(feeder, interval_ms=1) as holder:

@@ -24,10 +24,7 @@ CREATE KEYSPACE nd WITH replication = {'class': 'SimpleStrategy', 'replication_f
 
 def test_options_of_the_statements_of_a_node() -> None:
     options = options_from_cql(DESCRIBED)
-    assert options.keyspaces == {
-        "a": {"durable_writes": "true"},
-        "nd": {"durable_writes": "false"},
-    }
+    assert options.keyspaces == {"a": {"durable_writes": "true"}, "nd": {"durable_writes": "false"}}
     assert options.tables == {
         "a.later": {"transactional_mode": "off", "transactional_migration_from": "full"}
     }

@@ -265,15 +265,8 @@ def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
 
 
 # The three looks at a recorded 5.0.9 node that is killed, started and stopped.
-_KILLED = (
-    at(940, LINKED, Idx(offset=126433)),
-    at(941, LINKED),
-)
-_STARTED = (
-    at(940, RELEASED, COMPLETED),
-    at(7141, LINKED),
-    at(7142, LINKED),
-)
+_KILLED = (at(940, LINKED, Idx(offset=126433)), at(941, LINKED))
+_STARTED = (at(940, RELEASED, COMPLETED), at(7141, LINKED), at(7142, LINKED))
 _STOPPED = (
     at(940, RELEASED, COMPLETED),
     at(7141, RELEASED, COMPLETED),

@@ -39,11 +39,7 @@ def encoder(
 ) -> SnapshotEncoder:
     form = EventFormat(topic_prefix="x", cluster="lab", node_id="n", op_style=op_style)
     return SnapshotEncoder(
-        Schema.from_cql(DDL),
-        table_id,
-        form,
-        element_times=element_times,
-        started_us=STARTED_US,
+        Schema.from_cql(DDL), table_id, form, element_times=element_times, started_us=STARTED_US
     )
 
 

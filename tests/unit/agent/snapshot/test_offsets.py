@@ -76,11 +76,7 @@ def done(*table_ids: str) -> SnapshotOffsets:
 
 def test_the_mode_says_when_tables_are_copied() -> None:
     tables = [table("1"), table("2"), table("3", published=False)]
-    for mode, first, later in (
-        ("initial", ["2"], []),
-        ("always", ["2"], ["2"]),
-        ("never", [], []),
-    ):
+    for mode, first, later in (("initial", ["2"], []), ("always", ["2"], ["2"]), ("never", [], [])):
         for is_first, expected in ((True, first), (False, later)):
             found = plan(tables, done("1"), mode, is_first_scan=is_first)  # type: ignore[arg-type]  # literals in a loop
             assert [each.table_id for each in found.begin] == expected

@@ -15,6 +15,7 @@ from agent.schema.node_schema import schema_rows
 from agent.schema.node_write_options import read_write_options
 from commitlog import Schema
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
+from tests.support.agents.minimal_configuration import minimal_configuration
 from tests.support.node.cassandra_logins import LOGINS, logged_in
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
@@ -48,20 +49,13 @@ def operator(node: CassandraNode) -> Iterator[Session]:
 
 
 def config(folder: Path, node: CassandraNode, password: str = PASSWORD) -> AgentConfig:
-    lines = {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/r",
-        "commit.log.relocation.dir": "/l",
-        "offset.backing.store.dir": "/o",
+    properties = {
         "cassandra.hosts": node.address.host,
         "cassandra.port": node.address.cql_port,
         "cassandra.username": "cdc",
         "cassandra.password": password,
     }
-    path = folder / "cdc.properties"
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    return load_config([path])
+    return load_config([minimal_configuration(folder, properties)])
 
 
 def documented_statements() -> list[str]:

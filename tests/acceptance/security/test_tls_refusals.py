@@ -15,6 +15,7 @@ from sidecar.errors import SidecarError
 from sidecar.schema_registry.client import RegistryClient
 from sidecar.schema_registry.settings import registry_settings
 from sidecar.sinks.kafka.topics.access import existing_topics
+from tests.support.agents.minimal_configuration import minimal_configuration
 from tests.support.servers.certificates import server_context
 from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.servers.secure_broker import PASSWORD, Stores
@@ -85,12 +86,7 @@ def listener(
 
 
 def query_node(listener: Listener, stores: Stores, folder: Path) -> None:
-    lines = {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/r",
-        "commit.log.relocation.dir": "/l",
-        "offset.backing.store.dir": "/o",
+    properties = {
         "cassandra.hosts": "127.0.0.1",
         "cassandra.port": listener.port,
         "cassandra.username": "agent",
@@ -98,9 +94,7 @@ def query_node(listener: Listener, stores: Stores, folder: Path) -> None:
         "cassandra.ssl.enabled": "true",
         "cassandra.ssl.ca.path": stores.ca_pem,
     }
-    path = folder / "cdc.properties"
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    connection = node_connection(load_config([path]))
+    connection = node_connection(load_config([minimal_configuration(folder, properties)]))
     try:
         connection.facts()
     finally:

@@ -8,6 +8,7 @@ from agent.config.loader import AgentConfig, load_config
 from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection
 from sidecar.errors import UnavailableError
+from tests.support.agents.minimal_configuration import minimal_configuration
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.certificates import Identity
 from tests.support.servers.secure_broker import PASSWORD, Stores
@@ -29,20 +30,13 @@ def encryption(stores: Stores, identity: Identity, **changed: object) -> dict[st
 
 
 def config(folder: Path, node: CassandraNode, **ssl: object) -> AgentConfig:
-    lines = {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/r",
-        "commit.log.relocation.dir": "/l",
-        "offset.backing.store.dir": "/o",
+    properties = {
         "cassandra.hosts": "localhost",
         "cassandra.port": node.address.cql_port,
         "cassandra.ssl.enabled": "true",
         **{f"cassandra.ssl.{name.replace('_', '.')}": value for name, value in ssl.items()},
     }
-    path = folder / "cdc.properties"
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    return load_config([path])
+    return load_config([minimal_configuration(folder, properties)])
 
 
 def connection(folder: Path, node: CassandraNode, **ssl: object) -> NodeConnection:

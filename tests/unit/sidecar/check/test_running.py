@@ -9,9 +9,7 @@ from sidecar.check.finding import Finding, Level, fault, ok
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.check.running import Waiting, run_checks
 from sidecar.errors import ConfigError
-from tests.support.servers.processes import wait_until
-
-DEADLINE_S = 120.0
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
 
 def good(name: str) -> Check[None]:

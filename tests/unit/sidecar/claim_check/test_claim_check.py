@@ -1,7 +1,6 @@
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from sidecar.events import Message
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import StoreError, StoreStoppedError
 from tests.support.segments.batches import ListBatch
+from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.sinks.memory_sink import MemorySink
-
-WAIT_S = 120.0
 
 
 class DatedListBatch(ListBatch):
@@ -40,7 +38,7 @@ class FakeStore:
 
     def put(self, file: Path) -> bool:
         self.started.set()
-        self.gate.wait(WAIT_S)
+        self.gate.wait(DEADLINE_S)
         if self.is_stopped:
             raise StoreStoppedError
         if self.error is not None:
@@ -119,11 +117,14 @@ def add(delivery: Delivery[str, int], *messages: Message, start: int = 0) -> Non
 
 
 def until(delivery: Delivery[str, int], condition: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline_s
+    def holds() -> bool:
+        if condition():
+            return True
         delivery.send()
         delivery.poll()
+        return condition()
+
+    wait_until(holds, "the delivery")
 
 
 def test_reference_has_the_place_of_its_event(harness: Harness) -> None:
@@ -157,7 +158,7 @@ def test_nothing_is_sent_before_the_object_is_stored(harness: Harness) -> None:
     add(delivery, event(1, 5000))
     add(delivery, event(2), start=10)
     assert not delivery.send()
-    assert harness.store.started.wait(WAIT_S)
+    assert harness.store.started.wait(DEADLINE_S)
     assert not delivery.send()
     assert harness.sink.messages == []
     assert delivery.sink_state.healthy
@@ -211,7 +212,7 @@ def test_restart_cancels_the_request_and_stores_the_event_again(harness: Harness
     delivery = harness.delivery()
     add(delivery, event(1, 5000))
     delivery.send()
-    assert first.started.wait(WAIT_S)
+    assert first.started.wait(DEADLINE_S)
     delivery.close(0.0)
     delivery.forget()
     harness.store = FakeStore()
@@ -223,21 +224,18 @@ def test_restart_cancels_the_request_and_stores_the_event_again(harness: Harness
     assert list(harness.store.files) == [harness.sink.messages[0][1][3][2][1].decode()[12:]]
 
 
-def test_value_that_is_no_json_object_is_sent_as_it_is(harness: Harness) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [(b"k", b"\0" * 5000), (b"k" * 500, None)], ids=["no JSON", "tombstone"]
+)
+def test_value_that_is_no_json_object_is_sent_as_it_is(
+    harness: Harness, key: bytes, value: bytes | None
+) -> None:
     delivery = harness.delivery()
-    message: Message = ("t", b"k", b"\0" * 5000, [("cdc.id", b"1" * 16)], 0)
+    message: Message = ("t", key, value, [("cdc.id", b"1" * 16)], 0)
     add(delivery, message)
     until(delivery, lambda: delivery.is_idle)
     assert [each for _, each in harness.sink.messages] == [message]
     assert harness.store.files == {}
-
-
-def test_tombstone_is_never_replaced(harness: Harness) -> None:
-    delivery = harness.delivery()
-    message: Message = ("t", b"k" * 500, None, [("cdc.id", b"1" * 16)], 0)
-    add(delivery, message)
-    until(delivery, lambda: delivery.is_idle)
-    assert [each for _, each in harness.sink.messages] == [message]
 
 
 def test_small_batches_are_not_examined(harness: Harness) -> None:

@@ -12,6 +12,7 @@ from agent.quarantine.files import DIRECTORY, REASON
 from agent.quarantine.reason import LostRange, QuarantineReason, reason_text
 from tests.support.agents.agent_command import AGENT
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+from tests.support.agents.agent_main import agent
 
 NAME = "CommitLog-7-1.log"
 COMMANDS = {
@@ -54,13 +55,12 @@ def on_terminal(arguments: list[str], **changes: str) -> str:
     try:
         with subprocess.Popen(
             arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(**changes)
-        ) as process:
+        ):
             os.close(theirs)
             printed = b""
             # The end of a terminal without a writer is an error on Linux.
             while chunk := _read(ours):
                 printed += chunk
-            process.wait(120)
     finally:
         os.close(ours)
     return printed.decode()
@@ -73,34 +73,19 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def in_pipe(arguments: list[str], **changes: str) -> str:
-    done = subprocess.run(
-        arguments, capture_output=True, check=False, timeout=120, env=environment(**changes)
-    )
-    return (done.stdout + done.stderr).decode()
-
-
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_pipe_gets_neither_colours_nor_boxes(words: tuple[str, ...], configuration: Path) -> None:
-    printed = in_pipe(command(words, configuration))
+    done = agent(*command(words, configuration)[1:])
+    printed = done.output + done.errors
     assert COMMANDS[words] in printed
     assert "\x1b" not in printed
     assert not _BOX.search(printed)
 
 
-def test_a_terminal_gets_colours_and_boxes_without_no_color(configuration: Path) -> None:
-    checked = command(("check",), configuration)
-    assert _COLOUR.search(on_terminal(checked))
-    assert not _COLOUR.search(on_terminal(checked, NO_COLOR="1"))
-    listed = command(("quarantine", "list"), configuration)
-    for changes in ({}, {"NO_COLOR": "1"}):
-        printed = on_terminal(listed, **changes)
-        assert _BOX.search(printed)
-        assert NAME in printed
-
-
-def test_no_answer_is_plain_with_no_color(configuration: Path) -> None:
-    words = command(("status", "--port", "1"), configuration)
-    printed = on_terminal(words, NO_COLOR="1")
-    assert "No agent answers" in printed
-    assert not _COLOUR.search(printed)
+def test_a_terminal_gets_colours_without_no_color_and_boxes(configuration: Path) -> None:
+    assert _COLOUR.search(on_terminal(command(("check",), configuration)))
+    for words in (("check",), ("quarantine", "list")):
+        printed = on_terminal(command(words, configuration), NO_COLOR="1")
+        assert not _COLOUR.search(printed)
+        assert COMMANDS[words] in printed
+        assert bool(_BOX.search(printed)) is (words == ("quarantine", "list"))

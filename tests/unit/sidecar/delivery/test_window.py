@@ -169,7 +169,7 @@ class WindowMachine(RuleBasedStateMachine):
 
 
 TestWindow = WindowMachine.TestCase
-TestWindow.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestWindow.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 
 
 def test_position_moves_at_mutation_ends_only() -> None:

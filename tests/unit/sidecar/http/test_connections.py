@@ -14,10 +14,9 @@ from sidecar.http import connections
 from sidecar.http.connections import CONNECTION_LIMIT
 from sidecar.http.server import HttpServer
 from tests.support.agents.fake_status import HOST, FakeStatus
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
-_CLIENTS = 200
-_DEADLINE_S = 120
+_CLIENTS = 2 * CONNECTION_LIMIT
 
 
 def _half_header(client: socket.socket) -> None:
@@ -49,7 +48,7 @@ def _running(*pages: Blueprint) -> Iterator[HttpServer]:
 
 
 def _get(port: int, path: str) -> int:
-    connection = http.client.HTTPConnection(HOST, port, timeout=_DEADLINE_S)
+    connection = http.client.HTTPConnection(HOST, port, timeout=DEADLINE_S)
     try:
         connection.request("GET", path)
         return connection.getresponse().status
@@ -60,7 +59,7 @@ def _get(port: int, path: str) -> int:
 def _connect(port: int) -> socket.socket:
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    client.settimeout(_DEADLINE_S)
+    client.settimeout(DEADLINE_S)
     client.connect((HOST, port))
     return client
 
@@ -128,14 +127,14 @@ def test_requests_that_wait_leave_threads_for_probes() -> None:
     @page.post("/wait")
     def wait() -> Response:
         waiting.release()
-        release.wait(_DEADLINE_S)
+        release.wait(DEADLINE_S)
         return Response("done")
 
     with _running(page) as server, ExitStack() as clients:
         held = [clients.enter_context(_connect(server.port)) for _ in range(4)]
         for client in held[:2]:
             client.sendall(b"POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
-            assert waiting.acquire(timeout=_DEADLINE_S)
+            assert waiting.acquire(timeout=DEADLINE_S)
         for client in held[2:]:
             client.sendall(b"POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
             assert client.recv(12) == b"HTTP/1.1 503"

@@ -38,7 +38,7 @@ EXPRESSIONS = st.recursive(ATOMS, _extended, max_leaves=8)
 TEXTS = st.text("abB1.é\n", max_size=8)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(EXPRESSIONS, TEXTS, st.booleans())
 def test_both_engines_match_the_same_texts(expression: str, text: str, is_blind: bool) -> None:
     flags = re.IGNORECASE if is_blind else re.NOFLAG
@@ -64,8 +64,6 @@ def test_both_engines_match_the_same_texts(expression: str, text: str, is_blind:
     ],
 )
 def test_both_engines_find_the_same_groups(expression: str, text: str) -> None:
-    if ("(?>" in expression or "*+" in expression) and not hasattr(re, "NOFLAG"):
-        pytest.skip("Python 3.11 is the first with these")
     found = re.compile(expression).search(text)
     wanted = found and tuple(found.span(number) for number in range(found.re.groups + 1))
     assert forced(expression).first(text) == wanted
@@ -94,7 +92,7 @@ def test_patterns_that_backtrack_forever_in_python_terminate(expression: str) ->
     found = compile_bounded(expression, re.IGNORECASE)
     assert found.program is not None
     assert not found.matches("a" * 255)
-    assert found.first("a" * 255) in (None, found.first("a" * 255))
+    found.first("a" * 255)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Store]:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     options = S3Options(endpoint=f"http://127.0.0.1:{server.server_port}")
     yield S3Store(RemoteDirectory("bucket", "p", "s3"), StoreSettings(timeout_s=60, s3=options))

@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from sidecar.check.broker import ask_broker
 from tests.support.mongodb.agent_command import CDC, FINDER, ROOT
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 
 
 @pytest.fixture(scope="package")
 def replica_set() -> Iterator[MongoReplicaSet]:
     with (
         MongoReplicaSet(users=[ROOT, CDC, FINDER]) as started,
-        MongoClient[dict[str, Any]](
-            started.connection_string, username=ROOT.name, password=ROOT.password
-        ) as root,
+        Client(started.connection_string, username=ROOT.name, password=ROOT.password) as root,
     ):
         root.shop.orders.insert_one({"_id": 1})
         root.shop.create_collection("log", capped=True, size=1000)

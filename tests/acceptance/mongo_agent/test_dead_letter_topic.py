@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from tests.support.mongodb.agent_command import CDC, ROOT
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
@@ -67,7 +67,7 @@ class Shop:
 
     def insert(self) -> None:
         """Three documents, of which the second is too large for the topic."""
-        with MongoClient[dict[str, Any]](
+        with Client(
             self._replica_set.connection_string, username=ROOT.name, password=ROOT.password
         ) as root:
             documents = [{"_id": 1, "v": "a"}, {"_id": 2, "v": LARGE}, {"_id": 3, "v": "c"}]
@@ -99,7 +99,7 @@ def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
 ) -> None:
     shop = Shop(f"dlq{store}", tmp_path, replica_set, broker, store)
-    try:
+    with shop.agent:
         shop.start()
         shop.insert()
         shop.wait_until(lambda: len(shop.delivered()) == 2, "the other events")
@@ -110,8 +110,6 @@ def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
         # The position has passed all three: nothing is repeated.
         shop.start()
         shop.agent.stop()
-    finally:
-        shop.agent.end()
     assert shop.delivered() == [1, 3]
     (letter,) = shop.letters()
     assert id_of(letter) == 2
@@ -127,7 +125,7 @@ def test_kill_before_the_commit_repeats_only_the_dead_letter(
     tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker
 ) -> None:
     shop = Shop("dlqkill", tmp_path, replica_set, broker, "kafka")
-    try:
+    with shop.agent:
         shop.start(NO_COMMIT)
         shop.insert()
         shop.wait_until(lambda: len(shop.letters()) == 1, "the dead letter")
@@ -136,8 +134,6 @@ def test_kill_before_the_commit_repeats_only_the_dead_letter(
         shop.start()
         shop.wait_until(lambda: len(shop.delivered()) == 2, "the other events")
         shop.agent.stop()
-    finally:
-        shop.agent.end()
     assert shop.delivered() == [1, 3]
     first, second = shop.letters()
     assert (id_of(first), id_of(second)) == (2, 2)

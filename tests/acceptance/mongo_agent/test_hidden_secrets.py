@@ -18,7 +18,7 @@ PAGES = (
     "/offsets",
     "/metrics",
     "/metrics.json",
-    "/jolokia/list",
+    "/metrics/jmx",
     "/page.json",
     "/signals",
 )
@@ -53,7 +53,7 @@ def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
     if is_string:
         uri = f"mongodb://cdc:{secret(30)}@{NOWHERE}/?serverSelectionTimeoutMS=500"
         return {**shared, "mongodb.hosts": None, "mongodb.connection.string": uri}
-    login = {"mongodb.user": "cdc", "mongodb.password": secret(31)}
+    login: dict[str, str | None] = {"mongodb.user": "cdc", "mongodb.password": secret(31)}
     return {**shared, **login, "mongodb.server.selection.timeout.ms": "500"}
 
 
@@ -71,7 +71,7 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
     del properties["connect.max.attempts"]
     process = AgentProcess("mongo-agent", tmp_path / "process", properties, ("--debug", "run"))
     process.launch()
-    try:
+    with process:
         process.wait_until(
             lambda: NOWHERE.encode() in process.get("/health"), "the trouble", DEADLINE_S
         )
@@ -82,8 +82,6 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
             assert sentence in refused
             assert marks(refused) == []
         process.stop()
-    finally:
-        process.end()
     log = (tmp_path / "process" / "agent.log").read_bytes()
     assert b"starting" in log
     assert marks(log) == []

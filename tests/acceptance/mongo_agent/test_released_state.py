@@ -29,7 +29,7 @@ def test_it_resumes_without_loss(version: str, tmp_path: Path) -> None:
             insert(client, number)
         agent = AgentProcess("mongo-agent", tmp_path, properties(replica_set, tmp_path))
         agent.launch()
-        try:
+        with agent:
 
             def is_complete() -> bool:
                 after = published(tmp_path / "events.ndjson")
@@ -39,8 +39,6 @@ def test_it_resumes_without_loss(version: str, tmp_path: Path) -> None:
 
             agent.wait_until(is_complete, "all documents", DEADLINE_S)
             agent.stop()
-        finally:
-            agent.end()
     after = published(tmp_path / "events.ndjson")
     streamed = {
         each["id"]: each["number"] for each in [*before, *after] if each["operation"] == "c"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from tests.support.mongodb.agent_command import CDC, ROOT
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
@@ -53,8 +53,8 @@ MODES: dict[str, list[Any]] = {
 
 
 @pytest.fixture
-def root(replica_set: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any]]]:
-    with MongoClient[dict[str, Any]](
+def root(replica_set: MongoReplicaSet) -> Iterator[Client]:
+    with Client(
         replica_set.connection_string, username=ROOT.name, password=ROOT.password
     ) as client:
         yield client
@@ -64,11 +64,7 @@ def root(replica_set: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any]]]:
     "mode", [pytest.param("tombstone", marks=pytest.mark.slow), "rewrite-with-tombstone"]
 )
 def test_documents_are_flattened_and_outbox_events_are_routed(
-    mode: str,
-    tmp_path: Path,
-    root: MongoClient[dict[str, Any]],
-    replica_set: MongoReplicaSet,
-    broker: KafkaBroker,
+    mode: str, tmp_path: Path, root: Client, replica_set: MongoReplicaSet, broker: KafkaBroker
 ) -> None:
     name = f"smt{mode[:3]}"
     shop = root[name]
@@ -101,7 +97,7 @@ def test_documents_are_flattened_and_outbox_events_are_routed(
         agent.wait_until(condition, what, DEADLINE_S)
 
     orders, events = f"{name}.{name}.orders", f"events.{name}.order"
-    try:
+    with agent:
         agent.launch()
         wait_until(lambda: bool(records(orders) and records(events)), "the snapshot")
         shop.orders.insert_one({"_id": 1, "to": {"city": "A"}})
@@ -112,8 +108,6 @@ def test_documents_are_flattened_and_outbox_events_are_routed(
         shop.outbox.insert_one(outbox(2, f"{name}.bill", "text"))
         wait_until(lambda: bool(records(f"events.{name}.bill")), "the last event")
         agent.stop()
-    finally:
-        agent.end()
     assert set(broker.topics()) >= {orders, events}
     assert f"{name}.{name}.outbox" not in broker.topics()
     found = records(orders)

@@ -7,16 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from confluent_kafka import Producer
-from pymongo import MongoClient
 
 from tests.acceptance.mongo_kill.lives import Life
 from tests.acceptance.mongo_kill.workload import DATABASE, Workload
 from tests.support.agents.agent_command import Outcome
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
@@ -60,7 +60,7 @@ class ReplicaSetHarness:
             if self._is_own_broker:
                 stack.enter_context(self.broker)
             client = stack.enter_context(
-                MongoClient[dict[str, Any]](
+                Client(
                     self.replica_set.connection_string,
                     serverSelectionTimeoutMS=20_000,
                     heartbeatFrequencyMS=500,

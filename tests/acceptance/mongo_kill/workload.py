@@ -12,10 +12,10 @@ from uuid import UUID
 
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
 from bson.json_util import dumps
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
+
 Document = dict[str, Any]
 State = Document | None
 """A document, or None where it is deleted."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
+
 _SELECTION_TIMEOUT_MS = 30_000
 
 

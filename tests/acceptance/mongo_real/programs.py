@@ -5,9 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pymongo import MongoClient
 
 from tests.acceptance.mongo_real.initiation import (
     direct,
@@ -16,6 +13,7 @@ from tests.acceptance.mongo_real.initiation import (
     wait_for,
     wait_for_primary,
 )
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.processes import ServerProcess, free_port
 
 OPLOG_MIB = 64
@@ -114,7 +112,7 @@ class ClusterPrograms:
     def documents_by_shard(self, database: str, collection: str) -> Mapping[str, int]:
         found = {}
         for shard in self.shards:
-            with MongoClient[dict[str, Any]](shard.connection_string) as client:
+            with Client(shard.connection_string) as client:
                 found[shard.name] = client[database][collection].count_documents({})
         return found
 

@@ -54,12 +54,7 @@ class Proof:
     """As a context manager: starts a broker; a case launches the agent."""
 
     def __init__(
-        self,
-        directory: Path,
-        deployment: Deployment,
-        sizes: Sizes,
-        random: Random,
-        prefix: str,
+        self, directory: Path, deployment: Deployment, sizes: Sizes, random: Random, prefix: str
     ) -> None:
         self.deployment = deployment
         self.sizes = sizes

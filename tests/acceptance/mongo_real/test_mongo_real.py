@@ -58,10 +58,7 @@ def test_databases_of_others_are_left_alone() -> None:
 def test_its_own_databases_are_dropped_after_a_failure() -> None:
     with MongoReplicaSet() as replica_set, Client(replica_set.connection_string) as client:
         client.theirs.things.insert_one({})
-        with (
-            pytest.raises(KeyboardInterrupt),
-            guarded(replica_set.connection_string, PREFIX),
-        ):
+        with pytest.raises(KeyboardInterrupt), guarded(replica_set.connection_string, PREFIX):
             client[f"{PREFIX}_data"].things.insert_one({})
             raise KeyboardInterrupt
         assert not databases_with(client, PREFIX)

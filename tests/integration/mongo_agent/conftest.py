@@ -1,14 +1,15 @@
-"""A replica set, a client of it, and an agent beside it."""
+"""Servers, clients of them, and an agent beside a replica set."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
+from tests.support.mongodb.proxy import MongoProxy
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
-from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
 
 
@@ -19,8 +20,8 @@ def three_members() -> Iterator[MongoReplicaSet]:
 
 
 @pytest.fixture
-def writer(three_members: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any]]]:
-    with MongoClient[dict[str, Any]](three_members.connection_string) as connected:
+def writer(three_members: MongoReplicaSet) -> Iterator[Client]:
+    with Client(three_members.connection_string) as connected:
         yield connected
 
 
@@ -28,8 +29,42 @@ def writer(three_members: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any
 def run_agent(tmp_path: Path, three_members: MongoReplicaSet) -> RunAgent:
     """Properties are named with `_` for `.`; each agent goes on where the last one was."""
 
-    def run(sink: MemorySink | None = None, **properties: object) -> RunningAgent:
+    def run(sink: MemorySink | None = None, **properties: Any) -> RunningAgent:
         string = three_members.connection_string
         return RunningAgent(tmp_path / "offsets", string, sink=sink, **properties)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[MongoReplicaSet]:
+    """One member for the tests of a file; `shop` gives each an empty database."""
+    with MongoReplicaSet() as started:
+        yield started
+
+
+@pytest.fixture
+def shop(servers: MongoReplicaSet) -> Iterator[Client]:
+    with Client(servers.connection_string) as connected:
+        connected.drop_database("shop")
+        yield connected
+
+
+@pytest.fixture
+def proxy(servers: MongoReplicaSet) -> Iterator[MongoProxy]:
+    with MongoProxy(servers.members[0]) as started:
+        yield started
+
+
+@pytest.fixture
+def cluster() -> Iterator[MongoShardedCluster]:
+    with MongoShardedCluster() as started:
+        yield started
+
+
+@pytest.fixture
+def router(cluster: MongoShardedCluster) -> Iterator[Client]:
+    """A client with a collection that is spread over the shards."""
+    with Client(cluster.connection_string) as client:
+        client.admin.command("shardCollection", "shop.orders", key={"region": 1})
+        yield client

@@ -15,18 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from tests.support.mongodb import wire_faults as faults
 from tests.support.mongodb.proxy import Fault, MongoProxy, has_events
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
 
-Client = MongoClient[dict[str, Any]]
 MIB = 1 << 20
 DEADLINE_S = 900
 LARGE_BYTES = int(15.9 * MIB)
@@ -50,7 +49,7 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
     # The server answers nothing else while it builds the events of a large transaction.
     patient: dict[str, Any] = {"connectTimeoutMS": 300_000, "heartbeatFrequencyMS": 60_000}
-    with MongoClient[dict[str, Any]](replica_set.connection_string, **patient) as connected:
+    with Client(replica_set.connection_string, **patient) as connected:
         yield connected
 
 
@@ -128,7 +127,7 @@ def test_false_sizes(tmp_path: Path, replica_set: MongoReplicaSet, client: Clien
         given = {**limits, **backoff, "sink": "file", "file.path": path}
         given["mongodb.connection.string"] = proxy.connection_string
         agent = agent_of(tmp_path, replica_set, given)
-        try:
+        with agent:
             begin = launch(agent)
             for number, (name, fault) in enumerate(FALSE_SIZES.items()):
                 proxy.alter(fault, when=has_events)
@@ -139,8 +138,6 @@ def test_false_sizes(tmp_path: Path, replica_set: MongoReplicaSet, client: Clien
             agent.wait_until(lambda: is_green(agent), "a green status", DEADLINE_S)
             peak = peak_bytes(agent)
             agent.stop()
-        finally:
-            agent.end()
     assert [line["key"]["id"] for line in lines(path)] == list(map(str, range(len(FALSE_SIZES))))
     require_bound("false sizes", peak, begin, begin + 2 * MESSAGE_BYTES + WINDOW_BYTES)
 
@@ -198,14 +195,12 @@ def test_the_largest_documents_with_images(
     """
     path = tmp_path / "published.ndjson"
     agent = agent_of(tmp_path, replica_set, {**LARGE, "file.path": path})
-    try:
+    with agent:
         begin = launch(agent)
         write_large(client)
         wait_for_messages(agent, 2 * LARGE_DOCUMENTS + 1)
         peak = peak_bytes(agent)
         agent.stop()
-    finally:
-        agent.end()
     expected = []
     for number in range(LARGE_DOCUMENTS):
         old, new = (
@@ -226,10 +221,10 @@ def test_the_largest_documents_are_skipped(tmp_path: Path, version: str) -> None
     capture = {"capture.mode": "change_streams"} if version < "6" else {}
     with (
         MongoReplicaSet(version=version, noop_interval_s=1) as servers,
-        MongoClient[dict[str, Any]](servers.connection_string) as client,
+        Client(servers.connection_string) as client,
     ):
         agent = agent_of(tmp_path, servers, {**LARGE, **mode, **capture, "file.path": path})
-        try:
+        with agent:
             launch(agent)
             if version < "6":
                 client.shop.a.insert_one({"_id": 0, "text": text_of(0, 0)})
@@ -240,8 +235,6 @@ def test_the_largest_documents_are_skipped(tmp_path: Path, version: str) -> None
             wait_for_messages(agent, count)
             skipped = metric(agent, 'cdc_skipped_events_total{reason="too large"}')
             agent.stop()
-        finally:
-            agent.end()
     assert [line["value"]["op"] for line in lines(path)] == ["c"] * count
     assert skipped == (0 if version < "6" else LARGE_DOCUMENTS)
 
@@ -251,13 +244,11 @@ def test_the_largest_documents_end_the_agent(
 ) -> None:
     mode = {"cursor.oversize.handling.mode": "fail", "file.path": tmp_path / "published.ndjson"}
     agent = agent_of(tmp_path, replica_set, {**LARGE, **mode})
-    try:
+    with agent:
         launch(agent)
         write_large(client)
         assert agent.wait_for_end(DEADLINE_S) == 1
         assert "cursor.oversize.handling.mode=split" in agent.log_tail()
-    finally:
-        agent.end()
 
 
 def kafka(broker: KafkaBroker, **properties: object) -> dict[str, Any]:
@@ -275,14 +266,12 @@ def test_the_largest_documents_are_dead_letters_of_kafka(
     """The default limit of Kafka is 1 MB. The small event after them is delivered."""
     dead = {"event.processing.failure.handling.mode": "quarantine"}
     agent = agent_of(tmp_path, replica_set, {**LARGE, **kafka(broker), **dead})
-    try:
+    with agent:
         begin = launch(agent)
         write_large(client)
         wait_for_messages(agent, 1)
         peak = peak_bytes(agent)
         agent.stop()
-    finally:
-        agent.end()
     assert [json.loads(each.key or b"")["id"] for each in broker.consume_all("p.shop.a")] == [
         '"end"'
     ]
@@ -333,7 +322,7 @@ def test_a_large_transaction_with_offsets_in_a_file(
     slow = {"inflight.max.events": 500, "offset.flush.interval.ms": 0}
     properties = {**TRANSACTION, **slow, "sink": "file", "file.path": path}
     agent = agent_of(tmp_path, replica_set, properties)
-    try:
+    with agent:
         begin = launch(agent)
         first_peak = kill_in_the_middle(agent, client)
         launch(agent)
@@ -341,8 +330,6 @@ def test_a_large_transaction_with_offsets_in_a_file(
         agent.wait_until(lambda: f'{{"id":"{last}"}}' in tail(path), "the end", DEADLINE_S)
         peak = max(first_peak, peak_bytes(agent))
         agent.stop()
-    finally:
-        agent.end()
     require_transaction([line for line in lines(path) if line["topic"] == "p.shop.a"], peak, begin)
 
 
@@ -373,7 +360,7 @@ def test_a_large_transaction_with_offsets_in_kafka(
     store = kafka(broker, position_store="kafka", position_commit_interval_ms=50)
     properties = {**TRANSACTION, **store, "inflight.max.events": 2000}
     agent = agent_of(tmp_path, replica_set, properties)
-    try:
+    with agent:
         begin = launch(agent)
         first_peak = kill_in_the_middle(agent, client)
         launch(agent)
@@ -385,8 +372,6 @@ def test_a_large_transaction_with_offsets_in_kafka(
         wait_until(is_complete, "the end", deadline_s=DEADLINE_S)
         peak = max(first_peak, peak_bytes(agent))
         agent.stop()
-    finally:
-        agent.end()
     found = [
         {"key": json.loads(each.key or b""), "value": json.loads(each.value or b"")}
         for each in broker.consume_all("p.shop.a")

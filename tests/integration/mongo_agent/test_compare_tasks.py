@@ -1,11 +1,9 @@
 """`compare` beside one task for each shard, each with its own position in Kafka."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.compare.comparison import ComparedCollection
@@ -15,6 +13,7 @@ from sidecar.errors import ConfigError
 from tests.support.mongodb.agent_process import ticking
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
@@ -22,13 +21,7 @@ pytestmark = pytest.mark.servers
 DOCUMENTS = 40
 
 
-@pytest.fixture
-def cluster() -> Iterator[MongoShardedCluster]:
-    with MongoShardedCluster() as started:
-        yield started
-
-
-def task(folder: Path, address: str, number: int, **properties: object) -> RunningAgent:
+def task(folder: Path, address: str, number: int, **properties: Any) -> RunningAgent:
     values = {
         "mongodb.connection.mode": "replica_set",
         "tasks.max": 2,
@@ -46,29 +39,31 @@ def compared(agent: RunningAgent) -> list[ComparedCollection]:
 
 
 def test_all_shards_are_compared(
-    tmp_path: Path, cluster: MongoShardedCluster, broker: KafkaBroker, topic_prefix: str
+    tmp_path: Path,
+    cluster: MongoShardedCluster,
+    router: Client,
+    broker: KafkaBroker,
+    topic_prefix: str,
 ) -> None:
-    with MongoClient[dict[str, Any]](cluster.connection_string) as router:
-        router.admin.command("shardCollection", "shop.orders", key={"region": 1})
-        kafka = {
-            "topic_prefix": topic_prefix,
-            "position_store": "kafka",
-            "position_commit_interval_ms": 20,
-            "kafka_producer_bootstrap_servers": broker.bootstrap,
-        }
-        first, second = (
-            task(tmp_path, cluster.connection_string, number, **kafka) for number in range(2)
-        )
+    kafka = {
+        "topic_prefix": topic_prefix,
+        "position_store": "kafka",
+        "position_commit_interval_ms": 20,
+        "kafka_producer_bootstrap_servers": broker.bootstrap,
+    }
+    first, second = (
+        task(tmp_path, cluster.connection_string, number, **kafka) for number in range(2)
+    )
+    for agent in (first, second):
+        agent.service = create_service(agent.configuration())
+    with first, second:
         for agent in (first, second):
-            agent.service = create_service(agent.configuration())
-        with first, second:
-            for agent in (first, second):
-                agent.wait_until_streaming()
-            router.shop.orders.insert_many(
-                [{"_id": number, "region": number} for number in range(DOCUMENTS)]
-            )
-            with ticking(cluster.shards[0].write_noop):
-                (found,) = compared(second)
+            agent.wait_until_streaming()
+        router.shop.orders.insert_many(
+            [{"_id": number, "region": number} for number in range(DOCUMENTS)]
+        )
+        with ticking(cluster.shards[0].write_noop):
+            (found,) = compared(second)
     assert (found.documents, found.equal) == (DOCUMENTS, DOCUMENTS)
     assert found.is_equal
 

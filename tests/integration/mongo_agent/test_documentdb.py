@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.check.checks import CHECKS
 from mongo_agent.check.probe import asking_probe
 from sidecar.check.finding import Finding, Level
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def documentdb() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def writer(documentdb: MongoReplicaSet) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](documentdb.connection_string) as client:
+    with Client(documentdb.connection_string) as client:
         yield client
 
 
@@ -35,7 +33,7 @@ def enabled(writer: Client) -> Client:
     return writer
 
 
-def run_agent(tmp_path: Path, documentdb: MongoReplicaSet, **properties: object) -> RunningAgent:
+def run_agent(tmp_path: Path, documentdb: MongoReplicaSet, **properties: Any) -> RunningAgent:
     return RunningAgent(tmp_path / "offsets", documentdb.connection_string, **properties)
 
 

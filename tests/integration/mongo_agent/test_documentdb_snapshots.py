@@ -15,7 +15,6 @@ from typing import Any
 import bson
 import pytest
 from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.documents.cluster_time import ClusterTime
@@ -24,9 +23,9 @@ from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReas
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
 
-Client = MongoClient[dict[str, Any]]
 SMALL_CHUNKS = {"incremental.snapshot.chunk.size": 4, "snapshot.max.threads": 2}
 MIXED_IDS: tuple[Any, ...] = (
     MinKey(),
@@ -68,7 +67,7 @@ def documentdb() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def writer(documentdb: MongoReplicaSet) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](documentdb.connection_string) as client:
+    with Client(documentdb.connection_string) as client:
         client.admin.command("modifyChangeStreams", 1, database="", collection="", enable=True)
         yield client
 
@@ -77,7 +76,7 @@ def run_agent(
     tmp_path: Path,
     documentdb: MongoReplicaSet,
     sink: MemorySink | None = None,
-    **properties: object,
+    **properties: Any,
 ) -> RunningAgent:
     string = documentdb.connection_string
     return RunningAgent(tmp_path / "offsets", string, SMALL_CHUNKS, sink=sink, **properties)

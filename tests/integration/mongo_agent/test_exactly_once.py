@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.service import create_service
 from sidecar.errors import LockedError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
@@ -32,7 +32,7 @@ class Site:
     directory: Path
     prefix: str
 
-    def agent(self, name: str = "agent", **properties: str) -> RunningAgent:
+    def agent(self, name: str = "agent", **properties: Any) -> RunningAgent:
         named = {
             "topic.prefix": self.prefix,
             "sink": "kafka",
@@ -73,10 +73,7 @@ def message(agent: RunningAgent) -> str:
 
 @contextmanager
 def site_at(broker: KafkaBroker, directory: Path, prefix: str) -> Iterator[Site]:
-    with (
-        MongoReplicaSet() as servers,
-        MongoClient[dict[str, Any]](servers.connection_string) as client,
-    ):
+    with MongoReplicaSet() as servers, Client(servers.connection_string) as client:
         yield Site(client.shop.a, servers, broker, directory, prefix)
 
 

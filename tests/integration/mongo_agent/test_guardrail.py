@@ -1,14 +1,10 @@
 """A limit on the number of collections, at a start."""
 
-from typing import Any
-
 import pytest
-from pymongo import MongoClient
 
 from sidecar.errors import ConfigError
 from tests.support.mongodb.running_agent import RunAgent
-
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
 
 
 def test_it_ends_the_agent_or_warns(

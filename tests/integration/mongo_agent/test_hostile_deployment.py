@@ -9,7 +9,6 @@ from typing import Any
 import bson
 import pytest
 from bson import Binary
-from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.position import StreamPosition, opening, stored_position
@@ -20,8 +19,8 @@ from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReas
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 SMALL_CHUNKS: dict[str, Any] = {
     "snapshot_mode": "initial",
     "incremental_snapshot_chunk_size": 2,

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.check.server import check_reading
 from mongo_agent.config import loading
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
 
-Client = MongoClient[dict[str, Any]]
 COUNT = 24
 SETTINGS: dict[str, Any] = {
     "snapshot_mode": "initial",

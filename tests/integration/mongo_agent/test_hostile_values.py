@@ -4,7 +4,7 @@ order, by the stream and by a snapshot alike."""
 import base64
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,13 @@ import bson
 import pytest
 from bson import CodecOptions
 from bson.raw_bson import RawBSONDocument
-from pymongo import MongoClient
 
 from mongo_agent.encoder import id_document
 from tests.support.mongodb.proxy import MongoProxy, Sent, document_of, has_events, message_of
 from tests.support.mongodb.raw_bson import cstring, document, element, nested, string
 from tests.support.mongodb.running_agent import RunningAgent
-from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 
 OBJECT_ID = bytes(range(12))
@@ -140,25 +138,6 @@ def stored(number: int) -> dict[str, Any]:
     return {"_id": number, "stands_for": number}
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[MongoReplicaSet]:
-    with MongoReplicaSet(members=1) as started:
-        yield started
-
-
-@pytest.fixture
-def writer(servers: MongoReplicaSet) -> Iterator[Client]:
-    with Client(servers.connection_string) as connected:
-        connected.drop_database("shop")
-        yield connected
-
-
-@pytest.fixture
-def proxy(servers: MongoReplicaSet) -> Iterator[MongoProxy]:
-    with MongoProxy(servers.members[0]) as started:
-        yield started
-
-
 class Replacing:
     """A fault of `MongoProxy`: replies have the given documents in place of those with numbers."""
 
@@ -197,15 +176,15 @@ def assert_json(text: str) -> None:
 
 @pytest.mark.parametrize("form", ["legacy", "strict", "extended", "relaxed"])
 def test_stream_and_snapshot_deliver_every_value(
-    form: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+    form: str, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     given = dict(enumerate(DOCUMENTS.values()))
-    writer.shop.copied.insert_many([stored(number) for number in given])
+    shop.shop.copied.insert_many([stored(number) for number in given])
     proxy.alter(Replacing(given), commands=["aggregate", "getMore", "find"], when=has_events)
     properties = {"snapshot.mode": "initial", "json.serialization.mode": form}
     with RunningAgent(tmp_path / "offsets", proxy.connection_string, properties) as agent:
         agent.wait_for(len(given))
-        writer.shop.streamed.insert_many([stored(number) for number in given])
+        shop.shop.streamed.insert_many([stored(number) for number in given])
         published = agent.wait_for(2 * len(given))
         assert not (agent.offsets / "quarantine").exists()
     copied, streamed = published[: len(given)], published[len(given) :]
@@ -219,13 +198,13 @@ def test_stream_and_snapshot_deliver_every_value(
 
 @pytest.mark.parametrize(("raw", "reason"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_document_that_nobody_can_read_is_a_dead_letter(
-    raw: bytes, reason: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+    raw: bytes, reason: str, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     proxy.alter(Replacing({1: raw}), when=has_events)
     properties = {"event.processing.failure.handling.mode": "quarantine"}
     with RunningAgent(tmp_path / "offsets", proxy.connection_string, properties) as agent:
         agent.wait_until_streaming()
-        writer.shop.a.insert_many([stored(number) for number in range(3)])
+        shop.shop.a.insert_many([stored(number) for number in range(3)])
         assert [each.id for each in agent.wait_for(2)] == [0, 2]
         kept = agent.offsets / "quarantine" / "refused.ndjson"
         agent.wait_until(kept.exists, "the dead letter")

@@ -14,15 +14,13 @@ from typing import Any
 import cramjam
 import pytest
 import zstandard
-from pymongo import MongoClient
 
 from tests.support.mongodb import wire_faults as faults
 from tests.support.mongodb.proxy import ZLIB, Compressor, Fault, MongoProxy, Sent, has_events
 from tests.support.mongodb.running_agent import Published, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
-
-Client = MongoClient[dict[str, Any]]
 
 NOTE = rb"\x02note\0"
 """The string in each document of these tests."""
@@ -117,32 +115,13 @@ def rows(table: dict[str, Fault]) -> list[Any]:
 
 @contextmanager
 def streaming(
-    directory: Path, connection_string: str, sink: MemorySink | None = None, **properties: object
+    directory: Path, connection_string: str, sink: MemorySink | None = None, **properties: Any
 ) -> Iterator[RunningAgent]:
     unlimited = {"connect.max.attempts": 100_000}
     offsets = directory / "offsets"
     with RunningAgent(offsets, connection_string, unlimited, sink=sink, **properties) as agent:
         agent.wait_until_streaming()
         yield agent
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[MongoReplicaSet]:
-    with MongoReplicaSet(members=1) as started:
-        yield started
-
-
-@pytest.fixture
-def writer(servers: MongoReplicaSet) -> Iterator[Client]:
-    with Client(servers.connection_string) as connected:
-        connected.drop_database("shop")
-        yield connected
-
-
-@pytest.fixture
-def proxy(servers: MongoReplicaSet) -> Iterator[MongoProxy]:
-    with MongoProxy(servers.members[0]) as started:
-        yield started
 
 
 def write(writer: Client, first: int, last: int) -> None:
@@ -253,7 +232,7 @@ def test_an_event_that_is_damaged_on_its_way_is_read_again(
 
 
 def test_events_that_the_server_has_damaged_are_dead_letters(
-    tmp_path: Path, writer: Client, proxy: MongoProxy
+    tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     """All others are delivered in order, and a restart repeats and loses nothing."""
     sink = MemorySink()
@@ -268,11 +247,11 @@ def test_events_that_the_server_has_damaged_are_dead_letters(
     with streaming(tmp_path, proxy.connection_string, **given) as agent:
         proxy.alter(altered, when=lambda message: any(note in message for note in damaged))
         for number in range(1, len(damaged) + 1):
-            write(writer, 2 * number - 1, 2 * number - 1)
+            write(shop, 2 * number - 1, 2 * number - 1)
             agent.wait_for(number)
-            write(writer, 2 * number, 2 * number)
+            write(shop, 2 * number, 2 * number)
             wait_for_letters(agent, number)
-        write(writer, last, last)
+        write(shop, last, last)
         agent.wait_for(len(damaged) + 1)
         assert [each.id for each in agent.published] == list(range(1, last + 1, 2))
         agent.wait_until(lambda: conditions(agent) == ["event_rejected"], "it in the health")
@@ -280,7 +259,7 @@ def test_events_that_the_server_has_damaged_are_dead_letters(
             assert note in base64.b64decode(letter["raw_base64"])
             assert "at byte" in letter["reason"]
     with streaming(tmp_path, proxy.connection_string, **given) as agent:
-        write(writer, last + 1, last + 1)
+        write(shop, last + 1, last + 1)
         agent.wait_for(len(damaged) + 2)
         assert [each.id for each in agent.published] == [*range(1, last + 1, 2), last + 1]
 
@@ -299,14 +278,14 @@ endless = pytest.mark.parametrize("fault", [faults.no_answer, faults.trickles])
 
 @endless
 def test_an_answer_that_never_ends_is_read_until_the_timeout(
-    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+    fault: Fault, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     limit: dict[str, Any] = {"mongodb_socket_timeout_ms": 200}
     with streaming(tmp_path, proxy.connection_string, **limit) as agent:
-        write(writer, 1, 3)
+        write(shop, 1, 3)
         agent.wait_for(3)
         proxy.alter(fault)
-        write(writer, 4, 6)
+        write(shop, 4, 6)
         agent.wait_until(lambda: "timed out" in stream_message(agent), "the fault in the health")
         assert len(agent.published) == 3
         proxy.pass_all()
@@ -316,14 +295,14 @@ def test_an_answer_that_never_ends_is_read_until_the_timeout(
 
 @endless
 def test_without_a_timeout_an_answer_that_never_ends_is_a_stall(
-    fault: Fault, tmp_path: Path, writer: Client, proxy: MongoProxy
+    fault: Fault, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     """So is a server that ignores how long it may wait for an event."""
     with streaming(tmp_path, proxy.connection_string, stream_stall_warning_ms=300) as agent:
-        write(writer, 1, 3)
+        write(shop, 1, 3)
         agent.wait_for(3)
         proxy.alter(fault)
-        write(writer, 4, 6)
+        write(shop, 4, 6)
         agent.wait_until(lambda: "stream_stalled" in conditions(agent), "the stall")
         assert "has not advanced" in stream_message(agent)
         assert len(agent.published) == 3
@@ -334,7 +313,7 @@ def test_without_a_timeout_an_answer_that_never_ends_is_a_stall(
 
 
 def test_a_slow_primary_is_waited_for(
-    servers: MongoReplicaSet, tmp_path: Path, writer: Client, proxy: MongoProxy
+    servers: MongoReplicaSet, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     """Each command takes longer than the agent's wait for an event."""
     slow = {"failCommands": ["getMore", "aggregate"], "blockConnection": True, "blockTimeMS": 300}
@@ -343,7 +322,7 @@ def test_a_slow_primary_is_waited_for(
         Client(f"mongodb://{servers.members[0]}/?directConnection=true") as direct,
     ):
         direct.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=slow)
-        write(writer, 1, 6)
+        write(shop, 1, 6)
         assert_everything_once(agent.wait_for(6), 6)
         assert is_green(agent)
         direct.admin.command("configureFailPoint", "failCommand", mode="off")
@@ -364,9 +343,9 @@ SNAPSHOT_REPLIES = (
 
 
 def test_a_snapshot_reads_a_damaged_reply_again(
-    tmp_path: Path, writer: Client, proxy: MongoProxy
+    tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
-    write(writer, 1, 6)
+    write(shop, 1, 6)
 
     def alter(fault: Fault) -> None:
         proxy.alter(fault, commands=["find"], when=lambda reply: b"document 1" in reply)
@@ -385,10 +364,10 @@ def test_a_snapshot_reads_a_damaged_reply_again(
 
 @pytest.mark.parametrize("times", [1, None], ids=["once", "always"])
 def test_a_snapshot_reads_a_damaged_document_again(
-    times: int | None, tmp_path: Path, writer: Client, proxy: MongoProxy
+    times: int | None, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     """A document that the server has damaged becomes a dead letter."""
-    write(writer, 1, 6)
+    write(shop, 1, 6)
     fault = faults.length_after(NOTE, 1000)
     proxy.alter(fault, commands=["find"], times=times, when=lambda reply: b"document 1" in reply)
     given: dict[str, Any] = {
@@ -409,7 +388,7 @@ def test_a_snapshot_reads_a_damaged_document_again(
     ("command", "name"), [("hello", "noise"), ("buildInfo", "document longer than any")]
 )
 def test_an_agent_that_starts_waits_for_whole_replies(
-    command: str, name: str, tmp_path: Path, writer: Client, proxy: MongoProxy
+    command: str, name: str, tmp_path: Path, shop: Client, proxy: MongoProxy
 ) -> None:
     proxy.alter(REPLIES[name], commands=[command])
     properties = {"connect.max.attempts": 100_000, "mongodb.server.selection.timeout.ms": 300}
@@ -417,7 +396,7 @@ def test_an_agent_that_starts_waits_for_whole_replies(
         agent.wait_until(lambda: conditions(agent) == ["start_blocked"], "the fault in the health")
         proxy.pass_all()
         agent.wait_until_streaming()
-        write(writer, 1, 3)
+        write(shop, 1, 3)
         assert_everything_once(agent.wait_for(3), 3)
 
 
@@ -465,15 +444,15 @@ def compression_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("compressor", [ZLIB, SNAPPY, ZSTD], ids=lambda each: each.name)
 @pytest.mark.usefixtures("compression_packages")
 def test_everything_is_compressed(
-    compressor: Compressor, servers: MongoReplicaSet, tmp_path: Path, writer: Client
+    compressor: Compressor, servers: MongoReplicaSet, tmp_path: Path, shop: Client
 ) -> None:
-    write(writer, 1, 3)
+    write(shop, 1, 3)
     with (
         MongoProxy(servers.members[0], compressor=compressor) as proxy,
         streaming(tmp_path, proxy.connection_string, snapshot_mode="initial") as agent,
     ):
         agent.wait_for(3)
-        write(writer, 4, 6)
+        write(shop, 4, 6)
         assert_everything_once(agent.wait_for(6), 6)
         assert proxy.compressed_requests > 3
         agent.wait_until(lambda: is_green(agent), "a green health")

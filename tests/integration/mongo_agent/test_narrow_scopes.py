@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.change_stream.reader import StreamReader
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, User
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 DATABASE = {"capture.scope": "database", "capture.target": "shop"}
 COLLECTION = {"capture.scope": "collection", "capture.target": "shop.a"}
 
@@ -25,15 +24,13 @@ def guarded() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def root(guarded: MongoReplicaSet) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](
-        guarded.connection_string, username="root", password="open"
-    ) as client:
+    with Client(guarded.connection_string, username="root", password="open") as client:
         client.drop_database("shop")
         yield client
 
 
 def agent_of(
-    directory: Path, servers: MongoReplicaSet, properties: dict[str, str], **more: object
+    directory: Path, servers: MongoReplicaSet, properties: dict[str, str], **more: Any
 ) -> RunningAgent:
     login = {"mongodb.user": "reader", "mongodb.password": "open", "mongodb.authsource": "admin"}
     return RunningAgent(directory, servers.connection_string, {**login, **properties}, **more)

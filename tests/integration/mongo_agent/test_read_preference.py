@@ -1,18 +1,15 @@
 """Streams are read from where the connection string says, and from one server at a time."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
 from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
 from mongo_agent.server.affinity import ServerAffinity, select_server
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster
-
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
 
 
 def reopenings(agent: RunningAgent) -> object:
@@ -77,7 +74,7 @@ def test_a_stream_stays_with_one_of_several_routers(tmp_path: Path) -> None:
     """The others do not know its cursor."""
     with (
         MongoShardedCluster(routers=3) as cluster,
-        MongoClient[dict[str, Any]](cluster.connection_string) as writer,
+        Client(cluster.connection_string) as writer,
         RunningAgent(tmp_path, cluster.connection_string) as agent,
     ):
         agent.wait_until_streaming()

@@ -9,14 +9,12 @@ from typing import Any
 
 import fastavro
 import pytest
-from pymongo import MongoClient
 
 from sidecar.errors import AccessDeniedError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.fake_registry import Answer, FakeRegistry
 from tests.support.sinks.memory_sink import MemorySink
-
-Client = MongoClient[dict[str, Any]]
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """`mongodb.connection.mode`: one task for each shard, found through a mongos or the config servers,
 or one stream through a mongos."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.check.probe import asking_probe
 from mongo_agent.check.shards import check_shards
@@ -16,26 +15,13 @@ from sidecar.check.finding import Finding
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster, Privilege, User
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 ROOT = User("root", "open")
 POOR = User("poor", "open", (), (Privilege(("find", "changeStream"), "shop"),))
 
 
-@pytest.fixture
-def cluster() -> Iterator[MongoShardedCluster]:
-    with MongoShardedCluster() as started:
-        yield started
-
-
-@pytest.fixture
-def router(cluster: MongoShardedCluster) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](cluster.connection_string) as client:
-        client.admin.command("shardCollection", "shop.orders", key={"region": 1})
-        yield client
-
-
-def task(folder: Path, address: str, number: int, tasks: int, **properties: object) -> RunningAgent:
+def task(folder: Path, address: str, number: int, tasks: int, **properties: Any) -> RunningAgent:
     values = {
         "mongodb.connection.mode": "replica_set",
         "mongodb.poll.interval.ms": 20,

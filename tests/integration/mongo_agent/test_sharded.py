@@ -1,29 +1,11 @@
 """Sharded clusters: one agent beside a mongos, or one beside each shard where that is asked for."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from pymongo import MongoClient
-
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoShardedCluster
-
-Client = MongoClient[dict[str, Any]]
-
-
-@pytest.fixture
-def cluster() -> Iterator[MongoShardedCluster]:
-    with MongoShardedCluster() as started:
-        yield started
-
-
-@pytest.fixture
-def router(cluster: MongoShardedCluster) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](cluster.connection_string) as client:
-        client.admin.command("shardCollection", "shop.orders", key={"region": 1})
-        yield client
+from tests.support.mongodb.server.client import Client
 
 
 def test_a_mongos_gives_all_shards_in_one_order(

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from bson import Timestamp
-from pymongo import MongoClient
 
 from mongo_agent.change_stream.position import CLUSTER
 from mongo_agent.offsets import OFFSET_FILE
@@ -25,11 +24,11 @@ from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
 from tests.support.mongodb.agent_process import MongoAgentProcess
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.mongodb.server.releases import Release
 from tests.support.servers.kafka import KafkaRecord
 from tests.support.sinks.memory_sink import MemorySink
 
-Client = MongoClient[dict[str, Any]]
 DOCUMENTS = 600
 ROUNDS = 15
 KILLS = 3
@@ -54,7 +53,7 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 def filled(replica_set: MongoReplicaSet) -> Iterator[Workload]:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
-    with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
+    with Client(replica_set.connection_string) as client:
         found = Workload(client, Random(seed), ("mixed", *TYPES), TYPES)
         found.create()
         found.fill(DOCUMENTS)
@@ -145,7 +144,7 @@ def test_snapshot_resumes_after_kills(
         },
     )
     unfinished = []
-    try:
+    with agent:
         for _ in range(KILLS):
             agent.launch()
             agent.wait_until_acknowledged(40, DEADLINE_S)
@@ -157,8 +156,6 @@ def test_snapshot_resumes_after_kills(
         replica_set.write_noop()
         agent.wait_until(lambda: is_stored(agent, last), "the end of the copies", DEADLINE_S)
         agent.stop()
-    finally:
-        agent.end()
     print(f"collections that were left behind each kill: {unfinished}")
     assert all(unfinished)
     lines = [json.loads(line) for line in published.read_text().splitlines()]
@@ -215,7 +212,7 @@ def test_a_snapshot_runs_until_its_end_is_stored(
     tmp_path: Path, replica_set: MongoReplicaSet
 ) -> None:
     """Else a kill after a green answer would repeat it."""
-    with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
+    with Client(replica_set.connection_string) as client:
         client[DATABASE].a.insert_many([{"_id": number} for number in range(5)])
     directory, sink = tmp_path / "offsets", MemorySink(automatic=False)
     with RunningAgent(directory, replica_set.connection_string, SETTINGS, sink=sink) as agent:

@@ -9,7 +9,6 @@ from typing import Any
 import bson
 import pytest
 from bson import json_util
-from pymongo import MongoClient
 
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
@@ -18,8 +17,8 @@ from sidecar.errors import ConfigError
 from tests.support.mongodb.agent_command import mongo_agent
 from tests.support.mongodb.running_agent import RunAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 Token = Mapping[str, Any]
 
 FORMS: Mapping[str, Callable[[Token], str]] = {

@@ -4,12 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pymongo import MongoClient
-
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
 
 
 def reads(published: list[Published]) -> list[Any]:

@@ -3,18 +3,15 @@
 import shutil
 import threading
 from pathlib import Path
-from typing import Any
-
-from pymongo import MongoClient
 
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.signal import SignalResult
 from sidecar.errors import SinkRestartError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
 
-Client = MongoClient[dict[str, Any]]
 COPY_A = {"data-collections": ["shop.a"]}
 
 

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 from bson import Decimal128, Int64
-from pymongo import MongoClient
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from mongo_agent.config import loading
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.processes import free_port, wait_until
 from tests.support.sinks.memory_sink import MemorySink
-
-Client = MongoClient[dict[str, Any]]
 
 
 def insert_in_the_end(writer: Client, number: int) -> None:
@@ -79,7 +77,7 @@ def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str
     numbers = [Int64(7), Int64(1 << 40), 2.5, Decimal128("3"), {"a": Int64(1), "b": [1.0]}]
     with (
         MongoReplicaSet(version=version) as replica_set,
-        MongoClient[dict[str, Any]](replica_set.connection_string) as writer,
+        Client(replica_set.connection_string) as writer,
     ):
         address = replica_set.connection_string
         for number in numbers:

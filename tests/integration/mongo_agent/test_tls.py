@@ -4,15 +4,14 @@ import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, User
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.certificates import Authority, Identity, server_context
 
 PASSWORD = "changeit"
@@ -74,7 +73,7 @@ def guarded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Settings) -> None:
     """An event arrives, also behind an election."""
     with (
-        MongoClient[dict[str, Any]](
+        Client(
             replica_set.connection_string,
             tls=True,
             tlsCAFile=str(files.ca),

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymongo import MongoClient
 
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.encoder import MongoEncoder
@@ -18,6 +16,7 @@ from sidecar.properties.topic_names import LONGEST_TOPIC
 from tests.support.mongodb.encodings import copied
 from tests.support.mongodb.properties import Settings, load, problems
 from tests.support.mongodb.running_agent import RunAgent
+from tests.support.mongodb.server.client import Client
 
 STRATEGY = "topic.naming.strategy"
 UNICODE = "io.debezium.schema.DefaultUnicodeTopicNamingStrategy"
@@ -182,7 +181,7 @@ def test_ambiguous_setting_is_a_warning(tmp_path: Path, settings: Settings, part
 
 
 def test_snapshots_changes_and_collection_events_go_to_one_topic(
-    writer: MongoClient[dict[str, Any]], run_agent: RunAgent
+    writer: Client, run_agent: RunAgent
 ) -> None:
     writer.shop.orders_2024.insert_one({"_id": 1})
     by_year = {

@@ -9,12 +9,11 @@ from typing import Any
 
 import fastavro
 import pytest
-from pymongo import MongoClient
 
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.fake_registry import FakeRegistry
 
-Client = MongoClient[dict[str, Any]]
 UNAVAILABLE = (503, {"message": "not now"})
 PACKAGE = "io.debezium.connector.mongodb.transforms"
 DOCUMENTS: list[dict[str, Any]] = [

@@ -3,18 +3,15 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.change_stream.recovery import HistoryLostError
 from sidecar.health.health import Component
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
+from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
-
-Client = MongoClient[dict[str, Any]]
 
 
 def part(agent: RunningAgent, name: str = "stream") -> Component:
@@ -31,7 +28,7 @@ def fail_streams(servers: MongoReplicaSet, mode: str) -> None:
     """On every member, so that no stream can be opened or read; `mode` is alwaysOn or off."""
     data = {"failCommands": ["aggregate", "getMore"], "errorCode": 6}
     for address in servers.members:
-        with MongoClient[dict[str, Any]](f"mongodb://{address}/?directConnection=true") as client:
+        with Client(f"mongodb://{address}/?directConnection=true") as client:
             client.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
 
 

@@ -1,14 +1,11 @@
 """`cursor.pipeline`: stages of people in the streams."""
 
-from typing import Any
-
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.capture.user_stages import Order, ordered_stages
 from tests.support.mongodb.running_agent import RunAgent
+from tests.support.mongodb.server.client import Client
 
-Client = MongoClient[dict[str, Any]]
 INTERNAL, OWN = {"$match": {"a": 1}}, {"$match": {"b": 1}}
 PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
 

@@ -56,8 +56,8 @@ class RunningAgent:
         sink: MemorySink | None = None,
         **named: object,
     ) -> None:
-        """`properties` are added or replaced, those that are `named` have `_` for `.`; the directory
-        holds the progress."""
+        """`properties` are added or replaced; those that are `named` have `_` for `.`. The
+        directory holds the progress."""
         directory.mkdir(parents=True, exist_ok=True)
         self.offsets = directory
         self._values: dict[str, object] = {

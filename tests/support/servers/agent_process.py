@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.processes import DEADLINE_S, ServerProcess, free_port, wait_until
@@ -36,6 +36,13 @@ class AgentProcess:
         self._program = Path(sys.executable).parent / program
         self._arguments = arguments
         self._process = ServerProcess(program, ["unset"], directory / "agent.log")
+
+    def __enter__(self) -> Self:
+        """Starts nothing; what still runs behind the block is killed."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end()
 
     @property
     def is_running(self) -> bool:

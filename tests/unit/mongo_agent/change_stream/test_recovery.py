@@ -3,12 +3,7 @@
 import pytest
 
 from mongo_agent.change_stream.position import Opening, StreamPosition
-from mongo_agent.change_stream.recovery import (
-    Abort,
-    RecoveryPolicy,
-    Reopen,
-    recovery,
-)
+from mongo_agent.change_stream.recovery import Abort, RecoveryPolicy, Reopen, recovery
 from mongo_agent.documents.cluster_time import ClusterTime
 from mongo_agent.server.failures import Failure
 from sidecar.errors import AccessDeniedError, UnavailableError

@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, MongoShardedCluster, User
-
-Client = MongoClient[dict[str, Any]]
+from tests.support.mongodb.server.client import Client
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +24,7 @@ def alone(address: str, options: str = "") -> str:
     return f"mongodb://{address}/?directConnection=true{options}"
 
 
-def sentence_of_start(directory: Path, connection_string: str, **properties: object) -> str:
+def sentence_of_start(directory: Path, connection_string: str, **properties: Any) -> str:
     """What the agent ends by."""
     with RunningAgent(directory, connection_string, **properties) as agent:
         error = agent.wait_until_ended()
@@ -37,7 +35,7 @@ def sentence_of_start(directory: Path, connection_string: str, **properties: obj
 def test_config_servers_are_rejected_and_name_the_routers_that_they_know(tmp_path: Path) -> None:
     """MongoDB's old manuals had connectors pointed at them."""
     with MongoReplicaSet(name="configRepl", is_config_server=True) as config_servers:
-        with MongoClient[dict[str, Any]](config_servers.connection_string) as client:
+        with Client(config_servers.connection_string) as client:
             client.config.mongos.insert_many(
                 [{"_id": "router-1:27017", "ping": 1}, {"_id": "router-2:27017", "ping": 2}]
             )
@@ -105,8 +103,8 @@ def test_agent_of_a_secondary_reads_from_it_alone(
     """A direct connection, as that of a sidecar in the pod of one member."""
     address = mixed.members[number]
     with (
-        MongoClient[dict[str, Any]](mixed.connection_string) as writer,
-        MongoClient[dict[str, Any]](alone(address)) as direct,
+        Client(mixed.connection_string) as writer,
+        Client(alone(address)) as direct,
         RunningAgent(tmp_path, alone(address), {"snapshot.mode": "initial"}) as agent,
     ):
         kinds = {1: "secondary", 3: "hidden secondary"}
@@ -134,7 +132,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
     patience = {"connect.max.attempts": 1000}
     with (
         MongoShardedCluster() as cluster,
-        MongoClient[dict[str, Any]](cluster.connection_string) as router,
+        Client(cluster.connection_string) as router,
         RunningAgent(tmp_path, cluster.connection_string, patience) as agent,
     ):
         agent.wait_until_streaming()
@@ -180,10 +178,7 @@ def test_release_without_a_requested_feature_is_rejected(
 
 def test_unreadable_cluster_identity_is_retried() -> None:
     """A router without its config servers does not know which cluster it is of: waited for."""
-    with (
-        MongoShardedCluster() as cluster,
-        MongoClient[dict[str, Any]](cluster.connection_string) as router,
-    ):
+    with MongoShardedCluster() as cluster, Client(cluster.connection_string) as router:
         data = {"failCommands": ["find"], "errorCode": 6}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
         with pytest.raises(UnavailableError):

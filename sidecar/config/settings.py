@@ -166,9 +166,8 @@ class SidecarProperties(Properties):
     custom_metric_tags: Annotated[CommaList, AfterValidator(_tags)] = prop(
         "custom.metric.tags",
         default=(),
-        doc="`name=value` pairs to add to the names of Debezium's beans at `/jolokia`, besides "
-        "`type`, `context` and `server`. For Prometheus add labels in the scrape "
-        "configuration.",
+        doc="`name=value` pairs to add as labels at `/metrics/jmx`, besides `plugin`, `name` and "
+        "`context`. For `/metrics` add labels in the scrape configuration.",
     )
     log_format: Annotated[LogFormat, LowerCase] = prop(
         "log.format", default="text", doc="Format of log lines."

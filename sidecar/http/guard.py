@@ -22,7 +22,7 @@ from flask import Flask, Response, request
 from sidecar.http.hosts import PROPERTY, KnownHosts
 
 _READ_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
-_OPEN_PATHS = frozenset(("/ping", "/live", "/ready", "/metrics"))
+_OPEN_PATHS = frozenset(("/ping", "/live", "/ready", "/metrics", "/metrics/jmx"))
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]{1,253})(?::[0-9]{1,5})?")
 _OWN_SITES = frozenset(("same-origin", "none"))
 

@@ -9,7 +9,7 @@
 /offsets    stored and current positions
 /metrics    Prometheus text
 
-An agent adds pages as blueprints: `sidecar.page`, `sidecar.jolokia.pages`, and its own. Every
+An agent adds pages as blueprints: `sidecar.page`, `sidecar.http.jmx_pages`, and its own. Every
 client that reaches the address may read everything, and change what those pages allow. So the
 default of `http.host` is loopback, and a token (`http.token`) can protect changes.
 """

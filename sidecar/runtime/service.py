@@ -16,9 +16,9 @@ from sidecar.files.locks import DirectoryLock
 from sidecar.fleet.watcher import FleetWatcher, configured_targets
 from sidecar.history.pages import history_pages
 from sidecar.history.recorder import Column, HistoryRecorder
+from sidecar.http.jmx_pages import jmx_pages
 from sidecar.http.server import HttpServer
 from sidecar.instance import Instance
-from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
@@ -52,8 +52,9 @@ class ServiceShell(Generic[ViewOf]):
         hide: Callable[[str], str],
         history_columns: Sequence[Column] = HISTORY_COLUMNS,
     ) -> None:
-        """`connector` and `attributes` are Debezium's, for Jolokia; `pages` are the agent's own;
-        `hide` takes secrets out of text. Raises ConfigError for a transform that is not there."""
+        """`connector` and `attributes` are Debezium's, for `/metrics/jmx`; `pages` are the agent's
+        own; `hide` takes secrets out of text. Raises ConfigError for a transform that is not there.
+        """
         instance = replace(status.instance(), topic_prefix=topic_prefix)
         status.note_configuration(properties.destination, configuration_fingerprint(properties))
         name = properties.event_transform
@@ -80,13 +81,7 @@ class ServiceShell(Generic[ViewOf]):
                 status_pages(status, page, self._warnings, has_fleet=self._fleet is not None),
                 history_pages(self._history.document),
                 *([] if self._fleet is None else [fleet_pages(self._fleet.document)]),
-                jmx_pages(
-                    connector,
-                    topic_prefix,
-                    instance.version,
-                    attributes,
-                    properties.metric_tags,
-                ),
+                jmx_pages(connector, topic_prefix, attributes, properties.metric_tags),
             ],
             properties.http_token_file,
             hide,

@@ -14,7 +14,6 @@ from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_thread import running
 from tests.support.agents.delivered_events import delivered
-from tests.support.agents.running_agent import DEADLINE_S
 
 
 def topics(agent_dir: AgentDir) -> list[str]:
@@ -32,7 +31,7 @@ def test_http_is_served_on_its_port(agent_dir: AgentDir) -> None:
     """It is set on the command line, over the file."""
     with running(agent_dir) as process:
         assert f"http.port={process.url.rpartition(':')[2]}" in process.command
-        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        process.wait_until("an answer", lambda: process.health() is not None)
         with urllib.request.urlopen(f"{process.url}/ping", timeout=60) as answer:
             assert answer.read() == b"pong"
         assert process.stop() == 0
@@ -78,10 +77,10 @@ def test_progress_is_saved_no_more_often_than_asked_for(
         for count, end in enumerate(ends, start=1):
             before = text()
             index.write_text(f"{end}\n")
-            process.wait_until("the event", partial(has_events, agent_dir, count), DEADLINE_S)
+            process.wait_until("the event", partial(has_events, agent_dir, count))
             if count == 1 or is_saved:
                 # The first progress is saved at once, whatever the interval is.
-                process.wait_until("the save", partial(is_stored_anew, before), DEADLINE_S)
+                process.wait_until("the save", partial(is_stored_anew, before))
     # It is killed now.
     index.write_text(f"{ends[-1]}\nCOMPLETED\n")
     delivered(agent_dir, changes)
@@ -94,7 +93,7 @@ def has_events(agent_dir: AgentDir, count: int) -> bool:
 
 def test_tags_are_labels_of_debeziums_metrics(agent_dir: AgentDir) -> None:
     with running(agent_dir, {"custom.metric.tags": "env=lab, the-team=data base"}) as process:
-        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        process.wait_until("an answer", lambda: process.health() is not None)
         with urllib.request.urlopen(f"{process.url}/metrics/jmx") as answer:
             text = answer.read().decode()
         assert process.stop() == 0

@@ -1,1 +1,0 @@
-"""Jolokia's protocol over metrics under Debezium's names, for existing scrapers."""

@@ -83,24 +83,7 @@ def summary(report: Report) -> Table:
     table.add_column()
     table.add_column(justify="right")
     in_logs = ", ".join(f"{count:,} in {logs}" for logs, count in sorted(report.in_logs.items()))
-    for name, figure in (
-        ("statements written", report.written),
-        ("rejected, because a list lacks the index", report.rejected),
-        ("not answered in time", sum(report.unanswered.values())),
-        ("events in the logs of all nodes", report.logged),
-        ("records in the topics", report.records),
-        ("distinct events, from dedupe", report.events),
-        ("of these while a node and an agent were down", report.early_events),
-        ("distinct cells and deletions in all events", report.cells_written),
-        ("events from dedupe by cells", report.events_by_cell),
-        ("tables", report.tables),
-        ("rows", report.rows),
-        ("cells and elements", report.cells),
-        ("moments", report.moments),
-        ("changes", report.changes),
-        ("statements that undid the deploy", report.undone),
-        ("problems", len(report.problems)),
-    ):
+    for name, figure in report.figures.items():
         table.add_row(name, f"{figure:,}")
     for error, count in report.unanswered.items():
         table.add_row(error, f"{count:,}")

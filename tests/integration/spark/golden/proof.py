@@ -43,6 +43,12 @@ _AWAY = 2
 """The node that is stopped for a while."""
 _KILLED = 1
 """The node whose agent is killed."""
+WRITTEN, UNANSWERED = "statements written", "not answered in time"
+LOGGED, RECORDS = "events in the logs of all nodes", "records in the topics"
+EVENTS, EVENTS_BY_CELL = "distinct events, from dedupe", "events from dedupe by cells"
+EARLY_EVENTS = "of these while a node and an agent were down"
+ROWS = "rows"
+"""Names of figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +58,11 @@ class Report:
     seed: int
     seconds: Mapping[str, float]
     """Duration of each step."""
-    written: int
-    rejected: int
+    figures: Mapping[str, int]
+    """What was written and compared, by its name in the summary."""
     unanswered: Mapping[str, int]
-    records: int
-    """Records in the topics."""
-    logged: int
-    """Events in the logs of all nodes."""
-    events: int
-    """Distinct canonical events, the expected rows of dedupe."""
     in_logs: Mapping[int, int]
     """Distinct events by the number of logs that have them."""
-    cells_written: int
-    """Distinct cells, deletions and livenesses in all events."""
-    events_by_cell: int
-    """Rows of dedupe with `identity=cell`."""
-    early_events: int
-    """Rows of dedupe while a node and an agent were down."""
-    tables: int
-    rows: int
-    cells: int
-    moments: int
-    """Moments at which typed tables and changes were compared."""
-    changes: int
-    """Published changes."""
-    undone: int
-    """Statements that undid the bad deploy."""
     problems: tuple[str, ...]
 
     def require_none(self) -> None:
@@ -217,24 +202,24 @@ def prove(
         deploy.compare_segments(str(jobs.schema))
     problems += moments.problems + deploy.problems
     steps.next("")
-    return Report(
-        seed=seed,
-        seconds=steps.seconds,
-        written=cluster.counts.written,
-        rejected=cluster.counts.rejected,
-        unanswered=cluster.counts.unanswered,
-        records=len(records),
-        logged=len(logs),
-        events=len(kept),
-        in_logs=Counter(events_by_log_count(logs)),
-        cells_written=len(distinct_cells(records)),
-        events_by_cell=len(kept_by_cell),
-        early_events=early,
-        tables=len(selected),
-        rows=sum(len(each.rows) for each in selected),
-        cells=sum(map(cell_count, selected)),
-        moments=len(moments.taken),
-        changes=moments.changes(),
-        undone=deploy.statements,
-        problems=tuple(problems),
-    )
+    rows = [row for each in selected for row in each.rows]
+    figures = {
+        WRITTEN: cluster.counts.written,
+        "rejected, because a list lacks the index": cluster.counts.rejected,
+        UNANSWERED: cluster.counts.unanswered.total(),
+        LOGGED: len(logs),
+        RECORDS: len(records),
+        EVENTS: len(kept),
+        EARLY_EVENTS: early,
+        "distinct cells and deletions in all events": len(distinct_cells(records)),
+        EVENTS_BY_CELL: len(kept_by_cell),
+        "tables": len(selected),
+        ROWS: len(rows),
+        "cells and elements": sum(map(cell_count, selected)),
+        "moments": len(moments.taken),
+        "changes": moments.changes(),
+        "statements that undid the deploy": deploy.statements,
+        "problems": len(problems),
+    }
+    unanswered, in_logs = cluster.counts.unanswered, Counter(events_by_log_count(logs))
+    return Report(seed, steps.seconds, figures, unanswered, in_logs, tuple(problems))

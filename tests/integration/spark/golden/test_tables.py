@@ -3,7 +3,6 @@
 import datetime
 import struct
 from dataclasses import replace
-from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 from cassandra import cqltypes
 from pyspark.sql import Row as SparkRow
 
-from tests.integration.spark.golden.selected import Row, Selected, Times, elements
-from tests.integration.spark.golden.tables import cell_count, cql_type_of, wrong_cells, wrong_values
+from tests.integration.spark.golden.selected import Row, Selected, Times
+from tests.integration.spark.golden.tables import cell_count, wrong_cells, wrong_values
 from tests.oracle.merge.typed import Column, Columns
-from tests.support.workloads.cql_types import CqlType
 
 INT, TEXT, DATE = cqltypes.Int32Type, cqltypes.UTF8Type, cqltypes.SimpleDateType
 SET = cqltypes.SetType.apply_parameters([INT])
@@ -149,68 +147,3 @@ def test_values() -> None:
     assert len(wrong()) == 1
     assert len(wrong(TYPED, TYPED)) == 1
     assert wrong(TYPED, names=("p", "c"))
-
-
-def test_types_of_the_driver() -> None:
-    assert cql_type_of(SET) == CqlType("set", (CqlType("int"),))
-    assert cql_type_of(USER).fields == ("x", "y")
-    vector = cqltypes.VectorType.apply_parameters([cqltypes.FloatType, 3], None)
-    assert cql_type_of(vector) == CqlType("vector", (CqlType("float"),), dimension=3)
-
-
-def test_elements() -> None:
-    assert list(elements(USER, VALUES["u"])) == [(b"\0\0", None), (b"\0\1", b"y")]
-    assert list(elements(LIST, VALUES["l"])) == [(None, word(8)), (None, word(7))]
-
-
-DECIMAL = cqltypes.DecimalType
-
-
-@pytest.mark.parametrize(
-    ("cql_type", "ours", "theirs", "is_same"),
-    [
-        (DECIMAL, "1.0", "1.00", True),
-        (DECIMAL, "1.0", "1.01", False),
-        (cqltypes.ListType.apply_parameters([DECIMAL]), ["0", "2"], ["0.0", "2.00"], True),
-        (cqltypes.MapType.apply_parameters([DECIMAL, INT]), {"0": 1}, {"0.0": 1}, True),
-        (cqltypes.MapType.apply_parameters([DECIMAL, INT]), {"0": 1}, {"0.0": 2}, False),
-        (cqltypes.TupleType.apply_parameters([INT, DECIMAL]), (1, "2"), (1, "2.0"), True),
-    ],
-)
-def test_rows_match_by_equal_clusterings(
-    cql_type: Any, ours: Any, theirs: Any, is_same: bool
-) -> None:
-    """Which of them Cassandra gives depends on flushes."""
-    columns = Columns((Column("p", INT),), (Column("c", cql_type),), ())
-    raw = cql_type.to_binary(_decimals(theirs), 5)
-    row = Row({"p": word(1), "c": raw}, {}, {})
-    selected = Selected("ks.t", columns, frozenset(), False, (row,), range(NOW_S, NOW_S + 1))
-    clustering = cql_type.to_binary(_decimals(ours), 5)
-    shown_row = SparkRow(pk=word(1), ck=b"c", ckv=[clustering], cells=[], statics=[])
-    assert (wrong_cells(selected, [shown_row]) == []) is is_same
-    arrow = pa.table({"p": pa.array([1], pa.int32()), "c": _arrow(ours)})
-    view_rows: Any = SimpleNamespace(toArrow=lambda: arrow)
-    assert (list(wrong_values(selected, view_rows)) == []) is is_same
-
-
-def _decimals(value: Any) -> Any:
-    match value:
-        case str():
-            return Decimal(value)
-        case list():
-            return list(map(_decimals, value))
-        case dict():
-            return {_decimals(key): each for key, each in value.items()}
-        case tuple():
-            return tuple(map(_decimals, value))
-    return value
-
-
-def _arrow(value: Any) -> pa.Array:
-    """One value as the view has its type."""
-    match value:
-        case dict():
-            return pa.array([list(value.items())], pa.map_(pa.string(), pa.int32()))
-        case tuple():
-            return pa.array([{f"field{at}": each for at, each in enumerate(value, 1)}])
-    return pa.array([value])

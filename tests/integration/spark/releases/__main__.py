@@ -28,8 +28,7 @@ CORE = (
     "tests/unit/spark_jobs/test_session.py",
     "tests/integration/spark/changes/test_kafka.py",
     "tests/integration/spark/decode",
-    "tests/integration/spark/dedupe/test_kafka.py",
-    "tests/integration/spark/reconcile/test_kafka.py",
+    "tests/integration/spark/golden/test_recorded.py",
 )
 TARGETS = (
     "tests/integration/spark/tables/on_iceberg_catalogs.py",

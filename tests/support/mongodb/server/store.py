@@ -65,11 +65,12 @@ class Ids:
 
     def between(self, low: Document | None, high: Document | None) -> list[bytes]:
         """Keys from `low` to in front of `high`, which are `{_id: …}`."""
-        start = 0 if low is None else bisect_left(self.order, self._place(low))
-        stop = len(self.order) if high is None else bisect_left(self.order, self._place(high))
+        start = 0 if low is None else bisect_left(self.order, self.place(low))
+        stop = len(self.order) if high is None else bisect_left(self.order, self.place(high))
         return self.keys[start:stop]
 
-    def _place(self, bound: Document) -> bytes:
+    def place(self, bound: Document) -> bytes:
+        """By what `{_id: …}` is ordered here."""
         return order(folded(bound["_id"]) if self.ignores_case else bound["_id"])
 
 

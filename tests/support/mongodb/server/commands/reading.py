@@ -20,6 +20,7 @@ from tests.support.mongodb.server.matching import check_query, is_match, values_
 from tests.support.mongodb.server.members import Cursor
 from tests.support.mongodb.server.oplog import Entry, Namespace
 from tests.support.mongodb.server.pipelines import Stage, aggregated
+from tests.support.mongodb.server.store import Ids
 from tests.support.mongodb.server.wire import Document
 
 _OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
@@ -118,7 +119,9 @@ def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Docume
     if low and not high:
         # The end of an index range is exclusive, so a range without one leaves MaxKey out.
         high = {"_id": MaxKey()}
-    if low and high and order(low["_id"]) >= order(high["_id"]):
+    collection = context.collection(context.namespace)
+    place = (Ids() if collection is None else collection.ids()).place
+    if low and high and place(low) >= place(high):
         raise CommandError(51175, "max() must be greater than min()")
     return context.view().documents_by_id(context.namespace, low, high)
 

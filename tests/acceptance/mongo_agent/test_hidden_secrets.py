@@ -53,8 +53,8 @@ def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
     if is_string:
         uri = f"mongodb://cdc:{secret(30)}@{NOWHERE}/?serverSelectionTimeoutMS=500"
         return {**shared, "mongodb.hosts": None, "mongodb.connection.string": uri}
-    login: dict[str, str | None] = {"mongodb.user": "cdc", "mongodb.password": secret(31)}
-    return {**shared, **login, "mongodb.server.selection.timeout.ms": "500"}
+    shared |= {"mongodb.user": "cdc", "mongodb.password": secret(31)}
+    return {**shared, "mongodb.server.selection.timeout.ms": "500"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Iterator
 
-from tests.acceptance.mongo_real.deployment import Client, RefusedError, connect
+from tests.acceptance.mongo_real.deployment import RefusedError, connect
+from tests.support.mongodb.server.client import Client
 
 PREFIX = "cdc_sidecar_proof"
 

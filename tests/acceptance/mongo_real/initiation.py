@@ -10,7 +10,7 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from tests.acceptance.mongo_real.deployment import Client
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.processes import ServerProcess, wait_until
 
 _START_DEADLINE_S = 180

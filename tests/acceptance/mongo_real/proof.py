@@ -14,9 +14,10 @@ from mongo_agent.offsets import StreamOffset
 from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
 from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories
 from tests.acceptance.mongo_kill.workload import Maker, Workload
-from tests.acceptance.mongo_real.deployment import Client, Deployment, connect
+from tests.acceptance.mongo_real.deployment import Deployment, connect
 from tests.support.agents.agent_command import Outcome
 from tests.support.mongodb.agent_process import MongoAgentProcess
+from tests.support.mongodb.server.client import Client
 from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 

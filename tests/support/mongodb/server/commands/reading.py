@@ -38,7 +38,7 @@ def _find(context: Context) -> Document:
             message = f"BSON field '{name}' value must be >= 0, actual value '{body[name]}'"
             raise CommandError(51024, message)
     for name, value in (
-        ("$sort", body.get("sort")),
+        ("$sort", None if _is_by_id(context) else body.get("sort")),
         ("$skip", body.get("skip")),
         ("$limit", body.get("limit")),
         ("$project", body.get("projection")),
@@ -59,6 +59,14 @@ def _find(context: Context) -> Document:
         is_single=bool(body.get("singleBatch")),
         has_known_end=is_limited or context.collection(namespace) is None,
     )
+
+
+def _is_by_id(context: Context) -> bool:
+    """Whether the index of `_id`, which follows the collation, gives the wanted order."""
+    topology = context.deployment.topology
+    has_index = not topology.release.is_documentdb and not context.deployment.is_router
+    by_id = context.body.get("hint") in ("_id_", {"_id": 1})
+    return has_index and by_id and context.body.get("sort") == {"_id": 1}
 
 
 def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:

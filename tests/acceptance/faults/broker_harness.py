@@ -193,10 +193,7 @@ class BrokerHarness:
         self.wait(is_said, f"`/health` to report a silence of {seconds} s")
 
     def wait_for_arrival(
-        self,
-        broker: KafkaBroker,
-        before: Collection[EventName] = (),
-        topics: Collection[str] = (),
+        self, broker: KafkaBroker, before: Collection[EventName] = (), topics: Collection[str] = ()
     ) -> list[EventName]:
         """Until all expected events are in the topics (default: all that there are) and the sink is
         ok; returns all arrivals. `before`: events that arrived elsewhere, or in a topic that was

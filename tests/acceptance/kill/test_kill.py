@@ -18,16 +18,8 @@ pytestmark = pytest.mark.servers
 Plan = Sequence[tuple[str, int]]
 """Faults, each with the interval between saves of the agent after it."""
 
-AGENT_ALONE: Plan = (
-    ("kill the agent", 60_000),
-    ("kill the agent twice", 0),
-    ("stop the agent", 0),
-)
-EVERYTHING: Plan = (
-    *AGENT_ALONE,
-    ("kill the node", 0),
-    ("kill the broker, then the agent", 1000),
-)
+AGENT_ALONE: Plan = (("kill the agent", 60_000), ("kill the agent twice", 0), ("stop the agent", 0))
+EVERYTHING: Plan = (*AGENT_ALONE, ("kill the node", 0), ("kill the broker, then the agent", 1000))
 
 
 def test_merged_events_equal_select_after_an_agent_is_killed(

@@ -251,6 +251,12 @@ class Raw:
     def completed(self, segment_id: int, *events: int) -> Log:
         return self.segment(segment_id, *events, idx="1048576\nCOMPLETED")
 
+    def live(self, segment_id: int, *events: int) -> Log:
+        """A segment that the node writes to, with all of it in the index."""
+        log = self.segment(segment_id, *events)
+        self.index(log, log.end)
+        return log
+
     def link(self, log: Log) -> None:
         (self.directory / log.name.log).hardlink_to(self.commitlog / log.name.log)
 

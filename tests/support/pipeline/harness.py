@@ -1,6 +1,6 @@
 """A pipeline over fakes that a test drives turn by turn, and can kill at any of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -145,6 +145,11 @@ class PipelineHarness:
                 return
         raise AssertionError("it never comes to rest")
 
+    def acknowledge(self, numbers: Sequence[int] | None = None) -> None:
+        """The sink acknowledges these events, or all that wait."""
+        self.sink.acknowledge(numbers)
+        self.settle()
+
     def pass_time(self, seconds: float) -> None:
         self.clock.advance(seconds)
         self.settle()
@@ -181,3 +186,6 @@ class PipelineHarness:
 
 def _names(directory: Path) -> set[str]:
     return {file.name for file in directory.iterdir()} if directory.exists() else set()
+
+
+MakeHarness = Callable[..., PipelineHarness]

@@ -254,7 +254,7 @@ def test_a_good_environment_has_no_fault_and_the_agent_is_ok(agent_dir: AgentDir
     done, document = checked(path)
     assert (done.exit_code, faults(document)) == (0, [])
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
-        process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+        process.wait_until("health", lambda: health(process)[0] == 200)
         assert process.stop() == 0
 
 
@@ -314,7 +314,7 @@ def test_each_check_fault_degrades_the_running_agent(
 
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         try:
-            process.wait_until("the condition", is_shown, DEADLINE_S)
+            process.wait_until("the condition", is_shown)
         except Exception as error:
             raise AssertionError(f"{bad} is not among {shown}") from error
 
@@ -343,12 +343,12 @@ def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None
                 return [each["code"] for each in health(process)[1]["conditions"]]
 
             unavailable = ["schema_registry_unavailable"]
-            process.wait_until("the fault", lambda: codes() == unavailable, DEADLINE_S)
-            process.wait_until("the log", lambda: "not yet" in log.read_text(), DEADLINE_S)
+            process.wait_until("the fault", lambda: codes() == unavailable)
+            process.wait_until("the log", lambda: "not yet" in log.read_text())
             registry.mood = lambda method, subject: None
-            process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+            process.wait_until("health", lambda: health(process)[0] == 200)
             resolved = "condition resolved: schema_registry_unavailable"
-            process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
+            process.wait_until("the line", lambda: resolved in log.read_text())
             assert process.stop() == 0
     assert registry.schemas == []
 
@@ -358,7 +358,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     path = agent_dir.configuration(_well(agent_dir))
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
-        process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+        process.wait_until("health", lambda: health(process)[0] == 200)
         port = process.url.rpartition(":")[2]
         done, document = checked(path, "--set", f"http.port={port}")
         assert (done.exit_code, faults(document)) == (0, [])

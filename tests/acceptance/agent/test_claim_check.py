@@ -14,7 +14,7 @@ from tests.support.agents import agent_command, running_agent
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained
+from tests.support.agents.running_agent import is_drained
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.s3 import CREDENTIALS, S3Server
 
@@ -74,11 +74,11 @@ def test_killed_between_store_and_topic_and_each_event_arrives_whole(
     write_events(agent_dir)
     nowhere = with_kafka(agent_dir, "127.0.0.1:1", topic_prefix)
     with running_agent.running(agent_dir, nowhere) as process:
-        process.wait_until("the objects", lambda: len(objects(agent_dir)) == 2, DEADLINE_S)
+        process.wait_until("the objects", lambda: len(objects(agent_dir)) == 2)
         # Leaving the block kills it.
     stored = {file: file.read_bytes() for file in objects(agent_dir)}
     with running(agent_dir, with_kafka(agent_dir, broker.bootstrap, topic_prefix)) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         with urllib.request.urlopen(f"{process.url}/metrics") as answer:
             metrics = answer.read().decode()
         assert process.stop() == 0
@@ -111,18 +111,15 @@ def test_events_wait_in_order_for_an_unavailable_store(agent_dir: AgentDir) -> N
     assert "mount/claims cannot be used: No such file" in " ".join(checked.output.split())
     with running(agent_dir, changes) as process:
         process.wait_until(
-            "the condition",
-            lambda: "claim_check_unavailable" in str(process.document("/health")),
-            DEADLINE_S,
+            "the condition", lambda: "claim_check_unavailable" in str(process.document("/health"))
         )
         assert "mount/claims" in str(process.document("/health"))
         assert lines(agent_dir) == []
         mount.mkdir()
-        process.wait_until("the events", lambda: len(lines(agent_dir)) == 5, DEADLINE_S)
+        process.wait_until("the events", lambda: len(lines(agent_dir)) == 5)
         process.wait_until(
             "the end of the condition",
             lambda: "wait for the store" not in str(process.document("/health")),
-            DEADLINE_S,
         )
         assert process.stop() == 0
     assert ["cdc.claim.check" in line["headers"] for line in lines(agent_dir)] == [
@@ -146,7 +143,7 @@ def test_objects_in_s3(agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch) -> 
             "storage.s3.endpoint": server.url,
         }
         with running(agent_dir, changes) as process:
-            process.wait_until("the events", lambda: len(lines(agent_dir)) == 5, DEADLINE_S)
+            process.wait_until("the events", lambda: len(lines(agent_dir)) == 5)
             assert process.stop() == 0
 
         def from_s3(url: str, max_bytes: int) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained
+from tests.support.agents.running_agent import is_drained
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers
@@ -36,7 +36,7 @@ def test_rejected_event_goes_to_the_topic_else_to_a_file(
     }
     error = agent_dir.relocation / "error"
     with running(agent_dir, changes) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         with urllib.request.urlopen(f"{process.url}/metrics") as answer:
             metrics = answer.read().decode()
         assert process.stop() == 0

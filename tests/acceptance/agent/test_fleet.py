@@ -67,11 +67,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         targets.write_text(
             f"# three agents\n{well.url}\n{damaged.url}\n{closed_address()}  # dead\n"
         )
-        well.wait_until("delivery", lambda: code(well) == ("ok", set()), DEADLINE_S)
+        well.wait_until("delivery", lambda: code(well) == ("ok", set()))
         damaged.wait_until(
-            "the quarantine",
-            lambda: code(damaged) == ("degraded", {"segment_quarantined"}),
-            DEADLINE_S,
+            "the quarantine", lambda: code(damaged) == ("degraded", {"segment_quarantined"})
         )
         yield Site(targets, well, damaged)
 
@@ -124,7 +122,7 @@ def test_an_agent_with_peers_shows_the_fleet(site: Site) -> None:
         return [(each["state"], each["node_id"]) for each in document.get("agents", [])]
 
     expected = [("unreachable", None), ("degraded", "node-2"), ("ok", "node-1")]
-    site.well.wait_until("the fleet", lambda: rows() == expected, DEADLINE_S)
+    site.well.wait_until("the fleet", lambda: rows() == expected)
     with urllib.request.urlopen(f"{site.well.url}/fleet?target=http://10.0.0.1") as answer:
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
         assert "<title>Fleet" in answer.read().decode()

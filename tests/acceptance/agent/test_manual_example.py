@@ -12,7 +12,7 @@ import fastavro
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_thread import AgentThread
 from tests.support.agents.debezium_manual import MANUAL_EXAMPLE
-from tests.support.agents.running_agent import DEADLINE_S, is_drained
+from tests.support.agents.running_agent import is_drained
 from tests.support.sinks.fake_registry import FakeRegistry
 
 
@@ -54,7 +54,7 @@ def test_the_example_delivers(agent_dir: AgentDir) -> None:
         place.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         files = ["--config", str(example), "--config", str(place)]
         with AgentThread(files, agent_dir.folder / "agent.log", preferred_port=0) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
             assert process.stop() == 0
         lines = [json.loads(line) for line in agent_dir.events.read_text().splitlines()]
         assert [line["topic"] for line in lines] == ["test_prefix.ks.t"] * 2

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.agent_process import AgentProcess
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
-from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
+from tests.support.agents.agent_thread import AgentThread, running
+from tests.support.agents.running_agent import is_drained, values
 
 pytestmark = pytest.mark.servers
 
@@ -74,8 +73,8 @@ def written(agent_dir: AgentDir, *numbers: int) -> dict[str, bytes]:
     return found
 
 
-def wait_for_message(process: AgentProcess, part: str) -> None:
-    process.wait_until(part, lambda: part in str(process.health()), DEADLINE_S)
+def wait_for_message(process: AgentThread, part: str) -> None:
+    process.wait_until(part, lambda: part in str(process.health()))
 
 
 @pytest.mark.parametrize(
@@ -94,13 +93,13 @@ def test_failing_class_keeps_segments_until_it_works(
     upload = agent_dir.relocation / "upload"
     (folder / "what").write_text(what)
     with running(agent_dir, settings(folder)) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         wait_for_message(process, message)
         assert {each.name for each in upload.iterdir()} == set(contents)
         assert process.stop() == 0, "a stop does not wait for the class"
     (folder / "what").write_text("works")
     with running(agent_dir, settings(folder)) as process:
-        process.wait_until("the transfer", lambda: not list(upload.iterdir()), DEADLINE_S)
+        process.wait_until("the transfer", lambda: not list(upload.iterdir()))
         assert process.stop() == 0
     assert {name: (folder / name).read_bytes() for name in contents} == contents
     assert values(agent_dir) == ["1", "2"]
@@ -111,12 +110,10 @@ def test_refused_segment_holds_up_no_other(agent_dir: AgentDir, folder: Path) ->
     upload = agent_dir.relocation / "upload"
     (folder / "what").write_text("refuses")
     with running(agent_dir, settings(folder)) as process:
-        process.wait_until(
-            "the other one", lambda: (folder / "CommitLog-7-2.log").exists(), DEADLINE_S
-        )
+        process.wait_until("the other one", lambda: (folder / "CommitLog-7-2.log").exists())
         wait_for_message(process, "SegmentError: not this one")
         (folder / "what").write_text("works")
-        process.wait_until("the transfer", lambda: not list(upload.iterdir()), DEADLINE_S)
+        process.wait_until("the transfer", lambda: not list(upload.iterdir()))
         assert process.stop() == 0
     assert {name: (folder / name).read_bytes() for name in contents} == contents
 
@@ -129,9 +126,7 @@ def test_example_keeps_segments_in_a_folder(agent_dir: AgentDir, folder: Path) -
     }
     kept = folder / "node-1"
     with running(agent_dir, changes) as process:
-        process.wait_until(
-            "the transfer", lambda: (kept / "CommitLog-7-1.log").exists(), DEADLINE_S
-        )
+        process.wait_until("the transfer", lambda: (kept / "CommitLog-7-1.log").exists())
         assert process.stop() == 0
     assert {each.name: each.read_bytes() for each in kept.iterdir()} == contents
 

@@ -24,7 +24,7 @@ from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import AgentThread, running
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.processes import DEADLINE_S, wait_until
+from tests.support.servers.processes import wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -211,7 +211,6 @@ def test_quota_is_read_from_the_node_without_cassandra_config(
         process.wait_until(
             "the node's answer",
             lambda: process.health() is not None and not math.isnan(limit_bytes()),
-            DEADLINE_S,
         )
         assert limit_bytes() == node.settings.cdc_total_mib << 20
         assert process.stop() == 0
@@ -230,7 +229,7 @@ def test_a_running_agent_names_its_node_everywhere(
             health = process.document("/health") or {}
             return bool(place.items() <= health.get("instance", {}).items())
 
-        process.wait_until("the identity of the node", is_known, DEADLINE_S)
+        process.wait_until("the identity of the node", is_known)
         assert place.items() <= json.loads(text_of(process, "buildinfo")).items()
         (series,) = re.findall("^cdc_build_info{.*", text_of(process, "metrics"), re.M)
         for name, value in place.items():
@@ -257,14 +256,14 @@ def test_the_grant_that_health_prints_resolves_the_condition(
             conditions = document["conditions"]
             return [c["remedy"] for c in conditions if c["code"] == "cdc_raw_quota_unknown"]
 
-        process.wait_until("the condition", lambda: bool(quota_condition()), DEADLINE_S)
+        process.wait_until("the condition", lambda: bool(quota_condition()))
         (remedy,) = quota_condition()
         (grant,) = re.findall(r"GRANT [^;]*;", remedy)
         assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
         link.rows(grant)
-        process.wait_until("its end", lambda: not quota_condition(), DEADLINE_S)
+        process.wait_until("its end", lambda: not quota_condition())
         resolved = "condition resolved: cdc_raw_quota_unknown"
-        process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
+        process.wait_until("the line", lambda: resolved in log.read_text())
         assert process.stop() == 0
 
 

@@ -56,7 +56,7 @@ def in_segment(source: str, name: str) -> int | None:
 def run_until_read(agent_dir: AgentDir) -> Mapping[str, Any]:
     """Runs until `cdc_raw` is empty; returns `/health` then."""
     with running(agent_dir, properties(agent_dir)) as process:
-        process.wait_until("all segments", lambda: has_read(agent_dir, process), DEADLINE_S)
+        process.wait_until("all segments", lambda: has_read(agent_dir, process))
         _, answer = health(process)
         assert process.stop() == 0
     return answer

@@ -18,7 +18,7 @@ from tests.support.agents.agent_directory import (
 )
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
+from tests.support.agents.running_agent import is_drained, values
 from tests.support.record.plan import FIXTURES
 
 
@@ -30,7 +30,7 @@ def test_segments_become_events_and_leave(agent_dir: AgentDir) -> None:
         f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\ncdc_total_space: 20GiB\n"
     )
     with running(agent_dir, {"cassandra.config": str(node)}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         health = process.health()
         assert health is not None
         assert health.ok, health.messages
@@ -56,7 +56,7 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
         # The table that fills the recording's segments is in no schema.
         settings = {"segment.blocked.timeout.ms": "0", "offset.backing.store.dir": str(offsets)}
         with running(agent_dir, {**changes, **settings}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
             assert process.stop() == 0
         lines = agent_dir.events.read_bytes().splitlines() if agent_dir.events.exists() else []
         shards = [
@@ -72,13 +72,13 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
 def test_a_restart_repeats_nothing_that_was_acknowledged(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     # The node links a finished segment again when it replays its log.
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"b")]])
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a", "b"]
 
@@ -87,7 +87,7 @@ def test_finished_segments_are_kept_when_that_is_asked_for(agent_dir: AgentDir) 
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
     content = path.read_bytes()
     with running(agent_dir, {"commit.log.transfer.class": "archive"}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert (agent_dir.relocation / "archive" / path.name).read_bytes() == content
 
@@ -101,7 +101,6 @@ def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
                 (health := process.health()) is not None
                 and any(str(OTHER_ID) in sentence for sentence in health.messages.values())
             ),
-            DEADLINE_S,
         )
         health = process.health()
         assert health is not None
@@ -110,7 +109,7 @@ def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
         agent_dir.schema.write_text(
             SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
         )
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a", "b"]
 
@@ -123,7 +122,7 @@ def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(
     )
     path.write_bytes(path.read_bytes().replace(b"bad", b"BAD"))
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a", "c"]
     error = agent_dir.relocation / "error"
@@ -134,10 +133,8 @@ def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(
 def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
     changes = {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": "1"}
     with running(agent_dir, changes) as process:
-        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
-        process.wait_until(
-            "the sentence", lambda: "does not answer" in str(process.health()), DEADLINE_S
-        )
+        process.wait_until("an answer", lambda: process.health() is not None)
+        process.wait_until("the sentence", lambda: "does not answer" in str(process.health()))
         assert process.stop() == 0
     assert "Traceback" not in process.log_file.read_text()
 
@@ -156,7 +153,7 @@ def test_events_go_through_a_function_of_the_user(
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
     settings = {"event.transform": "rules:mask", "event.cells": "false"}
     with running(agent_dir, settings) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["*", "b"]
     write_segment(agent_dir.cdc_raw, 2, [[payload(3, b"bad")]])
@@ -192,7 +189,7 @@ def test_spans_reach_a_collector(agent_dir: AgentDir, monkeypatch: pytest.Monkey
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     try:
         with running(agent_dir, {"tracing.enabled": "true"}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
             assert process.stop() == 0
     finally:
         collector.shutdown()

@@ -14,7 +14,6 @@ from tests.support.agents.running_agent import is_drained
 from tests.support.record.plan import FIXTURES
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-from tests.support.servers.processes import DEADLINE_S
 from tests.support.workloads import epochs
 
 EXPECTED = [dict(step.row) for step in (*epochs.FIRST_RUN, *epochs.SECOND_RUN)]
@@ -55,7 +54,7 @@ def delivered(
     agent_dir: AgentDir, changes: Mapping[str, str | None] | None = None
 ) -> list[dict[str, Any]]:
     with running(agent_dir, changes) as process:
-        process.wait_until("delivery", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("delivery", lambda: is_drained(agent_dir))
     return rows(agent_dir)
 
 
@@ -114,5 +113,5 @@ def test_the_schema_of_the_node_is_that_of_the_last_epoch(
     with running(agent_dir, beside) as process:
         run(node, LATER)
         node.close_segment()
-        process.wait_until("events", lambda: len(rows(agent_dir)) >= len(expected), DEADLINE_S)
+        process.wait_until("events", lambda: len(rows(agent_dir)) >= len(expected))
     assert rows(agent_dir) == expected

@@ -41,7 +41,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
     expected = {"cdc_raw_directory_differs", "no_table_published", "list_entry_unmatched"}
     log = tmp_path / "agent.log"
     with AgentThread(["--config", str(path)], log, 0) as process:
-        process.wait_until("the conditions", lambda: codes(process) == expected, DEADLINE_S)
+        process.wait_until("the conditions", lambda: codes(process) == expected)
         code, document = health(process)
         assert (code, document["status"]) == (503, "degraded")
         with urllib.request.urlopen(f"{process.url}/ready") as answer:
@@ -52,9 +52,7 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
         assert "cdc_published_tables 0.0" in metrics
         for each in expected:
             assert f'cdc_condition{{code="{each}",status="degraded"}} 1.0' in metrics
-        process.wait_until(
-            "the log", lambda: all(each in log.read_text() for each in expected), DEADLINE_S
-        )
+        process.wait_until("the log", lambda: all(each in log.read_text() for each in expected))
         with urllib.request.urlopen(f"{process.url}/page.json") as answer:
             page = json.load(answer)
         assert page["state"] == "degraded"
@@ -75,9 +73,7 @@ def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
     agent_dir = AgentDir(tmp_path)
     path = agent_dir.configuration()
     with AgentThread(["--config", str(path)], tmp_path / "agent.log", 0) as process:
-        process.wait_until(
-            "the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"}, DEADLINE_S
-        )
+        process.wait_until("the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"})
         (condition,) = health(process)[1]["conditions"]
         assert "with schema.file there is no connection to the node" in condition["message"]
         assert "cassandra.config" in condition["remedy"]

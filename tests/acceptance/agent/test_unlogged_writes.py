@@ -142,7 +142,7 @@ def test_a_snapshot_reads_rows_that_no_segment_has(
     path = configuration(agent_dir, node, changes)
     expected = {(table, 0) for table in tables}
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
-        process.wait_until("the rows", lambda: events(agent_dir) == expected, DEADLINE_S)
+        process.wait_until("the rows", lambda: events(agent_dir) == expected)
         assert process.stop() == 0
 
 
@@ -151,7 +151,7 @@ def test_run_is_degraded_until_the_writes_are_logged(
 ) -> None:
     path = configuration(agent_dir, node)
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
-        process.wait_until("the condition", lambda: codes(process) == [BYPASS], DEADLINE_S)
+        process.wait_until("the condition", lambda: codes(process) == [BYPASS])
         assert health(process)[1]["status"] == "degraded"
         text = metrics(process)
         assert "cdc_unlogged_tables 3.0" in text
@@ -166,19 +166,16 @@ def test_run_is_degraded_until_the_writes_are_logged(
             write(node, 1, table)
         write(node, 2, "shop.plain", "shop.fully")
         # Other changes of the same table are logged before and after its transactional mode.
-        process.wait_until(
-            "logged writes", lambda: ("shop.late", 1) in events(agent_dir), DEADLINE_S
-        )
+        process.wait_until("logged writes", lambda: ("shop.late", 1) in events(agent_dir))
         node.execute("ALTER TABLE shop.late WITH transactional_mode = 'full'")
         process.wait_until(
-            "the fourth table", lambda: "cdc_unlogged_tables 4.0" in metrics(process), DEADLINE_S
+            "the fourth table", lambda: "cdc_unlogged_tables 4.0" in metrics(process)
         )
         write(node, 2, "shop.late")
         node.execute("ALTER TABLE shop.late WITH transactional_mode = 'off'")
         process.wait_until(
             "the migration",
             lambda: 'reason="transactional_migration",table="late"' in metrics(process),
-            DEADLINE_S,
         )
         write(node, 3, "shop.late")
         # A repair, which completes a migration, does nothing with a replication factor of 1.
@@ -188,14 +185,14 @@ def test_run_is_degraded_until_the_writes_are_logged(
                 "AND transactional_migration_from = 'none'"
             )
         node.execute("ALTER KEYSPACE volatile WITH durable_writes = true")
-        process.wait_until("recovery", lambda: health(process)[0] == 200, DEADLINE_S)
+        process.wait_until("recovery", lambda: health(process)[0] == 200)
         text = metrics(process)
         assert "cdc_unlogged_tables 0.0" in text
         assert "cdc_table_unlogged{" not in text
         logged = {(table, 9) for table in TABLES}
         for table, key in logged:
             write(node, key, table)
-        process.wait_until("all later events", lambda: logged <= events(agent_dir), DEADLINE_S)
+        process.wait_until("all later events", lambda: logged <= events(agent_dir))
         assert process.stop() == 0
     assert events(agent_dir) == {("shop.plain", 1), ("shop.plain", 2), ("shop.late", 1), *logged}
     # The node has the rows that no event has.

@@ -85,11 +85,11 @@ def assert_arrived(process: AgentThread, agent_dir: AgentDir, count: int) -> Non
     def are_all() -> bool:
         return len(arrived(agent_dir)) >= count
 
-    process.wait_until(f"{count} events", are_all, DEADLINE_S)
+    process.wait_until(f"{count} events", are_all)
 
     def is_ok() -> bool:
         health = process.health()
         return health is not None and health.ok
 
-    process.wait_until("the status to be ok", is_ok, DEADLINE_S)
+    process.wait_until("the status to be ok", is_ok)
     assert [line for _, line in arrived(agent_dir)] == list(range(count))

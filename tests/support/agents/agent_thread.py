@@ -10,16 +10,16 @@ from typing import Self, cast
 from agent.cli.start_problems import start_problems
 from agent.config.loader import AgentConfig, load_config
 from agent.service import AgentService, create_service
-from examples.agent_process import AgentProcess
 from sidecar.errors import ConfigError
 from sidecar.logs import JsonFormatter, TextFormatter
 from sidecar.process.lifecycle import Stop, exit_code
 from sidecar.properties.secrets import hiding
 from tests.support.agents.agent_directory import AgentDir
+from tests.support.agents.running_agent import RunningAgent
 from tests.support.servers.processes import wait_until
 
 
-class AgentThread(AgentProcess):
+class AgentThread(RunningAgent):
     """`arguments` are pairs of `--config FILE` and `--set NAME=VALUE`. Leaving the block abandons
     deliveries; that nothing is lost by a kill needs an `AgentProcess`."""
 

@@ -14,6 +14,7 @@ from commitlog import Schema
 from sidecar.errors import UnavailableError
 from sidecar.health.health import Component
 from tests.support.agents.agent_directory import SCHEMA
+from tests.support.pipeline.fakes import Raw
 from tests.support.pipeline.harness import PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
@@ -66,6 +67,19 @@ class StatusHarness:
         self.holder.start()
         assert self.holder.wait_until_known(120)
         self.status.attach(self.harness.pipeline, self.snapshot)
+
+    @property
+    def raw(self) -> Raw:
+        return self.harness.raw
+
+    def settle(self) -> None:
+        self.harness.settle()
+
+    def acknowledge(self) -> None:
+        self.harness.acknowledge()
+
+    def pass_time(self, seconds: float) -> None:
+        self.harness.pass_time(seconds)
 
     def close(self) -> None:
         self.holder.close()

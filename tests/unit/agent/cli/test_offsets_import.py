@@ -13,7 +13,7 @@ from sidecar.errors import ConfigError
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
+from tests.support.agents.running_agent import is_drained, values
 
 # As Java's Properties.store writes it.
 HEAD = "#Commit log offset\n#Sun Nov 22 10:00:00 UTC 2026\n"
@@ -32,7 +32,7 @@ def test_agent_resumes_at_the_offset_of_the_connector(agent_dir: AgentDir) -> No
     write_segment(agent_dir.cdc_raw, 3, [[payload(0, b"later")]])
     configuration = agent_dir.configuration()
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     events = [
         json.loads(line)["value"]["source"] for line in agent_dir.events.read_text().splitlines()
@@ -54,7 +54,7 @@ def test_agent_resumes_at_the_offset_of_the_connector(agent_dir: AgentDir) -> No
     assert "the offset of ks.t. It is the lowest offset of 2 tables" in told.output
     assert "marked as completed: 1" in told.output
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["4", "5", "6", "7", "8", "9", "later"]
 

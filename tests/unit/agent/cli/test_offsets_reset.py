@@ -3,13 +3,13 @@
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
+from tests.support.agents.running_agent import is_drained, values
 from tests.support.servers.processes import wait_until
 
 
 def deliver(agent_dir: AgentDir) -> None:
     with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
 
 

@@ -16,7 +16,7 @@ from tests.support.agents.agent_directory import (
 )
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
-from tests.support.agents.running_agent import DEADLINE_S, is_drained, values
+from tests.support.agents.running_agent import is_drained, values
 
 NAME = "CommitLog-7-1.log"
 
@@ -26,7 +26,7 @@ def quarantined(agent_dir: AgentDir) -> Path:
     """A segment with a change of a table that nobody knew; gives the properties file."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a"]
     return agent_dir.configuration({"segment.blocked.timeout.ms": "0"})
@@ -44,12 +44,12 @@ def test_a_segment_is_listed_and_read_again_by_the_running_agent(
         SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
     )
     with running(agent_dir, {"segment.blocked.timeout.ms": "0"}) as process:
-        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        process.wait_until("an answer", lambda: process.health() is not None)
         outcome = agent("quarantine", "retry", NAME, "--config", quarantined)
         assert (outcome.exit_code, outcome.errors) == (0, "")
         error = agent_dir.relocation / "error"
-        process.wait_until("the end of it", lambda: not list(error.iterdir()), DEADLINE_S)
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the end of it", lambda: not list(error.iterdir()))
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a", "a", "b"]
     assert "Nothing is quarantined" in agent("quarantine", "list", "--config", quarantined).output
@@ -60,8 +60,8 @@ def test_every_start_reads_them_again_when_that_is_asked_for(
 ) -> None:
     settings = {"segment.blocked.timeout.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
     with running(agent_dir, settings) as process:
-        process.wait_until("the other events", lambda: len(values(agent_dir)) == 2, DEADLINE_S)
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir), DEADLINE_S)
+        process.wait_until("the other events", lambda: len(values(agent_dir)) == 2)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         assert process.stop() == 0
     assert values(agent_dir) == ["a", "a"]
     assert (agent_dir.relocation / "error" / NAME).exists()

@@ -1,11 +1,7 @@
 """A segment whose next record needs a schema that the agent does not know yet."""
 
-from collections.abc import Callable
-
 from tests.support.agents.quarantine_reasons import reason_of
-from tests.support.pipeline.harness import PipelineHarness
-
-MakeHarness = Callable[..., PipelineHarness]
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
 
 def blocked_message(harness: PipelineHarness) -> str:

@@ -1,17 +1,14 @@
 """Segments that the node deletes unread: `cdc_block_writes: false` and a full `cdc_raw`."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from agent.quarantine.entries import discard
 from agent.segments.awaited_files import PATIENCE_S
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
-
-MakeHarness = Callable[..., PipelineHarness]
 
 
 def reason_of(harness: PipelineHarness, segment_id: int) -> Any:
@@ -91,8 +88,7 @@ def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeH
     log.write_bytes(texts[0])
     for _ in range(8):
         harness.settle()
-        harness.sink.acknowledge()
-    harness.settle()
+        harness.acknowledge()
     assert set(first.ids()) | set(moved.ids()) <= set(harness.collect())
     assert not (harness.quarantine.directory / f"{moved.name.log}.reason.json").exists()
 
@@ -111,8 +107,7 @@ def test_a_discarded_loss_is_not_reported_again_at_the_next_start(
     harness.settle()
     harness.raw.drop(begun)
     harness.settle()
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     harness.pass_time(PATIENCE_S)
     for log in (begun, alone):
         assert reason_of(harness, log.name.id)["ranges"]

@@ -1,7 +1,6 @@
 """What goes wrong, and that nothing is lost by it."""
 
 import json
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,18 +9,15 @@ import pytest
 from commitlog import CorruptSegmentError, UnsupportedFeatureError
 from sidecar.errors import AccessDeniedError, SinkRestartError
 from tests.support.agents.quarantine_reasons import reason_of
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
-
-MakeHarness = Callable[..., PipelineHarness]
 
 
 def test_a_sink_that_fails_starts_again_from_the_watermark(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
     log = harness.raw.completed(1, *[2] * 10)
     harness.settle()
-    harness.sink.acknowledge(harness.sink.waiting[:7])
-    harness.settle()
+    harness.acknowledge(harness.sink.waiting[:7])
     harness.collect()
     harness.sink.raise_next(SinkRestartError("events were lost"))
     harness.settle()
@@ -29,8 +25,7 @@ def test_a_sink_that_fails_starts_again_from_the_watermark(make_harness: MakeHar
     assert "events were lost" in harness.view.delivery.sink.message
     harness.pass_time(1)
     assert harness.collect() == log.ids() + log.ids()[6:]
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     assert harness.raw.names() == set()
     assert "cdc_sink_restarts_total 1.0" in harness.metrics.delivery.render().decode()
 
@@ -105,8 +100,7 @@ def test_offsets_that_cannot_be_saved_do_not_stop_delivery(harness: PipelineHarn
 
 
 def test_progress_is_saved_at_the_end_although_it_failed_before(harness: PipelineHarness) -> None:
-    log = harness.raw.segment(1, 2)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 2)
     harness.store.is_failing = True
     harness.settle()
     harness.store.is_failing = False
@@ -207,8 +201,7 @@ def test_rejected_event_is_quarantined_and_the_others_continue(make_harness: Mak
     log = harness.raw.completed(1, 2, 2)
     harness.settle()
     harness.sink.fail(harness.sink.waiting[1], "Kafka refuses it: message too large")
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     path = harness.relocation / "error" / f"{log.name.log}.events.ndjson"
     line = json.loads(path.read_text())
     assert line["value"] == log.ids()[1]
@@ -222,8 +215,7 @@ def test_a_rejected_event_without_room_quarantines_its_segment(make_harness: Mak
     log = harness.raw.completed(1, 2, 2)
     harness.settle()
     harness.sink.fail(harness.sink.waiting[1], "message too large")
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     assert log.name.log in harness.raw.names()
     lost = reason_of(harness, 1)["ranges"][0]
     assert (lost["start"], lost["end"]) == (0, log.end)
@@ -251,8 +243,7 @@ def test_a_segment_that_vanishes_unread_is_reported(make_harness: MakeHarness) -
         'cdc_quarantined_total{reason="vanished"} 1.0' in harness.metrics.delivery.render().decode()
     )
     for _ in range(3):
-        harness.sink.acknowledge()
-        harness.settle()
+        harness.acknowledge()
     assert harness.collect() == first.ids()
 
 
@@ -264,16 +255,14 @@ def test_an_open_segment_that_vanishes_is_read_to_its_end(make_harness: MakeHarn
     harness.settle()
     harness.raw.drop(log)
     for _ in range(10):
-        harness.sink.acknowledge()
-        harness.settle()
+        harness.acknowledge()
     assert harness.collect() == log.ids()
     assert harness.quarantined() == set()
     assert harness.store.values[log.name.log] == "COMPLETED"
 
 
 def test_segment_deleted_while_agent_was_down_is_reported_once(harness: PipelineHarness) -> None:
-    log = harness.raw.segment(1, 2, 2)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 2, 2)
     harness.settle()
     harness.kill()
     harness.raw.drop(log)

@@ -1,11 +1,7 @@
 """The usual way of events, and what a person sees of it."""
 
-from collections.abc import Callable
-
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
-
-MakeHarness = Callable[..., PipelineHarness]
 
 
 def test_a_finished_segment_is_delivered_in_order_and_leaves(harness: PipelineHarness) -> None:
@@ -51,8 +47,7 @@ def test_one_read_is_ahead_while_the_sink_works(make_harness: MakeHarness) -> No
     harness.settle()
     assert len(harness.collect()) == 40, "the window is the only buffer"
     assert harness.view.delivery.unacknowledged_events == 40
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     assert len(harness.collect()) == 80
 
 
@@ -79,8 +74,7 @@ def test_a_sink_that_takes_little_gets_the_rest_later(make_harness: MakeHarness)
     log = harness.raw.completed(1, 4, 4, 4)
     harness.settle()
     for _ in range(10):
-        harness.sink.acknowledge()
-        harness.settle()
+        harness.acknowledge()
     assert harness.collect() == log.ids()
     assert harness.raw.names() == set()
 
@@ -89,8 +83,7 @@ def test_progress_moves_at_mutation_boundaries_whatever_the_order(
     make_harness: MakeHarness,
 ) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
-    log = harness.raw.segment(1, 3, 2, 2)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 3, 2, 2)
     harness.settle()
     numbers = list(harness.sink.waiting)
     for taken, expected in (
@@ -100,8 +93,7 @@ def test_progress_moves_at_mutation_boundaries_whatever_the_order(
         (numbers[6:7], log.records[1].end),
         (numbers[5:6], log.records[2].end),
     ):
-        harness.sink.acknowledge(taken)
-        harness.settle()
+        harness.acknowledge(taken)
         stored = harness.store.values.get(log.name.log)
         assert stored == (None if expected is None else str(expected))
 
@@ -191,29 +183,24 @@ def test_counts_read_and_sent_events(harness: PipelineHarness) -> None:
 
 def test_lag_counts_readable_unacknowledged_bytes(make_harness: MakeHarness) -> None:
     harness = make_harness(sink=MemorySink(automatic=False))
-    log = harness.raw.segment(1, 1, 1)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 1, 1)
     harness.settle()
     assert harness.view.lag_bytes == log.end
     harness.pass_time(5)
     assert harness.view.lag_s == 5.0
-    harness.sink.acknowledge(harness.sink.waiting[:1])
-    harness.settle()
+    harness.acknowledge(harness.sink.waiting[:1])
     assert harness.view.lag_bytes == 10
     assert harness.view.lag_s > 0
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     assert (harness.view.lag_bytes, harness.view.lag_s) == (0, 0.0)
 
 
 def test_the_first_write_after_a_quiet_hour_is_not_an_hour_late(make_harness: MakeHarness) -> None:
     """Nor is one with a time that the client chose, in 1970 or in the year 292,278."""
     harness = make_harness(sink=MemorySink(automatic=False))
-    log = harness.raw.segment(1, 1)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 1)
     harness.settle()
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     harness.pass_time(3600)
     log.add(1, 1)
     harness.raw.index(log, log.end)

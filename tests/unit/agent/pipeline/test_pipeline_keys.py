@@ -1,7 +1,6 @@
 """Encrypted segments in the pipeline: held without their key, and read when it comes."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
 from tests.oracle.reference.segment import read_bytes
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness
 from tests.support.segments.recorded_segments import FORMAT, arrived, put
 from tests.support.servers.keystore import make_keystore
 
-MakeHarness = Callable[..., PipelineHarness]
 FOLDER = OWN / "4.1" / "encrypted"
 
 

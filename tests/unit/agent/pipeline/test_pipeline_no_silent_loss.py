@@ -13,10 +13,9 @@ from agent.quarantine.scanner import QuarantineScanner
 from agent.status.conditions import conditions_of
 from agent.status.facts import Facts
 from commitlog import UnsupportedFeatureError
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
-MakeHarness = Callable[..., PipelineHarness]
 EVENTS_OF_THE_PARSER = Path(__file__).parents[4] / "commitlog" / "events" / "src"
 
 
@@ -57,8 +56,7 @@ def rejected(make: MakeHarness) -> PipelineHarness:
     harness.raw.completed(1, 2)
     harness.settle()
     harness.sink.fail(harness.sink.waiting[0], "message too large")
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     return harness
 
 

@@ -1,7 +1,6 @@
 """The pipeline over real segments: written byte by byte as a node does, and recorded ones."""
 
 import gzip
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment
 from tests.support.agents.agent_directory import SCHEMA, payload
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.segments.recorded_segments import (
     FORMAT,
     arrived,
@@ -24,7 +23,6 @@ from tests.support.segments.recorded_segments import (
     source,
 )
 
-MakeHarness = Callable[..., PipelineHarness]
 NAME = SegmentName(1, 7)
 
 

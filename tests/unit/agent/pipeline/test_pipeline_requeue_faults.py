@@ -17,9 +17,7 @@ import pytest
 from agent.quarantine.entries import discard, request_retry
 from tests.support.pipeline.crash_injector import Killed
 from tests.support.pipeline.fakes import Log
-from tests.support.pipeline.harness import PipelineHarness
-
-MakeHarness = Callable[..., PipelineHarness]
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
 _OPERATIONS = ("unlink", "replace", "link", "fsync", "utime", "chmod")
 _MOST_OPERATIONS = 60

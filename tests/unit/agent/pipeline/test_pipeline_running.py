@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +13,9 @@ from sidecar.errors import AccessDeniedError
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
 from tests.support.pipeline.fakes import Log
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
-MakeHarness = Callable[..., PipelineHarness]
 DEADLINE_S = 120
 NEVER_MS = 100 * 365 * 24 * 60 * 60 * 1000
 
@@ -92,8 +91,7 @@ def test_an_index_that_moves_wakes_it(make_harness: MakeHarness) -> None:
 
 
 def test_it_waits_when_there_is_nothing_to_do(harness: PipelineHarness) -> None:
-    log = harness.raw.segment(1, 1)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 1)
     harness.settle()
     assert not harness.pipeline.tick()
     assert harness.pipeline.loop.pause_s == 1.0
@@ -154,8 +152,7 @@ def test_a_drained_segment_leaves_at_the_stop(make_harness: MakeHarness) -> None
 def test_a_sink_that_rejects_us_ends_the_run_with_progress_saved(make_harness: MakeHarness) -> None:
     sink = TellingSink()
     harness = make_harness(sink=sink, waits_when_denied=False)
-    log = harness.raw.segment(1, 1, 1)
-    harness.raw.index(log, log.end)
+    log = harness.raw.live(1, 1, 1)
     with pytest.raises(AccessDeniedError), running(harness) as run:
         assert sink.wait_for(2)
         sink.raise_next(AccessDeniedError("the login is refused"))

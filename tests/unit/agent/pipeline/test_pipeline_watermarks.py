@@ -1,7 +1,6 @@
 """Watermarks of a pipeline: they never pass a write that the sink has not acknowledged."""
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,10 +14,9 @@ from sidecar.events import NumberedBatch
 from sidecar.sinks.base import DeliveryResult
 from tests.support.node.fake_watermarks import SYNC_LAG_MS, TOPIC, watermarks
 from tests.support.pipeline.fakes import Log, event_id
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
 
-MakeHarness = Callable[..., PipelineHarness]
 INTERVAL_S = 10.0
 
 
@@ -76,8 +74,7 @@ def test_an_unacknowledged_event_stops_the_watermark_and_its_messages(
     blocked = watermarks(harness.sink)[-1]
     assert blocked["complete_until_ms"] == before
     assert codes(blocked) == ["not_delivered"]
-    harness.sink.acknowledge()
-    harness.settle()
+    harness.acknowledge()
     assert harness.node.stored is not None
     assert harness.node.stored.until_ms > before
     assert log.reads > 0

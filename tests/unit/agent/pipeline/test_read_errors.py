@@ -2,14 +2,11 @@
 
 import errno
 import os
-from collections.abc import Callable
 
 import pytest
 
 from tests.support.agents.quarantine_reasons import reason_of
-from tests.support.pipeline.harness import PipelineHarness
-
-MakeHarness = Callable[..., PipelineHarness]
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from sidecar.events import Message
 from sidecar.process.lifecycle import Stop
 from tests.support.events.counter_following import Table
 from tests.support.pipeline.fakes import LateExecutor
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.record.plan import FIXTURES
 from tests.support.segments.recorded_segments import (
     FORMAT,
@@ -29,8 +29,6 @@ from tests.support.segments.recorded_segments import (
 )
 from tests.support.segments.segment_reading import Event
 from tests.support.sinks.memory_sink import MemorySink
-
-MakeHarness = Callable[..., PipelineHarness]
 
 
 class Worker:

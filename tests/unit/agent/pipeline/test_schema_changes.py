@@ -1,7 +1,6 @@
 """Messages of the schema-change topic: their order, their ids and what a kill repeats."""
 
 import gzip
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from sidecar.transform import Event
 from tests.oracle.reference.recordings import OWN
 from tests.oracle.writer import segment
 from tests.support.agents.agent_directory import SCHEMA, payload
-from tests.support.pipeline.harness import PipelineHarness
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.segments.recorded_segments import FORMAT, put
 from tests.support.sinks.memory_sink import MemorySink
 
@@ -27,8 +26,6 @@ FOLDERS = (
     *("5.0/three-nodes/node1", "6.0/epochs"),
 )
 NAME = SegmentName(1, 7)
-
-MakeHarness = Callable[..., PipelineHarness]
 
 
 @dataclass(frozen=True)

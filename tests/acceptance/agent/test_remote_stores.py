@@ -1,0 +1,295 @@
+"""The agent that sends its finished segments to Google Cloud Storage or to S3."""
+
+import json
+import re
+import shutil
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.check.store import check_store
+from agent.config.loader import load_config
+from sidecar.check.finding import Level
+from tests.support.agents import running_agent
+from tests.support.agents.agent_directory import (
+    OTHER_ID,
+    SCHEMA,
+    TABLE_ID,
+    AgentDir,
+    payload,
+    write_segment,
+)
+from tests.support.agents.agent_main import agent
+from tests.support.agents.agent_thread import AgentThread, running
+from tests.support.agents.running_agent import is_drained, values
+from tests.support.servers.fault_proxy import Fault, FaultProxy, Seen
+from tests.support.servers.gcs import GcsServer
+from tests.support.servers.s3 import CREDENTIALS, S3Server, refusal
+
+pytestmark = pytest.mark.servers
+
+PLACE = "remote.commit.log.relocation.dir"
+NAME = "CommitLog-7-1.log"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A server with the bucket `archive`, behind a proxy that a test may plan."""
+
+    scheme: str
+    server: GcsServer | S3Server
+    proxy: FaultProxy
+
+    @property
+    def settings(self) -> dict[str, str]:
+        name = {"gs": "io.debezium.connector.cassandra.GCSCommitLogTransfer", "s3": "s3"}
+        endpoint = {"storage.s3.endpoint": self.proxy.url} if self.scheme == "s3" else {}
+        return endpoint | {
+            "commit.log.transfer.class": name[self.scheme],
+            PLACE: f"{self.scheme}://archive/cdc",
+            "commit.log.transfer.timeout.ms": "2000",
+            "commit.log.transfer.retry.max.ms": "100",
+        }
+
+    def names(self) -> set[str]:
+        return set(self.server.names("archive"))
+
+    def contents(self) -> dict[str, bytes]:
+        return {name: self.server.content("archive", name) for name in self.names()}
+
+
+@pytest.fixture
+def gcs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    with GcsServer(tmp_path) as server, FaultProxy(server.port) as proxy:
+        server.create_bucket("archive")
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
+        yield Store("gs", server, proxy)
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with S3Server() as server, FaultProxy(server.port) as proxy:
+        server.create_bucket("archive")
+        yield Store("s3", server, proxy)
+
+
+@pytest.fixture(params=["gcs", "s3"])
+def store(request: pytest.FixtureRequest) -> Store:
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Store)
+    return found
+
+
+def checked(agent_dir: AgentDir, changes: dict[str, str]) -> tuple[Level, str, str]:
+    (found,) = check_store(load_config([agent_dir.configuration(changes)]))
+    assert (found.level is Level.OK) == (not found.remedy)
+    return found.level, found.message, found.remedy
+
+
+@pytest.mark.parametrize("directory", ["gcs://archive/cdc", "gs://archive/cdc", "gs://archive/"])
+def test_a_check_asks_google(agent_dir: AgentDir, gcs: Store, directory: str) -> None:
+    shown = directory.replace("gcs:", "gs:").removesuffix("/")
+    level, message, _ = checked(agent_dir, {**gcs.settings, PLACE: directory})
+    assert (level, message) == (Level.OK, f"{shown} is available.")
+    assert gcs.names() == set(), "nothing is written"
+
+
+def test_a_check_names_a_bucket_that_is_not_there(agent_dir: AgentDir, store: Store) -> None:
+    bucket = f"{store.scheme}://nobodys"
+    level, message, _ = checked(agent_dir, {**store.settings, PLACE: f"{bucket}/cdc"})
+    assert level is Level.FAULT
+    assert f"The bucket {bucket} does not exist" in message
+    assert store.names() == set(), "nothing is written"
+
+
+CREATE, GET = "storage.objects.create", "storage.objects.get"
+LIST, DELETE = "storage.objects.list", "storage.objects.delete"
+
+
+@pytest.mark.parametrize(
+    ("held", "level", "part"),
+    [
+        ([CREATE, GET, LIST, DELETE], Level.OK, "gs://archive/cdc is available."),
+        ([CREATE, GET, LIST], Level.WARNING, f"but the agent lacks {DELETE}"),
+        ([CREATE, GET], Level.FAULT, f"it lacks {LIST}."),
+        ([GET, LIST], Level.FAULT, f"not send segments to gs://archive/cdc: it lacks {CREATE}."),
+        ([], Level.FAULT, f"it lacks {CREATE}, {GET} and {LIST}."),
+    ],
+)
+def test_a_check_names_missing_rights_at_google(
+    agent_dir: AgentDir, gcs: Store, held: list[str], level: Level, part: str
+) -> None:
+    """The emulator does not know the question, so the proxy answers as Google does."""
+    body = json.dumps({"kind": "storage#testIamPermissionsResponse", "permissions": held}).encode()
+    gcs.proxy.plan = lambda seen: (
+        Fault(status=200, body=body) if "/b/archive/iam/testPermissions?" in seen.path else None
+    )
+    found = checked(agent_dir, gcs.settings)
+    assert found[0] is level
+    assert part in found[1]
+
+
+def test_a_check_names_missing_rights_at_s3(agent_dir: AgentDir, s3: Store) -> None:
+    assert isinstance(s3.server, S3Server)
+    assert checked(agent_dir, s3.settings) == (Level.OK, "s3://archive/cdc is available.", "")
+    assert s3.names() == set(), "nothing is written"
+    assert s3.server.unfinished_uploads("archive") == []
+    s3.proxy.plan = lambda seen: refusal(403, "AccessDenied") if begins_upload(seen) else None
+    level, message, remedy = checked(agent_dir, s3.settings)
+    assert level is Level.FAULT
+    assert "it lacks s3:PutObject." in message
+    assert "arn:aws:s3:::archive/cdc/*" in remedy
+
+
+def begins_upload(seen: Seen) -> bool:
+    return seen.method == "POST" and seen.path.endswith("?uploads")
+
+
+def test_agent_check_reports_a_rejecting_store(agent_dir: AgentDir, store: Store) -> None:
+    fault, part = {
+        "gs": (Fault(status=403), f"Grant {CREATE}, {GET} and {LIST} in gs://archive"),
+        "s3": (refusal(403, "InvalidAccessKeyId"), "rejects the credentials"),
+    }[store.scheme]
+    store.proxy.plan = lambda seen: fault
+    outcome = agent("check", "--config", agent_dir.configuration(store.settings))
+    assert outcome.exit_code == 1
+    assert part in " ".join(outcome.output.split())
+
+
+def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
+    agent_dir: AgentDir, store: Store
+) -> None:
+    """Delivery continues meanwhile, and cdc_raw does not fill up."""
+    upload = agent_dir.relocation / "upload"
+    node = agent_dir.folder / "cassandra.yaml"
+    node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n")
+    settings = {**store.settings, "cassandra.config": str(node)}
+    contents = {}
+    for number in (1, 2, 3):
+        path = write_segment(agent_dir.cdc_raw, number, [[payload(number, b"%d" % number)]])
+        for file in (path, path.with_name(f"{path.stem}_cdc.idx")):
+            contents[f"cdc/node-1/archive/{file.name}"] = file.read_bytes()
+    fault, message = {
+        "gs": (Fault(status=503), f"failed for {NAME}"),
+        "s3": (Fault(cut=True), f"does not answer for {NAME}"),
+    }[store.scheme]
+    store.proxy.plan = lambda seen: fault
+    with running_agent.running(agent_dir, settings) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
+        process.wait_until("the message", lambda: message in str(process.health()))
+        health = process.health()
+        assert health is not None
+        assert not health.ok
+        assert "3 finished segments" in health.messages["transfer"]
+        assert health.messages["cdc_raw"].endswith("is followed")
+    # Leaving the block has killed it.
+    assert values(agent_dir) == ["1", "2", "3"]
+    assert len(list(upload.glob("CommitLog-*"))) == 6
+    store.proxy.plan = None
+    with running(agent_dir, settings) as process:
+        process.wait_until("the last upload", lambda: not list(upload.iterdir()))
+        process.wait_until("health", lambda: (now := process.health()) is not None and now.ok)
+        assert process.stop() == 0
+    assert store.contents() == contents
+    assert values(agent_dir) == ["1", "2", "3"]
+
+
+def gauge(process: AgentThread, name: str) -> float:
+    with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+        found = re.search(rf"^{name} (\S+)$", answer.read().decode(), re.M)
+    assert found is not None
+    return float(found[1])
+
+
+def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
+    agent_dir: AgentDir, gcs: Store
+) -> None:
+    paths = [write_segment(agent_dir.cdc_raw, n, [[payload(n, b"%d" % n)]]) for n in (1, 2, 3, 4)]
+    one_bytes = sum(len(f.read_bytes()) for f in agent_dir.cdc_raw.iterdir()) // len(paths)
+    bounded = {**gcs.settings, "commit.log.transfer.backlog.max.bytes": str(2 * one_bytes)}
+    gcs.proxy.plan = lambda seen: Fault(status=503)
+    with running(agent_dir, bounded) as process:
+        process.wait_until(
+            "every event",
+            lambda: agent_dir.events.exists() and values(agent_dir) == ["1", "2", "3", "4"],
+        )
+        said = ("2 finished segments are in cdc_raw in all", f"failed for {NAME}")
+        process.wait_until(
+            "the sentences", lambda: all(part in str(process.health()) for part in said)
+        )
+        health = process.health()
+        assert health is not None
+        assert "commit.log.transfer.backlog.max.bytes" in health.messages["quarantine"]
+        assert "those that have no room stay in cdc_raw" in health.messages["transfer"]
+        assert [path.exists() for path in paths] == [False, False, True, True]
+        assert gauge(process, "cdc_transfer_backlog_segments") == 2
+        assert gauge(process, "cdc_transfer_backlog_bytes") <= 2 * one_bytes
+        assert gauge(process, "cdc_transfer_backlog_limit_bytes") == 2 * one_bytes
+        assert gauge(process, "cdc_transfer_up") == 0
+        # A segment that comes meanwhile is read like any other.
+        write_segment(agent_dir.cdc_raw, 5, [[payload(5, b"5")]])
+        process.wait_until("the next event", lambda: values(agent_dir)[4:] == ["5"])
+        gcs.proxy.plan = None
+        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
+        process.wait_until("the last upload", lambda: len(gcs.names()) == 10)
+        assert process.stop() == 0
+    assert values(agent_dir) == ["1", "2", "3", "4", "5"]
+
+
+def test_quarantined_segments_are_there_and_come_back_on_another_disk(
+    agent_dir: AgentDir, gcs: Store
+) -> None:
+    """A change of a table that nobody knows; then its schema is known, and the disk another."""
+    settings = {**gcs.settings, "segment.blocked.timeout.ms": "0"}
+    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    content = path.read_bytes()
+    files = (path.name, f"{path.stem}_cdc.idx")
+    prefix, error = "cdc/node-1/error", agent_dir.relocation / "error"
+    quarantined = {f"{prefix}/{name}" for name in files}
+    with running(agent_dir, settings) as process:
+        process.wait_until("the upload", lambda: gcs.names() == quarantined)
+        process.wait_until("the file to go", lambda: not (error / path.name).exists())
+        assert process.stop() == 0
+    assert gcs.contents()[f"{prefix}/{path.name}"] == content
+    listing = ("quarantine", "list", "--config", agent_dir.configuration(settings))
+    (listed,) = json.loads(agent(*listing, "--json").output)
+    assert (listed["remote"], listed["size_bytes"]) == (f"gs://archive/{prefix}", None)
+    assert f"gs://archive/{prefix}" in agent(*listing).output
+
+    shutil.rmtree(error)
+    other = SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
+    agent_dir.schema.write_text(SCHEMA + other)
+    again = {**settings, "commit.log.error.reprocessing.enabled": "true"}
+    archive = {f"cdc/node-1/archive/{name}" for name in files}
+    with running(agent_dir, again) as process:
+        process.wait_until("it in the archive", lambda: gcs.names() == archive)
+        assert process.stop() == 0
+    assert values(agent_dir) == ["a", "a", "b"]
+    assert gcs.contents()[f"cdc/node-1/archive/{path.name}"] == content
+    assert "Nothing is quarantined" in agent(*listing).output
+
+
+def test_a_segment_that_was_sent_is_discarded_there_too(agent_dir: AgentDir, store: Store) -> None:
+    error = agent_dir.relocation / "error"
+    error.mkdir()
+    (error / f"{NAME}.remote").write_text(f"{store.scheme}://archive/cdc/node-1/error\n")
+    store.server.put("archive", f"cdc/node-1/error/{NAME}", b"segment")
+    configuration = agent_dir.configuration(store.settings)
+    discard = ("quarantine", "discard", NAME, "--yes", "--config", configuration)
+    if store.scheme == "gs":
+        store.proxy.plan = lambda seen: Fault(status=403)
+        outcome = agent(*discard)
+        assert outcome.exit_code == 1
+        assert "Google Cloud Storage denies" in outcome.errors
+        assert len(outcome.errors.strip().splitlines()) == 1
+        store.proxy.plan = None
+    outcome = agent(*discard)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert store.names() == set()
+    assert list(error.iterdir()) == []

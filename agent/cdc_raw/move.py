@@ -8,10 +8,9 @@ from pathlib import Path
 
 from agent.cdc_raw.names import temporary_of
 from sidecar.files.fsync import sync_directory
-from sidecar.files.regular import link_regular, open_new, open_regular
+from sidecar.files.regular import CREATION_MODE, link_regular, open_new, open_regular
 
 _COPY_BLOCK_BYTES = 1 << 20
-_PERMISSIONS = 0o777
 # Another file system, one without hard links, a file of another user, too many links.
 _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
 
@@ -75,6 +74,6 @@ def _copy(source: Path, temporary: Path) -> None:
         shutil.copyfileobj(original, copied, _COPY_BLOCK_BYTES)
         copied.flush()
         found = os.fstat(original.fileno())
-        os.fchmod(copied.fileno(), stat.S_IMODE(found.st_mode) & _PERMISSIONS)
+        os.fchmod(copied.fileno(), stat.S_IMODE(found.st_mode) & CREATION_MODE)
         os.utime(copied.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
         os.fsync(copied.fileno())

@@ -11,12 +11,17 @@ segment: the agent repeats the steps, and ignores the segment in `cdc_raw` (`Sca
 that exists after step 4 is a newer one and stays.
 """
 
+import errno
+import os
 from pathlib import Path
 
 from agent.cdc_raw.move import stage
 from agent.cdc_raw.names import SegmentName, temporary_of
 from agent.quarantine.files import REASON, REMOTE, RETRY
 from sidecar.files.fsync import sync_directory
+from sidecar.files.regular import open_regular, regular_size_bytes
+
+_COMPARED_BYTES = 1 << 20
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
@@ -52,11 +57,31 @@ def cancel_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
 
 
 def _is_complete(log: Path, placed: Path) -> bool:
-    """True when an earlier attempt, or the node, has put the whole segment into `cdc_raw`."""
-    try:
-        return placed.stat().st_size >= log.stat().st_size
-    except FileNotFoundError:
+    """True when an earlier attempt, or the node, has put the whole segment into `cdc_raw`.
+
+    Anyone who may write to `cdc_raw` can plant that name, and the segment in the quarantine is its
+    last copy. So only the same file or the same bytes count; what is no regular file is replaced.
+    Raises FileExistsError for another file.
+    """
+    size_bytes = regular_size_bytes(placed)
+    if size_bytes is None:
         return False
+    with (
+        os.fdopen(open_regular(log, os.O_RDONLY), "rb") as quarantined,
+        os.fdopen(open_regular(placed, os.O_RDONLY), "rb") as found,
+    ):
+        wanted = os.fstat(quarantined.fileno())
+        if os.path.samestat(wanted, os.fstat(found.fileno())):
+            return True
+        while block := found.read(_COMPARED_BYTES):
+            expected = quarantined.read(len(block))
+            # The node may have written on behind the end that the quarantine has.
+            if not block.startswith(expected):
+                reason = "cdc_raw has another file of that name. Move that file away"
+                raise FileExistsError(errno.EEXIST, reason, str(placed))
+            if len(expected) < len(block):
+                return True
+        return not quarantined.read(1)
 
 
 def _place(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:

@@ -1,8 +1,9 @@
-"""A real broker for the tests of the sink, and sinks that are closed after them."""
+"""Brokers for the tests of the sinks, and sinks that are closed after them."""
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -11,24 +12,31 @@ from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
+from tests.support.agents.exactly_once import ExactDelivery, Mutation, Source, with_positions
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.sinks.kafka_sinks import QUICK, MakeSink, SinkFactory
+from tests.support.servers.kafka_acl import AuthorisingBroker
+from tests.support.sinks.kafka_sinks import QUICK, MakeDelivery, MakeSink, SinkFactory
+
+_JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+class SecuredBroker(AuthorisingBroker):
+    """Has logins by PLAIN too. `writer` may do all, `nobody` nothing, `half` what it is granted."""
+
+    def _server_properties(self) -> str:
+        users = " ".join(f'user_{name}="right"' for name in ("writer", "nobody", "half"))
+        return super()._server_properties() + (
+            "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
+            f"listener.name.sasl_plaintext.plain.sasl.jaas.config={_JAAS} {users};\n"
+            "super.users=User:ANONYMOUS;User:writer\n"
+        )
 
 
 @pytest.fixture(scope="package")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """Shared; each test has topics of its own."""
-    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """Beside the shared broker, which asks for no login; each test has names of its own."""
+    with SecuredBroker(tmp_path_factory.mktemp("secured") / "kafka") as broker:
         yield broker
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
-    """Not started; for a test that stops and starts it."""
-    broker = KafkaBroker(tmp_path / "kafka", heap_mib=256)
-    yield broker
-    if broker.is_running:
-        broker.kill()
 
 
 @pytest.fixture
@@ -37,55 +45,75 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_ANSWER_S", 0.1)
 
 
+def _client(bootstrap: str, settings: dict[str, str]) -> dict[str, str]:
+    """Names have `_` for the dots."""
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return {"bootstrap.servers": bootstrap} | named
+
+
 @pytest.fixture
 def make_sink() -> Iterator[SinkFactory]:
-    """Opened sinks; settings have `_` for the dots."""
-    sinks: list[KafkaSink] = []
+    """Opened sinks."""
+    with ExitStack() as opened:
 
-    def make(
-        bootstrap: str,
-        creation: TopicCreation | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        waits_when_denied: bool = True,
-        **settings: str,
-    ) -> KafkaSink:
-        named = {name.replace("_", "."): value for name, value in settings.items()}
-        sink = KafkaSink(
-            {"bootstrap.servers": bootstrap} | named,
-            creation,
-            waits_when_denied=waits_when_denied,
-            clock=clock,
-        )
-        sinks.append(sink)
-        sink.open()
-        return sink
+        def make(
+            bootstrap: str,
+            creation: TopicCreation | None = None,
+            clock: Callable[[], float] = time.monotonic,
+            waits_when_denied: bool = True,
+            **settings: str,
+        ) -> KafkaSink:
+            sink = KafkaSink(
+                _client(bootstrap, settings),
+                creation,
+                waits_when_denied=waits_when_denied,
+                clock=clock,
+            )
+            opened.callback(sink.close, 0)
+            sink.open()
+            return sink
 
-    yield make
-    for sink in sinks:
-        sink.close(0)
+        yield make
 
 
 @pytest.fixture
 def make_exact() -> Iterator[MakeSink]:
-    """Opened sinks; settings have `_` for the dots."""
-    sinks: list[TransactionalKafkaSink] = []
+    """Opened transactional sinks."""
+    with ExitStack() as opened:
+
+        def make(
+            bootstrap: str,
+            where: PositionRecords,
+            rule: CommitRule = QUICK,
+            creation: TopicCreation | None = None,
+            clock: Callable[[], float] = time.monotonic,
+            **settings: str,
+        ) -> TransactionalKafkaSink:
+            sink = TransactionalKafkaSink(
+                _client(bootstrap, settings), where, rule, creation, clock=clock
+            )
+            opened.callback(sink.close, 0)
+            sink.open()
+            return sink
+
+        yield make
+
+
+@pytest.fixture
+def exactly(broker: KafkaBroker, make_exact: MakeSink) -> MakeDelivery:
+    """Deliveries in transactions, into a topic that exists then, as the one of its positions."""
 
     def make(
-        bootstrap: str,
-        where: PositionRecords,
-        rule: CommitRule = QUICK,
-        creation: TopicCreation | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        **settings: str,
-    ) -> TransactionalKafkaSink:
-        named = {name.replace("_", "."): value for name, value in settings.items()}
-        sink = TransactionalKafkaSink(
-            {"bootstrap.servers": bootstrap} | named, where, rule, creation, clock=clock
-        )
-        sinks.append(sink)
-        sink.open()
-        return sink
+        topic: str,
+        mutations: Sequence[Mutation],
+        config: Mapping[str, str] | None = None,
+        *,
+        bootstrap: str = broker.bootstrap,
+        stores_rejected: Callable[[], bool] = lambda: True,
+        **of_sink: Any,
+    ) -> ExactDelivery:
+        where = with_positions(broker, topic, config)
+        sink = make_exact(bootstrap, where, **of_sink)
+        return ExactDelivery(sink, Source(mutations), stores_rejected=stores_rejected)
 
-    yield make
-    for sink in sinks:
-        sink.close(0)
+    return make

@@ -1,7 +1,6 @@
 """The election of one of several agents, on a real broker that authorizes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -11,21 +10,20 @@ from sidecar.sinks.kafka.leader_election.election import ElectionSettings, Leade
 from sidecar.sinks.kafka.leader_election.rights import group_problem
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from tests.support.servers.kafka_acl import USER, AuthorisingBroker, scram_login
-from tests.support.servers.processes import wait_until
+from tests.integration.kafka.conftest import SecuredBroker
+from tests.support.servers.kafka_acl import USER, scram_login
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.servers
 
 PASSWORD = "s3cret-of-agent"
 SESSION_MS = 6000
-ACLS = f"kafka-acls.sh --bootstrap-server b:9092 --add --allow-principal User:{USER}"
 
 
 @pytest.fixture(scope="module")
-def authorising(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuthorisingBroker]:
-    with AuthorisingBroker(tmp_path_factory.mktemp("election") / "kafka") as broker:
-        broker.set_password(PASSWORD)
-        yield broker
+def authorising(secured_broker: SecuredBroker) -> SecuredBroker:
+    secured_broker.set_password(PASSWORD)
+    return secured_broker
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def stop() -> Iterator[Stop]:
 
 
 def settings_of(
-    broker: AuthorisingBroker,
+    broker: SecuredBroker,
     group: str,
     *,
     is_secured: bool = False,
@@ -57,19 +55,19 @@ def settings_of(
     )
 
 
+def allow(broker: SecuredBroker, right: str) -> None:
+    broker.run_kafka_acls(
+        "kafka-acls.sh --bootstrap-server b:9092 --add "
+        f"--allow-principal User:{USER} --operation {right}"
+    )
+
+
 def wait_for(election: LeaderElection, role: Role) -> None:
     wait_until(lambda: election.role is role, f"the role {role}")
 
 
-@contextmanager
-def leading(election: LeaderElection, stop: Stop) -> Iterator[Stop]:
-    with election.term(stop) as term:
-        assert term is not None
-        yield term.stop
-
-
 def test_a_newcomer_stands_by_until_the_leader_leaves(
-    authorising: AuthorisingBroker, stop: Stop
+    authorising: SecuredBroker, stop: Stop
 ) -> None:
     """With the topic that the first one creates."""
     settings = settings_of(authorising, "newcomer")
@@ -77,8 +75,9 @@ def test_a_newcomer_stands_by_until_the_leader_leaves(
         wait_for(second, Role.LEADER)
         with LeaderElection(settings) as newcomer:
             wait_for(newcomer, Role.STANDBY)
-            with leading(second, stop) as term:
-                assert not term.requested
+            with second.term(stop) as term:
+                assert term is not None
+                assert not term.stop.requested
             assert second.role is Role.LEADER
         with LeaderElection(settings) as newcomer:
             wait_for(newcomer, Role.STANDBY)
@@ -86,7 +85,7 @@ def test_a_newcomer_stands_by_until_the_leader_leaves(
             wait_for(newcomer, Role.LEADER)
 
 
-def test_a_fenced_leader_leaves_the_group(authorising: AuthorisingBroker, stop: Stop) -> None:
+def test_a_fenced_leader_leaves_the_group(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "fenced")
     with LeaderElection(settings) as first, first.term(stop) as term:
         assert term is not None
@@ -99,7 +98,7 @@ def test_a_fenced_leader_leaves_the_group(authorising: AuthorisingBroker, stop: 
             wait_for(first, Role.STANDBY)
 
 
-def test_a_request_to_stop_ends_the_wait(authorising: AuthorisingBroker, stop: Stop) -> None:
+def test_a_request_to_stop_ends_the_wait(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "stopped")
     with LeaderElection(settings) as leader:
         wait_for(leader, Role.LEADER)
@@ -110,24 +109,24 @@ def test_a_request_to_stop_ends_the_wait(authorising: AuthorisingBroker, stop: S
                 assert term is None
 
 
-def test_a_missing_right_is_reported_until_it_is_granted(authorising: AuthorisingBroker) -> None:
+def test_a_missing_right_is_reported_until_it_is_granted(authorising: SecuredBroker) -> None:
     authorising.create_topic("denied.position")
-    authorising.run_kafka_acls(f"{ACLS} --operation Describe --topic denied.position")
+    allow(authorising, "Describe --topic denied.position")
     settings = settings_of(authorising, "denied", is_secured=True)
     with LeaderElection(settings) as election:
         wait_until(lambda: "--operation Read --group denied" in election.error, "the right's name")
         assert election.role is Role.CANDIDATE
-        authorising.run_kafka_acls(f"{ACLS} --operation Read --group denied")
+        allow(authorising, "Read --group denied")
         wait_for(election, Role.LEADER)
         assert election.error == ""
 
 
 def test_a_missing_right_ends_an_agent_that_does_not_wait(
-    authorising: AuthorisingBroker, stop: Stop
+    authorising: SecuredBroker, stop: Stop
 ) -> None:
     authorising.create_topic("ended.position")
-    authorising.run_kafka_acls(f"{ACLS} --operation Describe --topic ended.position")
-    authorising.run_kafka_acls(f"{ACLS} --operation Describe --group ended")
+    allow(authorising, "Describe --topic ended.position")
+    allow(authorising, "Describe --group ended")
     settings = settings_of(authorising, "ended", is_secured=True, waits_when_denied=False)
     with (
         LeaderElection(settings) as election,
@@ -136,11 +135,11 @@ def test_a_missing_right_ends_an_agent_that_does_not_wait(
     ):
         pass
     assert isinstance(asked(settings), AccessDeniedError)
-    authorising.run_kafka_acls(f"{ACLS} --operation Read --group ended")
+    allow(authorising, "Read --group ended")
     wait_until(lambda: asked(settings) is None, "the right")
 
 
-def test_a_session_that_the_broker_rejects(authorising: AuthorisingBroker, stop: Stop) -> None:
+def test_a_session_that_the_broker_rejects(authorising: SecuredBroker, stop: Stop) -> None:
     settings = settings_of(authorising, "short", session_timeout_ms=3000)
     with (
         LeaderElection(settings) as election,
@@ -152,4 +151,4 @@ def test_a_session_that_the_broker_rejects(authorising: AuthorisingBroker, stop:
 
 
 def asked(settings: ElectionSettings) -> Exception | None:
-    return group_problem(settings.client, settings.group, settings.session_timeout_ms, 30)
+    return group_problem(settings.client, settings.group, settings.session_timeout_ms, DEADLINE_S)

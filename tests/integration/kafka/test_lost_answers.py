@@ -15,11 +15,9 @@ from tests.support.agents.exactly_once import (
 )
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_proxy import END_TXN, KafkaProxy
-from tests.support.sinks.kafka_sinks import MakeSink
+from tests.support.sinks.kafka_sinks import MakeDelivery, MakeSink
 
 pytestmark = pytest.mark.servers
-
-COMPACTED = {"cleanup.policy": "compact"}
 
 
 @pytest.fixture
@@ -29,25 +27,22 @@ def proxy(broker: KafkaBroker) -> Iterator[KafkaProxy]:
 
 
 def test_a_commit_whose_answer_is_lost_is_not_made_twice(
-    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
+    broker: KafkaBroker, proxy: KafkaProxy, exactly: MakeDelivery
 ) -> None:
     """The broker has committed, and nobody was told: it is asked again until it says so."""
-    broker.create_topic("lost-answer", 1)
-    broker.create_topic("lost-answer-positions", 1, COMPACTED)
     mutations = single("lost-answer", 2000)
-    sink = make_exact(
-        f"127.0.0.1:{broker.proxy_port}",
-        records("lost-answer-positions", "shop"),
-        CommitRule(0.02, 0.02, max_events=200),
+    delivery = exactly(
+        "lost-answer",
+        mutations,
+        bootstrap=f"127.0.0.1:{broker.proxy_port}",
+        rule=CommitRule(0.02, 0.02, max_events=200),
         reconnect_backoff_max_ms="200",
     )
-    delivery = ExactDelivery(sink, Source(mutations))
     for done in (4_000, 12_000):
-        while delivery.done < done:
-            delivery.step()
-        wanted = proxy.lost + 1
+        delivery.reach(done)
+        lost = proxy.lost
         proxy.loses = END_TXN
-        while proxy.lost < wanted:
+        while proxy.lost == lost:
             delivery.step()
         proxy.loses = None
     delivery.run()
@@ -55,20 +50,19 @@ def test_a_commit_whose_answer_is_lost_is_not_made_twice(
 
 
 def test_next_instance_resumes_after_a_commit_with_a_lost_answer(
-    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
+    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink, exactly: MakeDelivery
 ) -> None:
     """The instance that committed never learns of it: only the topic tells."""
-    broker.create_topic("never-told", 1)
-    broker.create_topic("never-told-positions", 1, COMPACTED)
-    where = records("never-told-positions", "shop")
     mutations = single("never-told", 1000)
-    first = make_exact(f"127.0.0.1:{broker.proxy_port}", where, reconnect_backoff_max_ms="200")
-    delivery = ExactDelivery(first, Source(mutations[:300]))
+    proxied = f"127.0.0.1:{broker.proxy_port}"
+    delivery = exactly(
+        "never-told", mutations[:300], bootstrap=proxied, reconnect_backoff_max_ms="200"
+    )
     proxy.loses = END_TXN
     delivery.until(lambda: proxy.lost > 0, "an answer that is lost")
     assert delivery.done == 0
-    first.close(0)
-    second = make_exact(broker.bootstrap, where)
+    delivery.sink.close(0)
+    second = make_exact(broker.bootstrap, records("never-told-positions", "shop"))
     assert int(second.load().values["position"]) > 0
     ExactDelivery(second, Source(mutations)).run()
     assert arrived(broker, "never-told") == contents(mutations)

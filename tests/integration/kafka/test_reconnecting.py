@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.sinks.kafka_sinks import SinkFactory
 
-_OBSERVED_S = 6.0
+_OBSERVED_S = 2.0
 _MOST_PER_S = 4.0
 _AT_START = 4
 

@@ -5,19 +5,20 @@ import pytest
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import DEADLINE_S
 
 
 @pytest.mark.servers
 def test_topics_and_their_partitions(broker: KafkaBroker) -> None:
     broker.create_topic("survey", 3)
-    assert existing_topics({"bootstrap.servers": broker.bootstrap}, 60)["survey"] == 3
+    assert existing_topics({"bootstrap.servers": broker.bootstrap}, DEADLINE_S)["survey"] == 3
 
 
 @pytest.mark.servers
 def test_broker_without_authorizer_permits_every_write(broker: KafkaBroker) -> None:
     broker.create_topic("open", 1)
     settings = {"bootstrap.servers": broker.bootstrap}
-    assert unwritable_topics(settings, ["open", "none"], 60) == []
+    assert unwritable_topics(settings, ["open", "none"], DEADLINE_S) == []
 
 
 def test_unavailable_broker_has_no_finding_about_rights() -> None:

@@ -1,10 +1,10 @@
 """Events that a broker refuses, in transactions."""
 
 import os
+from collections.abc import Iterable
 
 import pytest
 
-from sidecar.events import Message
 from tests.support.agents.exactly_once import (
     COMPACTED,
     ExactDelivery,
@@ -13,32 +13,42 @@ from tests.support.agents.exactly_once import (
     arrived,
     contents,
     position,
-    records,
     stored,
 )
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.sinks.kafka_sinks import LaterClock, MakeSink
+from tests.support.sinks.kafka_sinks import LaterClock, MakeDelivery
 
 pytestmark = pytest.mark.servers
 
 
+def incompressible(topic: str, sizes: Iterable[int], first: int = 0) -> list[Mutation]:
+    """One event each, with values of these sizes."""
+    return [
+        [(topic, b"%d" % number, os.urandom(size), [], number)]
+        for number, size in enumerate(sizes, first)
+    ]
+
+
+def without_key(topic: str) -> Mutation:
+    """Invalid in a compacted topic. The client reports all of its batch as invalid."""
+    return [(topic, b"", b"no key", [], 0)]
+
+
 @pytest.mark.parametrize("limit", ["client", "topic"])
 def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
-    broker: KafkaBroker, make_exact: MakeSink, limit: str
+    broker: KafkaBroker, exactly: MakeDelivery, limit: str
 ) -> None:
-    topic, positions = f"tx-large-{limit}", f"tx-large-{limit}-positions"
-    broker.create_topic(topic, 1, {"max.message.bytes": "20000"} if limit == "topic" else {})
-    broker.create_topic(positions, 1, COMPACTED)
+    topic = f"tx-large-{limit}"
     settings = {"max_request_size": "20000"} if limit == "client" else {"batch_size": "10000"}
     large = {40, 41, 160}
-    mutations: list[Mutation] = [
-        [(topic, b"%d" % n, os.urandom(30_000 if n in large else 100), [], n)] for n in range(200)
-    ]
+    mutations = incompressible(topic, (30_000 if n in large else 100 for n in range(200)))
     may_keep = [False]
-    delivery = ExactDelivery(
-        make_exact(broker.bootstrap, records(positions, "shop"), **settings),
-        Source(mutations),
+    delivery = exactly(
+        topic,
+        mutations,
+        {"max.message.bytes": "20000"} if limit == "topic" else {},
         stores_rejected=lambda: may_keep[0],
+        **settings,
     )
     delivery.until(lambda: bool(delivery.failed), "the rejection")
     delivery.until(
@@ -55,72 +65,36 @@ def test_a_rejected_event_is_a_dead_letter_and_the_others_are_committed(
     assert delivery.restarts == []
     kept = [mutation for n, mutation in enumerate(mutations) if n not in large]
     assert arrived(broker, topic) == contents(kept)
-    assert stored(broker, positions)[-1] == (b"shop", position(2000))
+    assert stored(broker, f"{topic}-positions")[-1] == (b"shop", position(2000))
 
 
 def test_a_batch_that_is_rejected_for_its_size_is_sent_in_smaller_ones(
-    broker: KafkaBroker, make_exact: MakeSink
+    broker: KafkaBroker, exactly: MakeDelivery
 ) -> None:
-    broker.create_topic("tx-small", 1, {"max.message.bytes": "20000"})
-    broker.create_topic("small-positions", 1, COMPACTED)
-    mutations: list[Mutation] = [
-        [("tx-small", b"%d" % n, os.urandom(21_000 if n == 70 else 1000), [], n)]
-        for n in range(100)
-    ]
-    delivery = ExactDelivery(
-        make_exact(broker.bootstrap, records("small-positions", "shop")), Source(mutations)
-    )
+    mutations = incompressible("tx-small", (21_000 if n == 70 else 1000 for n in range(100)))
+    delivery = exactly("tx-small", mutations, {"max.message.bytes": "20000"})
     delivery.run()
     assert list(delivery.failed) == [b"70"]
     assert all("max.message.bytes" in restart for restart in delivery.restarts)
     assert arrived(broker, "tx-small") == contents(mutations[:70] + mutations[71:])
 
 
-def test_an_event_that_its_topic_finds_invalid_is_found_in_its_batch(
-    broker: KafkaBroker, make_exact: MakeSink
-) -> None:
-    """As a compacted topic does one without key. The client reports all of its batch as invalid."""
-    broker.create_topic("tx-invalid", 1, COMPACTED)
-    broker.create_topic("invalid-positions", 1, COMPACTED)
-    mutations: list[Mutation] = [
-        [("tx-invalid", b"%d" % number, os.urandom(300), [], number)] for number in range(40)
-    ]
-    without_key: Message = ("tx-invalid", b"", b"no key", [], 0)
-    positions = records("invalid-positions", "shop")
-    delivery = ExactDelivery(
-        make_exact(broker.bootstrap, positions),
-        Source([*mutations[:20], [without_key], *mutations[20:]]),
-    )
-    delivery.run()
-    assert list(delivery.failed) == [b""]
-    assert arrived(broker, "tx-invalid") == contents(mutations)
-
-
-def test_batches_do_not_stay_small_for_one_invalid_event(
-    broker: KafkaBroker, make_exact: MakeSink
+def test_an_invalid_event_is_found_in_its_batch_and_batches_do_not_stay_small(
+    broker: KafkaBroker, exactly: MakeDelivery
 ) -> None:
     """That they are large again shows when another one is refused."""
-    broker.create_topic("tx-grows", 1, COMPACTED)
-    broker.create_topic("grows-positions", 1, COMPACTED)
-    without_key: Mutation = [("tx-grows", b"", b"no key", [], 0)]
-
-    def with_an_invalid_one(first: int) -> list[Mutation]:
-        good: list[Mutation] = [
-            [("tx-grows", b"%d" % number, os.urandom(300), [], number)]
-            for number in range(first, first + 40)
-        ]
-        return [*good[:20], without_key, *good[20:]]
-
-    clock = LaterClock()
-    sink = make_exact(broker.bootstrap, records("grows-positions", "shop"), clock=clock)
-    mutations = with_an_invalid_one(0)
-    ExactDelivery(sink, Source(mutations)).run()
+    topic, clock = "tx-grows", LaterClock()
+    good = incompressible(topic, [300] * 40)
+    mutations = [*good[:10], without_key(topic), *good[10:20]]
+    delivery = exactly(topic, mutations, COMPACTED, clock=clock)
+    delivery.run()
+    assert list(delivery.failed) == [b""]
     clock.ahead_s += 61
-    mutations += with_an_invalid_one(100)
-    delivery = ExactDelivery(sink, Source(mutations))
+    mutations += [*good[20:30], without_key(topic), *good[30:]]
+    delivery = ExactDelivery(delivery.sink, Source(mutations))
     delivery.run()
     assert list(delivery.failed) == [b""]
     grown, refused, *_ = delivery.restarts
     assert "uses large batches again" in grown
     assert "rejected a batch of events" in refused
-    assert arrived(broker, "tx-grows") == contents([m for m in mutations if m is not without_key])
+    assert arrived(broker, topic) == contents(good)

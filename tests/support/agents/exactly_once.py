@@ -34,6 +34,15 @@ def records(topic: str, name: str) -> PositionRecords:
     return PositionRecords(topic, name, position_values)
 
 
+def with_positions(
+    broker: KafkaBroker, topic: str, config: Mapping[str, str] | None = None
+) -> PositionRecords:
+    """Creates a topic and its topic of positions."""
+    broker.create_topic(topic, 1, config)
+    broker.create_topic(f"{topic}-positions", 1, COMPACTED)
+    return records(f"{topic}-positions", "shop")
+
+
 def single(topic: str, count: int, value_bytes: int = 0) -> list[Mutation]:
     return [[message(topic, number, number, value_bytes)] for number in range(count)]
 
@@ -100,6 +109,10 @@ class ExactDelivery:
     def run(self) -> None:
         """Until all of it is stored."""
         self.until(lambda: self.is_done, "the end of the source")
+
+    def reach(self, position: int) -> None:
+        """Until this position is stored."""
+        self.until(lambda: self.done >= position, f"position {position}")
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         def holds() -> bool:

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
+from tests.support.agents.exactly_once import ExactDelivery
 
 SinkFactory = Callable[..., KafkaSink]
 MakeSink = Callable[..., TransactionalKafkaSink]
+MakeDelivery = Callable[..., ExactDelivery]
 QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
 
 

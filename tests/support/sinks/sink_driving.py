@@ -38,6 +38,10 @@ class Delivery:
 
         self.until(is_done, "all events to be acknowledged")
 
+    def reach(self, answered: int) -> None:
+        """Until so many of the first messages are acknowledged."""
+        self.until(lambda: self.answered >= answered, f"{answered} messages")
+
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Step until the condition holds."""
 
@@ -45,7 +49,7 @@ class Delivery:
             self.step()
             return condition()
 
-        wait_until(holds, what, deadline_s=300)
+        wait_until(holds, what)
 
     def step(self, timeout_s: float = 0.05) -> None:
         """One turn of a pipeline's loop."""

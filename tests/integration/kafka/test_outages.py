@@ -1,0 +1,137 @@
+"""Both Kafka sinks and a broker that is not there, stops, is killed or hangs.
+
+The tests stop their broker, so it is not the shared one. They share it with each other.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.sinks.base import DeliveryResult
+from sidecar.sinks.kafka.sink import KafkaSink
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
+from tests.integration.kafka.test_growing_batches import Sending, made_small
+from tests.support.agents.exactly_once import (
+    ExactDelivery,
+    Source,
+    arrived,
+    contents,
+    single,
+    with_positions,
+)
+from tests.support.segments.batches import message
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+from tests.support.sinks.kafka_arrivals import assert_arrived
+from tests.support.sinks.kafka_sinks import LaterClock, MakeSink, SinkFactory
+from tests.support.sinks.sink_driving import Delivery, incompressible
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """Not started."""
+    # A killed broker cannot register again before its last session is over.
+    sessions = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+    directory = tmp_path_factory.mktemp("outages") / "kafka"
+    broker = KafkaBroker(directory, heap_mib=256, properties=sessions)
+    yield broker
+    if broker.is_running:
+        broker.kill()
+
+
+@pytest.fixture
+def running_broker(own_broker: KafkaBroker) -> KafkaBroker:
+    if not own_broker.is_running:
+        own_broker.start()
+    return own_broker
+
+
+def is_reported(sink: KafkaSink | TransactionalKafkaSink, broker: KafkaBroker) -> bool:
+    state = sink.state()
+    return not state.healthy and f"no Kafka broker of {broker.bootstrap} " in state.message
+
+
+def test_a_broker_that_is_not_there_yet(
+    own_broker: KafkaBroker, make_sink: SinkFactory, impatient: None
+) -> None:
+    if own_broker.is_running:
+        own_broker.kill()
+    sink = make_sink(own_broker.bootstrap, TopicCreation(), reconnect_backoff_max_ms="500")
+    assert not sink.state().healthy
+    own_broker.start()
+    wait_until(lambda: sink.poll(0.05) == DeliveryResult() and sink.state().healthy, "the broker")
+    Delivery(sink, [message("late", number, number) for number in range(10)]).run()
+
+
+def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
+    running_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """It keeps its connections and answers nothing, and nothing was sent that waits."""
+    for topic in ("first", "new"):
+        running_broker.create_topic(topic, 1)
+    sink = make_sink(running_broker.bootstrap)
+    pid = running_broker.pid
+    assert pid is not None
+    Delivery(sink, [message("first", 0, 0)]).run()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        delivery = Delivery(sink, [message("new", 0, 0)])
+        delivery.until(lambda: is_reported(sink, running_broker), "the report")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    delivery.run()
+    assert sink.state().healthy
+
+
+def test_a_broker_that_crashes_and_one_that_stops(
+    running_broker: KafkaBroker, make_sink: SinkFactory, make_exact: MakeSink
+) -> None:
+    broker = running_broker
+    broker.create_topic("plain", 3)
+    messages = [message("plain", number, number * 7919, 200) for number in range(20_000)]
+    # Small batches and transactions, so that much is on its way at each end.
+    sink = make_sink(broker.bootstrap, batch_size="5000", reconnect_backoff_max_ms="500")
+    plain = Delivery(sink, messages)
+    mutations = single("exact", 8_000, value_bytes=200)
+    exact_sink = make_exact(
+        broker.bootstrap,
+        with_positions(broker, "exact"),
+        CommitRule(0.05, 0.05, max_events=500),
+        reconnect_backoff_max_ms="500",
+    )
+    exact = ExactDelivery(exact_sink, Source(mutations))
+    for answered, done, end in ((1, 20_000, broker.kill), (5_000, 50_000, broker.stop)):
+        exact.reach(done)
+        plain.reach(answered)
+        end()
+        plain.until(lambda: is_reported(sink, broker), "the loss to be seen")
+        exact.until(lambda: is_reported(exact_sink, broker), "the loss to be seen")
+        broker.start()
+    plain.run()
+    exact.run()
+    assert (plain.failed, plain.restarts) == ({}, [])
+    assert sink.state().healthy
+    assert exact_sink.state().healthy
+    assert_arrived(messages, broker.consume_all("plain"), {"plain": 3})
+    assert arrived(broker, "exact") == contents(mutations)
+
+
+def test_events_that_no_broker_takes_hold_back_no_others(
+    running_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    clock = LaterClock()
+    sink = make_sink(running_broker.bootstrap, clock=clock)
+    made_small(running_broker, sink, "waited")
+    running_broker.kill()
+    sending = Sending(sink, [incompressible("waited", number, 1) for number in range(1, 1000)])
+    assert sending.send_some() > 0
+    clock.ahead_s += 61
+    assert sending.send_some() == 0
+    clock.ahead_s += 3
+    assert sending.send_some() > 0, "it does not wait any more"

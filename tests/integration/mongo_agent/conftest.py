@@ -13,6 +13,12 @@ from tests.support.mongodb.server.client import Client
 from tests.support.sinks.memory_sink import MemorySink
 
 
+@pytest.fixture(autouse=True)
+def hasty_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind an error the driver looks at a server again at once, in place of every 500 ms."""
+    monkeypatch.setattr("pymongo.common.MIN_HEARTBEAT_INTERVAL", 0.02)
+
+
 @pytest.fixture
 def three_members() -> Iterator[MongoReplicaSet]:
     with MongoReplicaSet(members=3) as started:

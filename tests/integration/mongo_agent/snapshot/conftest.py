@@ -20,5 +20,5 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 @pytest.fixture
 def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
     # A driver that was told of a shutdown looks again after that long.
-    with MongoClient[Any](replica_set.connection_string, heartbeatFrequencyMS=500) as connected:
+    with MongoClient[Any](replica_set.connection_string, heartbeatFrequencyMS=50) as connected:
         yield connected

@@ -7,6 +7,7 @@ import pytest
 from agent.config.loader import AgentConfig, load_config
 from sidecar.errors import ConfigError
 from tests.support.agents.debezium_manual import MANUAL_EXAMPLE
+from tests.support.agents.minimal_configuration import of_lines
 
 FILES = Path(__file__).parent / "files"
 YAML = """
@@ -93,13 +94,8 @@ def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
     ],
 )
 def test_unsupported_property_is_rejected_by_name(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{line}\n"
-    )
     with pytest.raises(ConfigError) as raised:
-        load_config([path])
+        of_lines(tmp_path, line)
     name = line.split("=")[0]
     assert len(raised.value.problems) == 1
     assert name in raised.value.problems[0]
@@ -200,15 +196,6 @@ def test_converter_settings_without_effect_are_reported(tmp_path: Path) -> None:
     assert f"`{nulls}` has no effect" in warning
 
 
-def of_lines(folder: Path, lines: str) -> AgentConfig:
-    path = folder / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{lines}\n"
-    )
-    return load_config([path])
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -223,21 +210,11 @@ def of_lines(folder: Path, lines: str) -> AgentConfig:
     ],
 )
 def test_defaults_are_taken_in_silence(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{line}\n"
-    )
-    assert load_config([path]).warnings == ()
+    assert of_lines(tmp_path, line).warnings == ()
 
 
 @pytest.mark.parametrize(
     "line", ["kafka.consumer.group.id=x", "signal.data.collection=x", "heartbeat.interval.ms=0"]
 )
 def test_property_without_effect_is_accepted_with_a_warning(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{line}\n"
-    )
-    assert len(load_config([path]).warnings) == 1
+    assert len(of_lines(tmp_path, line).warnings) == 1

@@ -5,20 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.loader import load_config
 from agent.config.tls import tls_context
 from sidecar.errors import ConfigError
+from tests.support.agents.minimal_configuration import of_lines
 
 PEM = Path(__file__).parent / "files" / "localhost.pem"
 
 
 def context(tmp_path: Path, *lines: str) -> ssl.SSLContext | None:
-    path = tmp_path / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        "offset.backing.store.dir=/o\n" + "".join(f"{line}\n" for line in lines)
-    )
-    return tls_context(load_config([path]).properties)
+    return tls_context(of_lines(tmp_path, *lines).properties)
 
 
 def test_off_is_the_default(tmp_path: Path) -> None:

@@ -1,20 +1,21 @@
-"""The least configuration of an agent, for tests that start none."""
+"""The properties that the Cassandra agent needs at least."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-_PROPERTIES = {
+from agent.config.loader import AgentConfig, load_config
+
+MINIMUM = {
     "topic.prefix": "t",
     "sink": "stdout",
-    "cdc.raw.directory": "/r",
-    "commit.log.relocation.dir": "/l",
-    "offset.backing.store.dir": "/o",
+    "cdc.raw.directory": "/raw",
+    "commit.log.relocation.dir": "/relocation",
+    "offset.backing.store.dir": "/offsets",
 }
 
 
-def minimal_configuration(folder: Path, properties: Mapping[str, object]) -> Path:
-    """Writes it with more properties to `folder`."""
+def of_lines(folder: Path, *lines: str, **environment: str) -> AgentConfig:
+    """The configuration of these lines, after the minimum."""
     path = folder / "cdc.properties"
-    lines = {**_PROPERTIES, **properties}
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    return path
+    text = [*(f"{name}={value}" for name, value in MINIMUM.items()), *lines]
+    path.write_text("".join(f"{line}\n" for line in text))
+    return load_config([path], environment=environment or None)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agent.config.debezium import INERT, DebeziumProperties
-from agent.config.loader import AgentConfig, load_config
 from agent.config.model import AgentProperties
 from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
 from sidecar.properties.text import value_text
+from tests.support.agents.minimal_configuration import of_lines
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 PAGE = (REPOSITORY / "docs" / "reference" / "debezium-properties.md").read_text(encoding="utf-8")
@@ -71,15 +71,6 @@ def of_state(*states: str) -> list[Entry]:
     return [entry for entry in entries() if entry.state in states]
 
 
-def of_line(folder: Path, line: str) -> AgentConfig:
-    path = folder / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{line}\n"
-    )
-    return load_config([path])
-
-
 def test_every_property_has_one_row() -> None:
     names = [entry.name for entry in entries()]
     assert len(names) == len(set(names))
@@ -97,7 +88,7 @@ def test_every_accepted_property_has_a_row() -> None:
 @pytest.mark.parametrize("entry", of_state("accepted"), ids=lambda entry: entry.name)
 def test_accepted_property_logs_a_warning_with_its_name(entry: Entry, tmp_path: Path) -> None:
     name = entry.name.replace("*", "some.setting")
-    (warning,) = of_line(tmp_path, f"{name}=1").warnings
+    (warning,) = of_lines(tmp_path, f"{name}=1").warnings
     assert f"`{name}`" in warning
     assert "has no effect here" in warning
 
@@ -118,10 +109,10 @@ def test_supported_property_has_the_documented_default(entry: Entry) -> None:
 
 @pytest.mark.parametrize("entry", of_state("default"), ids=lambda entry: entry.name)
 def test_only_the_default_is_taken(entry: Entry, tmp_path: Path) -> None:
-    assert of_line(tmp_path, f"{entry.name}={entry.default_here}").warnings == ()
+    assert of_lines(tmp_path, f"{entry.name}={entry.default_here}").warnings == ()
     other = "true" if entry.default_here == "false" else "com.example.Other"
     with pytest.raises(ConfigError) as raised:
-        of_line(tmp_path, f"{entry.name}={other}")
+        of_lines(tmp_path, f"{entry.name}={other}")
     (problem,) = raised.value.problems
     assert f"`{entry.name}`" in problem
     assert "it must be" in problem

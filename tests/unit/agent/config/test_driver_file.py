@@ -9,6 +9,7 @@ from agent.config.loader import AgentConfig, load_config
 from agent.config.tls import tls_context
 from sidecar.errors import ConfigError
 from sidecar.properties.show import rows
+from tests.support.agents.minimal_configuration import of_lines
 from tests.support.servers.certificates import Authority
 
 ROOT = "datastax-java-driver"
@@ -17,12 +18,7 @@ ROOT = "datastax-java-driver"
 def loaded(folder: Path, text: str, *lines: str, **environment: str) -> AgentConfig:
     file = folder / "application.conf"
     file.write_text(text)
-    path = folder / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        f"offset.backing.store.dir=/o\n{chr(10).join(lines)}\n"
-    )
-    return load_config([path], [f"cassandra.driver.config.file={file}"], environment=environment)
+    return of_lines(folder, *lines, f"cassandra.driver.config.file={file}", **environment)
 
 
 def test_address_and_login_are_taken(tmp_path: Path) -> None:

@@ -18,18 +18,13 @@ from sidecar.properties.secrets import is_secret_name
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import agent
 from tests.support.agents.bad_values import bad_values, is_choice, kinds
+from tests.support.agents.minimal_configuration import MINIMUM
 
 ALLOWED = re.compile(
     r"must (be|have|not)|refers to|each (must|is)|cannot be|are known|: it must|may"
 )
 BASES: dict[type[Properties], dict[str, str]] = {
-    AgentProperties: {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/raw",
-        "commit.log.relocation.dir": "/relocation",
-        "offset.backing.store.dir": "/offsets",
-    },
+    AgentProperties: MINIMUM,
     MongoProperties: {
         "topic.prefix": "t",
         "sink": "stdout",
@@ -159,25 +154,8 @@ def test_settings_that_the_client_rejects(
 
 
 def test_a_start_says_the_same_of_the_brokers_client(agent_dir: AgentDir) -> None:
-    settings = {
-        "sink": "kafka",
-        f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
-        f"{KAFKA}max.request.size": "5",
-    }
-    done = agent("--config", agent_dir.configuration(settings))
+    producer = {f"{KAFKA}bootstrap.servers": "127.0.0.1:1", f"{KAFKA}max.request.size": "5"}
+    done = agent("--config", agent_dir.configuration({"sink": "kafka", **producer}))
     assert done.exit_code == 2
     assert "`kafka.producer.max.request.size` cannot be `5`" in done.errors
     assert "Traceback" not in done.errors
-
-
-def test_how_topics_are_made_is_looked_at(agent_dir: AgentDir) -> None:
-    settings = {
-        "sink": "kafka",
-        f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
-        "topic.creation.enable": "true",
-        "topic.creation.default.partitions": "many",
-    }
-    done = agent("config", "check", "--config", agent_dir.configuration(settings))
-    assert done.exit_code == 2
-    assert "`topic.creation.default.partitions` (" in done.errors
-    assert "must be a positive number or -1, not `many`" in done.errors

@@ -1,5 +1,6 @@
 """The properties that the Cassandra agent needs at least."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from agent.config.loader import AgentConfig, load_config
@@ -11,6 +12,14 @@ MINIMUM = {
     "commit.log.relocation.dir": "/relocation",
     "offset.backing.store.dir": "/offsets",
 }
+
+
+def minimal_configuration(folder: Path, properties: Mapping[str, object]) -> Path:
+    """Writes the minimum and more properties to `folder`."""
+    path = folder / "cdc.properties"
+    lines = {**MINIMUM, **properties}
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    return path
 
 
 def of_lines(folder: Path, *lines: str, **environment: str) -> AgentConfig:

@@ -1,7 +1,7 @@
 """One round: tables, writes, faults, and the comparison of everything that arrived."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import cycle
 
@@ -21,8 +21,6 @@ _MAX_SHOWN = 10
 # Progress stands between mutations, so the one that is half acknowledged is repeated too.
 _MUTATION_EVENTS = 20
 _LAST = "last_write"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,7 @@ class Report:
         assert not self.problems, f"seed {self.seed}, {len(self.problems)} problems\n{shown}"
 
 
-def run_round(
-    harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[Fault], say: Say
-) -> Report:
+def run_round(harness: ClusterHarness, seed: int, keyspace: str, plan: Iterable[Fault]) -> Report:
     """Makes ten tables, writes and strikes, drains and compares."""
     started_s = time.monotonic()
     before, first_run = replace(harness.counts), len(harness.agent.runs) - 1
@@ -63,13 +59,9 @@ def run_round(
     harness.use(cycle(writes), topics)
 
     for fault in plan:
-        say(f"writing until {fault.after_records} more records arrive")
         _write_until_arrived(harness, harness.arrived() + fault.after_records)
-        say(fault.name)
         strike(harness, fault)
-    say("draining")
     _drain(harness, keyspace)
-    say("comparing")
     arrivals, merged = take_in(harness.broker.consume_all(*topics))
     schema = commitlog.Schema.from_cql(harness.node.describe_schema())
     compared = compare(harness.node.session(), merged, [keyspace])

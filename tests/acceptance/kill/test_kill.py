@@ -46,7 +46,7 @@ def require(harness: ClusterHarness, plan: Plan) -> None:
     with harness:
         faults = [planned(random, name, flush_interval_ms) for name, flush_interval_ms in plan]
         seed = random.getrandbits(32)
-        report = run_round(harness, seed, f"ks_{seed:x}", faults, print)
+        report = run_round(harness, seed, f"ks_{seed:x}", faults)
         harness.agent.stop()
         print(report)
         report.require_none()

@@ -47,8 +47,7 @@ def test_it_resumes_after_restarts_and_elections(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
     for start in (0, 10):
-        with run_agent(tmp_path, documentdb) as agent:
-            agent.wait_until_streaming()
+        with run_agent(tmp_path, documentdb).streaming() as agent:
             enabled.shop.a.insert_many([{"_id": number} for number in range(start, start + 5)])
             agent.wait_for(5)
             documentdb.step_down()
@@ -64,8 +63,7 @@ def test_nothing_is_lost_around_an_invalidation(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
     scope = {"capture_scope": "collection", "capture_target": "shop.a"}
-    with run_agent(tmp_path, documentdb, **scope) as agent:
-        agent.wait_until_streaming()
+    with run_agent(tmp_path, documentdb, **scope).streaming() as agent:
         enabled.shop.a.insert_one({"_id": 0})
         enabled.shop.a.drop()
         enabled.shop.a.insert_one({"_id": 1})
@@ -82,8 +80,7 @@ def test_other_filters_lose_nothing(
     tmp_path: Path, documentdb: MongoReplicaSet, enabled: Client
 ) -> None:
     """The token comes first; where its event is filtered, the time, and its events come again."""
-    with run_agent(tmp_path, documentdb) as agent:
-        agent.wait_until_streaming()
+    with run_agent(tmp_path, documentdb).streaming() as agent:
         enabled.shop.a.insert_one({"_id": 0})
         agent.wait_for(1)
     enabled.shop.b.insert_one({"_id": 1})

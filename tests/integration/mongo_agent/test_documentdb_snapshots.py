@@ -148,8 +148,7 @@ def test_a_quiet_collection_is_copied(
 
 def test_a_filter_and_a_signal(tmp_path: Path, documentdb: MongoReplicaSet, writer: Client) -> None:
     writer.shop.a.insert_many([{"_id": number, "n": number % 2} for number in range(20)])
-    with run_agent(tmp_path, documentdb) as agent:
-        agent.wait_until_streaming()
+    with run_agent(tmp_path, documentdb).streaming() as agent:
         named = {"data-collection": "shop.a", "filter": '{"n": 1}'}
         data = {"data-collections": ["shop.a"], "additional-conditions": [named]}
         signal = json.dumps({"type": "execute-snapshot", "data": data}).encode()

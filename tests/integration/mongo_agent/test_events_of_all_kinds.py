@@ -4,6 +4,7 @@ delivered as they are."""
 import json
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,7 @@ def test_capture_modes(
     mode: str, before: object, after: object, writer: Client, run_agent: RunAgent
 ) -> None:
     create_with_images(writer)
-    with run_agent(capture_mode=mode) as agent:
-        agent.wait_until_streaming()
+    with run_agent(capture_mode=mode).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1, "n": 1})
         writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
         update = agent.wait_for(2)[1]
@@ -65,8 +65,7 @@ def test_post_image_is_the_state_after_the_update(writer: Client, run_agent: Run
 def test_transactions_are_reported_and_end_without_another_event(
     writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
 ) -> None:
-    with run_agent(provide_transaction_metadata="true") as agent:
-        agent.wait_until_streaming()
+    with run_agent(provide_transaction_metadata="true").streaming() as agent:
         with writer.start_session() as session, session.start_transaction():
             writer.shop.a.insert_one({"_id": 1}, session=session)
             writer.shop.b.insert_one({"_id": 2}, session=session)
@@ -86,8 +85,7 @@ def test_transaction_continues_after_a_restart(
     """The agent stops while half of it is acknowledged; numbers go on, nothing begins twice."""
     properties = {"provide_transaction_metadata": "true", "max_batch_size": 2}
     sink = MemorySink(automatic=False)
-    with run_agent(sink, shutdown_timeout_ms=1, **properties) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink, shutdown_timeout_ms=1, **properties).streaming() as agent:
         with writer.start_session() as session, session.start_transaction():
             writer.shop.a.insert_many([{"_id": n} for n in range(6)], session=session)
         three_members.write_noop()
@@ -105,13 +103,14 @@ def test_transaction_continues_after_a_restart(
 
 
 @pytest.fixture
-def small_replies() -> Iterator[tuple[MongoReplicaSet, Client]]:
+def small_replies(tmp_path: Path) -> Iterator[tuple[RunAgent, Client]]:
+    """An agent beside a server whose events may weigh little."""
     with (
         MongoReplicaSet(max_event_bytes=2 * LARGE_BYTES) as replica_set,
         Client(replica_set.connection_string) as client,
     ):
         create_with_images(client)
-        yield replica_set, client
+        yield partial(RunningAgent, tmp_path / "offsets", replica_set.connection_string), client
 
 
 PRE = {"capture.mode": "change_streams_update_full_with_pre_image"}
@@ -124,11 +123,10 @@ def write_a_large_event(client: Client) -> None:
 
 
 def test_an_event_that_is_too_large_is_read_in_parts(
-    tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]
+    small_replies: tuple[RunAgent, Client],
 ) -> None:
-    replica_set, client = small_replies
-    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, PRE) as agent:
-        agent.wait_until_streaming()
+    run, client = small_replies
+    with run(PRE).streaming() as agent:
         write_a_large_event(client)
         published = agent.wait_for(3)
     assert [each.kind for each in published] == ["insert", "update", "insert"]
@@ -136,22 +134,20 @@ def test_an_event_that_is_too_large_is_read_in_parts(
     assert published[1].after["text"] == LARGE[1:]
 
 
-def test_or_left_out(tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]) -> None:
-    replica_set, client = small_replies
+def test_or_left_out(small_replies: tuple[RunAgent, Client]) -> None:
+    run, client = small_replies
     properties = {**PRE, "cursor.oversize.handling.mode": "skip"}
-    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent:
-        agent.wait_until_streaming()
+    with run(properties).streaming() as agent:
         write_a_large_event(client)
         published = agent.wait_for(2)
         assert b'cdc_skipped_events_total{reason="too large"} 1.0' in agent.service.status.metrics()
     assert [each.id for each in published] == [1, 2]
 
 
-def test_or_ends_the_agent(tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]) -> None:
-    replica_set, client = small_replies
+def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
+    run, client = small_replies
     properties = {**PRE, "cursor.oversize.handling.mode": "fail"}
-    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent:
-        agent.wait_until_streaming()
+    with run(properties).streaming() as agent:
         write_a_large_event(client)
         error = agent.wait_until_ended()
     assert isinstance(error, SidecarError)
@@ -162,8 +158,7 @@ def test_rejected_message_is_quarantined_and_the_rest_continues(
     writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     sink = MemorySink(automatic=False)
-    with run_agent(sink) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink).streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(3)])
         agent.wait_for(3)
         sink.fail(1, "it is too large")
@@ -177,8 +172,7 @@ def test_rejected_message_is_quarantined_and_the_rest_continues(
 
 
 def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: RunAgent) -> None:
-    with run_agent(topic_schema_changes="p.schema") as agent:
-        agent.wait_until_streaming()
+    with run_agent(topic_schema_changes="p.schema").streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         writer.shop.a.rename("b")
         writer.shop.b.drop()
@@ -193,9 +187,10 @@ def test_schema_changes_of_releases_without_expanded_events(tmp_path: Path, vers
     with (
         MongoReplicaSet(version=version) as replica_set,
         MongoClient[Any](replica_set.connection_string) as client,
-        RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent,
+        RunningAgent(
+            tmp_path / "offsets", replica_set.connection_string, properties
+        ).streaming() as agent,
     ):
-        agent.wait_until_streaming()
         client.shop.create_collection("a")
         client.shop.a.create_index("n")
         client.shop.a.rename("b")
@@ -222,8 +217,7 @@ def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
 def test_a_copy_by_a_signal_in_a_collection(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_one({"_id": 1})
     signalling = {"signal_data_collection": "ops.signals", "database_include_list": "shop"}
-    with run_agent(**signalling) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**signalling).streaming() as agent:
         data = {"data-collections": ["shop[.].*"]}
         writer.ops.signals.insert_one({"type": "execute-snapshot", "data": data})
         published = agent.wait_for(1)
@@ -236,15 +230,13 @@ def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_p
     path.parent.mkdir()
     writer.shop.a.insert_one({"_id": 1})
     channel = {"signal_enabled_channels": "file", "signal_file": path}
-    with run_agent(**channel) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**channel).streaming() as agent:
         data = {"type": "incremental", "data-collections": ["shop.a"]}
         path.write_text(json.dumps({"id": "7", "type": "execute-snapshot", "data": data}) + "\n")
         published = agent.wait_for(1)
         agent.wait_until(lambda: not any(path.parent.iterdir()), "the file to be removed")
     assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
-    with run_agent(**channel) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**channel).streaming() as agent:
         writer.shop.a.insert_one({"_id": 2})
         assert [each.kind for each in agent.wait_for(1)] == ["insert"]
 
@@ -293,8 +285,7 @@ def test_a_copy_that_was_stopped_is_aborted_by_debeziums_names(
     writer: Client, run_agent: RunAgent
 ) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(5)])
-    with run_agent(snapshot_mode="initial", snapshot_delay_ms=3_600_000) as agent:
-        agent.wait_until_streaming()
+    with run_agent(snapshot_mode="initial", snapshot_delay_ms=3_600_000).streaming() as agent:
         signal = {"type": "stop-snapshot", "data": {"type": "incremental"}}
         assert ask(agent, "/signals", signal)["accepted"]
         agent.wait_until(

@@ -144,11 +144,9 @@ def test_a_second_agent_of_the_name_shuts_out_the_first(site: Site) -> None:
 
 def test_an_agent_resumes_at_the_position_of_its_file(site: Site) -> None:
     """Its first run had the position in a file; a change of the pause is delivered, once."""
-    with site.agent(snapshot_mode="no_data", position_store="file") as agent:
-        agent.wait_until_streaming()
+    with site.agent(snapshot_mode="no_data", position_store="file").streaming() as agent:
         site.insert(agent, 0)
     site.documents.insert_one({"_id": "pause"})
-    with site.agent(snapshot_mode="no_data") as agent:
-        agent.wait_until_streaming()
+    with site.agent(snapshot_mode="no_data").streaming() as agent:
         site.insert(agent, 1)
     assert site.committed() == [(0, "c"), ("pause", "c"), (1, "c")]

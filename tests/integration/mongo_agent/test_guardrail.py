@@ -18,8 +18,7 @@ def test_it_ends_the_agent_or_warns(
     assert isinstance(error, ConfigError)
     assert "The agent captures 3 collections; `guardrail.collections.max=2`" in str(error)
     caplog.clear()
-    with run_agent(**most) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**most).streaming() as agent:
         writer.shop.d.insert_one({"_id": 1})
         agent.wait_for(1)
     assert "`guardrail.collections.max=2` allows fewer" in caplog.text

@@ -98,8 +98,7 @@ def test_a_clock_that_is_set_back(
     writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the agent's machine. Cluster times only count up."""
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         for number in range(3):
             writer.shop.a.insert_one({"_id": number})
         agent.wait_for(3)
@@ -127,8 +126,7 @@ def test_a_server_whose_clock_is_set_back(
 ) -> None:
     """Its cluster time stays and counts up, a day ahead of the agent."""
     uri = servers_set_back.connection_string
-    with Client(uri) as client, RunningAgent(tmp_path / "offsets", uri) as agent:
-        agent.wait_until_streaming()
+    with Client(uri) as client, RunningAgent(tmp_path / "offsets", uri).streaming() as agent:
         client.shop.a.insert_many([{"_id": number} for number in range(3)])
         assert [each.id for each in agent.wait_for(3)] == [0, 1, 2]
         assert conditions(agent) == []

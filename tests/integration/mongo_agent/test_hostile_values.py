@@ -202,8 +202,7 @@ def test_a_document_that_nobody_can_read_is_a_dead_letter(
 ) -> None:
     proxy.alter(Replacing({1: raw}), when=has_events)
     properties = {"event.processing.failure.handling.mode": "quarantine"}
-    with RunningAgent(tmp_path / "offsets", proxy.connection_string, properties) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(tmp_path, proxy.connection_string, properties).streaming() as agent:
         shop.shop.a.insert_many([stored(number) for number in range(3)])
         assert [each.id for each in agent.wait_for(2)] == [0, 2]
         kept = agent.offsets / "quarantine" / "refused.ndjson"

@@ -119,8 +119,9 @@ def streaming(
 ) -> Iterator[RunningAgent]:
     unlimited = {"connect.max.attempts": 100_000}
     offsets = directory / "offsets"
-    with RunningAgent(offsets, connection_string, unlimited, sink=sink, **properties) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(
+        offsets, connection_string, unlimited, sink=sink, **properties
+    ).streaming() as agent:
         yield agent
 
 

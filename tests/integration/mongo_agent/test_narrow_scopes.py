@@ -58,8 +58,7 @@ def test_a_database_that_is_dropped_and_made_again(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
     """The server ends the stream; nothing behind that is lost, while the agent runs or does not."""
-    with agent_of(tmp_path, guarded, DATABASE) as agent:
-        agent.wait_until_streaming()
+    with agent_of(tmp_path, guarded, DATABASE).streaming() as agent:
         root.shop.a.insert_one({"_id": 1})
         root.drop_database("shop")
         root.shop.b.insert_one({"_id": 2})
@@ -73,8 +72,7 @@ def test_a_database_that_is_dropped_and_made_again(
 def test_a_collection_that_is_renamed_and_made_again(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
-    with agent_of(tmp_path, guarded, COLLECTION) as agent:
-        agent.wait_until_streaming()
+    with agent_of(tmp_path, guarded, COLLECTION).streaming() as agent:
         root.shop.a.insert_one({"_id": 1})
         root.shop.a.rename("old")
         root.shop.old.insert_one({"_id": 2})

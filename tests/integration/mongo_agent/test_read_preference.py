@@ -30,8 +30,7 @@ def test_a_stream_is_read_from_the_members_that_are_preferred(
     reads_primary: bool,
 ) -> None:
     string = three_members.connection_string + preference
-    with RunningAgent(tmp_path, string, {"snapshot.mode": "initial"}) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(tmp_path, string, {"snapshot.mode": "initial"}).streaming() as agent:
         for number in range(20):
             writer.shop.a.insert_one({"_id": number})
             agent.wait_until(lambda n=number: len(agent.of_documents()) > n, "the event")
@@ -46,8 +45,7 @@ def test_another_secondary_takes_over_from_one_that_is_gone(
     tmp_path: Path, three_members: MongoReplicaSet, writer: Client
 ) -> None:
     string = three_members.connection_string + "&readPreference=secondary"
-    with RunningAgent(tmp_path, string) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(tmp_path, string).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         gone = next(each for each in three_members.members if three_members.streams_of(each))
@@ -75,9 +73,8 @@ def test_a_stream_stays_with_one_of_several_routers(tmp_path: Path) -> None:
     with (
         MongoShardedCluster(routers=3) as cluster,
         Client(cluster.connection_string) as writer,
-        RunningAgent(tmp_path, cluster.connection_string) as agent,
+        RunningAgent(tmp_path, cluster.connection_string).streaming() as agent,
     ):
-        agent.wait_until_streaming()
         for number in range(20):
             writer.shop.a.insert_one({"_id": number})
             agent.wait_until(lambda n=number: len(agent.of_documents()) > n, "the event")

@@ -14,7 +14,6 @@ from sidecar.errors import AccessDeniedError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server.client import Client
 from tests.support.sinks.fake_registry import Answer, FakeRegistry
-from tests.support.sinks.memory_sink import MemorySink
 
 
 @pytest.fixture
@@ -100,8 +99,7 @@ def test_a_registry_without_an_id_is_waited_for(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, answer: Answer, sentence: str
 ) -> None:
     registry.mood = lambda method, subject: answer
-    with run_agent(**settings(registry)) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**settings(registry)).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_until(lambda: sentence in health(agent), "the sentence")
         assert agent.sink.messages == []
@@ -113,8 +111,7 @@ def test_an_agent_that_stops_meanwhile_reads_the_events_again(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (503, {"message": "not now"})
-    with run_agent(**settings(registry)) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**settings(registry)).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_until(lambda: health(agent) != "", "the question")
     registry.mood = lambda method, subject: None
@@ -137,8 +134,7 @@ def test_a_registry_that_never_answers_does_not_keep_streams_from_stopping(
     timeouts = {f"{side}_converter_request.timeout.ms": hour_s * 1000 for side in ("key", "value")}
     streams = {"capture_scope": "collection", "capture_target": "shop.a,shop.b,shop.c"}
     try:
-        with run_agent(**settings(registry, **timeouts, **streams)) as agent:
-            agent.wait_until_streaming()
+        with run_agent(**settings(registry, **timeouts, **streams)).streaming() as agent:
             for name in "abc":
                 writer.shop[name].insert_one({"_id": 1})
             agent.wait_until(lambda: bool(registry.requests), "the question")
@@ -161,8 +157,7 @@ def test_event_with_a_rejected_schema_is_quarantined_and_the_rest_continues(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
 ) -> None:
     registry.mood = refusing("a")
-    with run_agent(**settings(registry, schema_blocked_timeout_ms=0)) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**settings(registry, schema_blocked_timeout_ms=0)).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         writer.shop.b.insert_one({"_id": 2})
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.b", {"id": "2"})], "the other")
@@ -192,8 +187,7 @@ def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})
-    with run_agent(MemorySink(), access_denied_action="exit", **settings(registry)) as agent:
-        agent.wait_until_streaming()
+    with run_agent(access_denied_action="exit", **settings(registry)).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         error = agent.wait_until_ended()
     assert isinstance(error, AccessDeniedError)
@@ -202,8 +196,7 @@ def test_a_registry_that_rejects_the_agent_ends_it_where_that_is_wanted(
 
 def test_schemas_inside_of_messages_need_no_registry(writer: Client, run_agent: RunAgent) -> None:
     converter = "org.apache.kafka.connect.json.JsonConverter"
-    with run_agent(key_converter=converter, value_converter=converter) as agent:
-        agent.wait_until_streaming()
+    with run_agent(key_converter=converter, value_converter=converter).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         (message,) = agent.wait_for(1)
     assert message.key["schema"]["name"] == "p.shop.a.Key"

@@ -146,8 +146,7 @@ def test_one_stream_through_a_mongos(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
     mode = {"mongodb.connection.mode": "sharded"}
-    with RunningAgent(tmp_path / "a", cluster.connection_string, mode) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(tmp_path / "a", cluster.connection_string, mode).streaming() as agent:
         insert(router, range(10))
         agent.wait_for(10)
     for number, address in enumerate((cluster.config_server, cluster.shards[0])):

@@ -125,6 +125,7 @@ def test_nor_where_the_server_has_no_reads_at_a_time(
     assert {place.collection for place in reads} == {"mixed", *TYPES}
 
 
+@pytest.mark.slow
 def test_snapshot_resumes_after_kills(
     tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
 ) -> None:

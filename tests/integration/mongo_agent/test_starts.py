@@ -22,8 +22,7 @@ def test_initial_copies_once_and_streams_on(writer: Client, run_agent: RunAgent)
     assert [each.kind for each in published] == ["read"] * 3 + ["insert"]
     marks = [each.value["source"]["snapshot"] for each in published]
     assert marks == ["first", "true", "last", "false"]
-    with run_agent(snapshot_mode="initial") as agent:
-        agent.wait_until_streaming()
+    with run_agent(snapshot_mode="initial").streaming() as agent:
         writer.shop.a.insert_one({"_id": 4})
         assert [(each.kind, each.id) for each in agent.wait_for(1)] == [("insert", 4)]
 
@@ -57,16 +56,14 @@ def test_lost_history_is_copied_again_where_that_is_wanted(
 
 def test_a_target_that_is_not_there_yet(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "collection", "capture_target": "late.a"}
-    with run_agent(**scope) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**scope).streaming() as agent:
         writer.late.a.insert_one({"_id": 1})
         assert [each.id for each in agent.wait_for(1)] == [1]
 
 
 def test_fields_that_are_left_out_or_renamed(writer: Client, run_agent: RunAgent) -> None:
     rules = {"field_exclude_list": "shop.a.secret", "field_renames": "shop.*.n:count"}
-    with run_agent(**rules) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**rules).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1, "secret": "x", "n": 1})
         writer.shop.a.update_one({"_id": 1}, {"$set": {"secret": "y", "n": 2}})
         insert, update = agent.wait_for(2)
@@ -76,8 +73,7 @@ def test_fields_that_are_left_out_or_renamed(writer: Client, run_agent: RunAgent
 
 
 def test_two_agents_of_one_directory(run_agent: RunAgent, writer: Client) -> None:
-    with run_agent() as first:
-        first.wait_until_streaming()
+    with run_agent().streaming() as first:
         second: RunningAgent = run_agent()
         with second:
             error = second.wait_until_ended()

@@ -43,8 +43,7 @@ def test_agent_killed_after_its_acknowledgement_copies(
 ) -> None:
     """What is in the directory when the answer comes is all that a killed agent leaves."""
     writer.shop.a.insert_one({"_id": 1})
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         client = SignalClient(agent.url)
         client.send("pause-snapshot", {})
         assert client.send("execute-snapshot", COPY_A).is_accepted
@@ -52,8 +51,7 @@ def test_agent_killed_after_its_acknowledgement_copies(
         temporary = shutil.ignore_patterns("*.tmp")
         shutil.copytree(tmp_path / "offsets", tmp_path / "left", ignore=temporary)
     assert agent.published == []
-    with RunningAgent(tmp_path / "left", three_members.connection_string) as another:
-        another.wait_until_streaming()
+    with RunningAgent(tmp_path / "left", three_members.connection_string).streaming() as another:
         SignalClient(another.url).send("resume-snapshot", {})
         assert [(each.kind, each.id) for each in another.wait_for(1)] == [("read", 1)]
 
@@ -61,8 +59,7 @@ def test_agent_killed_after_its_acknowledgement_copies(
 def test_answer_waits_for_unacknowledged_events(writer: Client, run_agent: RunAgent) -> None:
     """The position cannot pass an event that the sink does not have, so the signal is not safe."""
     sink = MemorySink(automatic=False)
-    with run_agent(sink) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink).streaming() as agent:
         SignalClient(agent.url).send("pause-snapshot", {})
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)
@@ -77,8 +74,7 @@ def test_answer_waits_for_unacknowledged_events(writer: Client, run_agent: RunAg
 def test_a_sink_that_starts_again_loses_no_signal(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_one({"_id": 7})
     sink = MemorySink(automatic=False)
-    with run_agent(sink) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink).streaming() as agent:
         SignalClient(agent.url).send("pause-snapshot", {})
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)

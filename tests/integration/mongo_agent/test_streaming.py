@@ -42,8 +42,7 @@ def ids(published: list[Published]) -> list[Any]:
 
 
 def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1, "n": 1})
         writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
         # The server looks the document up when the event is read.
@@ -57,8 +56,7 @@ def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
 
 
 def test_restart_resumes_at_the_stored_position(writer: Client, run_agent: RunAgent) -> None:
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(10)])
         agent.wait_for(10)
     writer.shop.a.insert_many([{"_id": number} for number in range(10, 20)])
@@ -81,8 +79,7 @@ def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str
     ):
         address = replica_set.connection_string
         for number in numbers:
-            with RunningAgent(tmp_path, address) as agent:
-                agent.wait_until_streaming()
+            with RunningAgent(tmp_path, address).streaming() as agent:
                 writer.shop.a.insert_one({"_id": number})
                 agent.wait_until(partial(is_stored, agent), f"the token of {number!r}")
                 assert len(agent.published) == 1
@@ -90,8 +87,7 @@ def test_a_position_after_a_number_that_is_no_int32(tmp_path: Path, version: str
 
 def test_unacknowledged_events_are_published_again(writer: Client, run_agent: RunAgent) -> None:
     sink = MemorySink(automatic=False)
-    with run_agent(sink) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink).streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(10)])
         agent.wait_for(10)
         sink.acknowledge(range(4))
@@ -106,8 +102,7 @@ def test_unacknowledged_events_are_published_again(writer: Client, run_agent: Ru
 def test_stream_survives_faults_of_the_servers(
     fault: str, three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         first = three_members.primary
@@ -131,23 +126,20 @@ def test_a_quiet_stream_stays_resumable(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     """Nothing that is captured changes, and the oplog is rolled over again and again."""
-    with run_agent(database_include_list="shop") as agent:
-        agent.wait_until_streaming()
+    with run_agent(database_include_list="shop").streaming() as agent:
         writer.other.noise.insert_many([{"_id": number} for number in range(50)])
         last = three_members.write_noop()
         three_members.write_noop()
         agent.wait_until_stored(last)
     three_members.truncate_oplog()
-    with run_agent(database_include_list="shop") as agent:
-        agent.wait_until_streaming()
+    with run_agent(database_include_list="shop").streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         assert ids(agent.wait_for(1)) == [1]
 
 
 def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None:
     """The event of the stored token does not pass the filters of the second start."""
-    with run_agent(collection_include_list="shop[.]a") as agent:
-        agent.wait_until_streaming()
+    with run_agent(collection_include_list="shop[.]a").streaming() as agent:
         writer.shop.a.insert_many([{"_id": number} for number in range(3)])
         agent.wait_for(3)
     writer.shop.b.insert_one({"_id": 10})
@@ -172,8 +164,7 @@ def test_a_position_of_a_release_without_drops_in_its_stream(
     scoped = {"capture_scope": scope, "capture_target": target} if target else {}
     old = partial(monkeypatch.setattr, loading, "NATIVE_EVENTS", ("invalidate",))
     old()
-    with run_agent(**scoped) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**scoped).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         writer.drop_database("shop")
@@ -183,8 +174,7 @@ def test_a_position_of_a_release_without_drops_in_its_stream(
         assert ids(agent.wait_for(1)) == [2]
     old()
     sink = MemorySink(automatic=False, capacity=3)
-    with run_agent(sink, **scoped, shutdown_timeout_ms=1) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink, **scoped, shutdown_timeout_ms=1).streaming() as agent:
         with writer.start_session() as session, session.start_transaction():
             for number in range(3, 9):
                 writer.shop.a.insert_one({"_id": number}, session=session)
@@ -214,8 +204,7 @@ def test_a_foreign_cluster_is_rejected(
 
 def test_a_dropped_collection_under_a_narrow_scope(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "collection", "capture_target": "shop.a"}
-    with run_agent(**scope) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**scope).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         writer.shop.a.drop()
         writer.shop.a.insert_one({"_id": 2})
@@ -224,8 +213,7 @@ def test_a_dropped_collection_under_a_narrow_scope(writer: Client, run_agent: Ru
 
 def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "database", "capture_target": "shop,stock"}
-    with run_agent(**scope) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**scope).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         writer.stock.a.insert_one({"_id": 2})
         writer.other.a.insert_one({"_id": 3})
@@ -260,8 +248,7 @@ def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:
 def test_lost_history_ends_the_agent_with_a_remedy(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
     writer.shop.a.insert_one({"_id": 2})
@@ -274,15 +261,13 @@ def test_lost_history_ends_the_agent_with_a_remedy(
 def test_lost_history_can_be_skipped_and_is_on_record(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
     writer.shop.a.insert_one({"_id": 2})
     three_members.write_noop()
     three_members.truncate_oplog()
-    with run_agent(history_lost_policy="skip") as agent:
-        agent.wait_until_streaming()
+    with run_agent(history_lost_policy="skip").streaming() as agent:
         writer.shop.a.insert_one({"_id": 3})
         assert ids(agent.wait_for(1)) == [3]
     gaps = (tmp_path / "offsets" / "quarantine" / "gaps.ndjson").read_text()

@@ -79,9 +79,8 @@ def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Se
             tlsCAFile=str(files.ca),
             tlsCertificateKeyFile=str(files.identity),
         ) as writer,
-        RunningAgent(directory, replica_set.connection_string, tls) as agent,
+        RunningAgent(directory, replica_set.connection_string, tls).streaming() as agent,
     ):
-        agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": directory.name})
         agent.wait_for(1)
         replica_set.step_down()

@@ -92,8 +92,7 @@ def test_snapshot_after_a_signal_registers_them_too(
 ) -> None:
     writer.shop.a.insert_many(DOCUMENTS)
     chosen = settings(registry, "ExtractNewDocumentState", signal_data_collection="shop.signals")
-    with run_agent(**chosen) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**chosen).streaming() as agent:
         data = {"data-collections": ["shop.a"], "type": "incremental"}
         writer.shop.signals.insert_one({"type": "execute-snapshot", "data": json.dumps(data)})
 
@@ -130,8 +129,7 @@ def test_events_of_an_outbox_have_subjects_of_their_topics(
         "transforms_t_collection.expand.json.payload": "true",
     }
     chosen = settings(registry, "outbox.MongoEventRouter", **options)
-    with run_agent(**chosen) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**chosen).streaming() as agent:
         for number, kind in enumerate(("order", "bill")):
             document = {"_id": number, "aggregatetype": kind, "key": "k", "payload": {"n": number}}
             writer.shop.outbox.insert_one(document)

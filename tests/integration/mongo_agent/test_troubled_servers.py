@@ -39,8 +39,7 @@ def test_election_is_counted_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    with run_agent() as agent:
-        agent.wait_until_streaming()
+    with run_agent().streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         assert metric(agent, "cdc_elections_total") == 0
@@ -65,8 +64,7 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
     lively: MongoReplicaSet, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     limit = {"stream.stall.warning.ms": 1000}
-    with RunningAgent(tmp_path / "offsets", lively.connection_string, limit) as agent:
-        agent.wait_until_streaming()
+    with RunningAgent(tmp_path / "offsets", lively.connection_string, limit).streaming() as agent:
         with lively.stalled_majority():
             agent.wait_until(lambda: "has not advanced" in part(agent).message, "the stall")
             assert "majority of members. Check `rs.status()`" in part(agent).message
@@ -83,8 +81,7 @@ def test_oplog_past_the_position_is_reported_before_a_restart(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     sink = MemorySink(automatic=False)
-    with run_agent(sink, stream_lag_warning_ms=400) as agent:
-        agent.wait_until_streaming()
+    with run_agent(sink, stream_lag_warning_ms=400).streaming() as agent:
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         three_members.pass_time(100)
@@ -115,8 +112,7 @@ def lose_history(servers: MongoReplicaSet, writer: Client, agent: RunningAgent) 
 def test_history_that_is_lost_while_the_agent_runs_ends_it(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    with run_agent(connect_max_attempts=100_000) as agent:
-        agent.wait_until_streaming()
+    with run_agent(connect_max_attempts=100_000).streaming() as agent:
         lose_history(three_members, writer, agent)
         error = agent.wait_until_ended()
     assert isinstance(error, HistoryLostError)
@@ -128,8 +124,9 @@ def test_history_that_is_lost_while_the_agent_runs_ends_it(
 def test_history_that_is_lost_while_the_agent_runs_is_copied_again_where_that_is_wanted(
     three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
-    with run_agent(connect_max_attempts=100_000, history_lost_policy="resnapshot") as agent:
-        agent.wait_until_streaming()
+    with run_agent(
+        connect_max_attempts=100_000, history_lost_policy="resnapshot"
+    ).streaming() as agent:
         lose_history(three_members, writer, agent)
         published = agent.wait_for(3)
         gaps = 'cdc_quarantined_total{reason="gap"} 1.0'

@@ -27,8 +27,7 @@ def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, 
         "cursor_pipeline_order": order,
         "collection_include_list": r"shop[.]orders",
     }
-    with run_agent(**chosen) as agent:
-        agent.wait_until_streaming()
+    with run_agent(**chosen).streaming() as agent:
         for number, status in enumerate(("open", "paid", "open", "paid")):
             writer.shop.orders.insert_one({"_id": number, "status": status})
             writer.shop.carts.insert_one({"_id": number, "status": status})
@@ -42,8 +41,7 @@ def test_excluded_tables_are_not_published(writer: Client, run_agent: RunAgent, 
 def test_stages_that_write_fields(writer: Client, run_agent: RunAgent) -> None:
     """They are the server's: what they make of an event is what is published."""
     hidden = '[{"$set": {"fullDocument.card": "hidden"}}, {"$unset": "fullDocument.pin"}]'
-    with run_agent(cursor_pipeline=hidden) as agent:
-        agent.wait_until_streaming()
+    with run_agent(cursor_pipeline=hidden).streaming() as agent:
         writer.shop.orders.insert_one({"_id": 1, "card": "1234", "pin": 5})
         (published,) = agent.wait_for(1)
     assert published.after == {"_id": 1, "card": "hidden"}

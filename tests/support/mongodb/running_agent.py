@@ -3,7 +3,8 @@
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -105,6 +106,13 @@ class RunningAgent:
         self.stop.close()
         if error is None and self.error is not None:
             raise self.error
+
+    @contextmanager
+    def streaming(self) -> Iterator[Self]:
+        """Runs it; inside the block its stream is open, so that what is written there is in it."""
+        with self:
+            self.wait_until_streaming()
+            yield self
 
     @property
     def acknowledged(self) -> int:

@@ -119,21 +119,6 @@ def test_no_transaction_messages_without_a_topic() -> None:
     assert batch.transaction_after(1) is None
 
 
-def test_numbering_continues_after_a_restart() -> None:
-    events = [in_transaction(1, "a"), in_transaction(1, "b"), in_transaction(1, "a")]
-    first = encoder().encode(events)
-    stored = first.transaction_after(2)
-    assert stored is not None
-    assert (stored.id, stored.time, stored.events) == (name_of(1), (9, 1), 2)
-    assert stored.counts == {"shop.a": 1, "shop.b": 1}
-    read = MongoTransaction.from_json(stored.to_json())
-    assert read == stored
-    batch = encoder().encode(events[2:], transaction=read)
-    assert [message.value for message in told(batch)] == [part(1, 3, 2)]
-    assert batch.transaction_after(0) == stored
-    assert batch.transaction_after(1) == first.transaction_after(3)
-
-
 def test_invalid_stored_state_is_rejected() -> None:
     with pytest.raises(ValueError, match="not a transaction: missing field `time`"):
         MongoTransaction.from_json('{"id": "x"}')

@@ -133,9 +133,8 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
     with (
         MongoShardedCluster() as cluster,
         Client(cluster.connection_string) as router,
-        RunningAgent(tmp_path, cluster.connection_string, patience) as agent,
+        RunningAgent(tmp_path, cluster.connection_string, patience).streaming() as agent,
     ):
-        agent.wait_until_streaming()
         router.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
         data = {"failCommands": ["aggregate", "getMore"], "errorCode": 133}

@@ -1,5 +1,6 @@
 """Names of the files in `cdc_raw` (format notes §1.1)."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,15 @@ def is_temporary(file_name: str) -> bool:
     if file_name != f".{inner}.tmp":
         return False
     return (parse_log_name(inner) or parse_idx_name(inner)) is not None
+
+
+def shown_name(file_name: str) -> str:
+    """A file name of anybody as text that every output can have: bytes that are not UTF-8 and
+    control characters are escaped."""
+    text = os.fsencode(file_name).decode(errors="backslashreplace")
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def _parsed(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:

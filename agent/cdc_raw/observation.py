@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, read_idx
-from agent.cdc_raw.names import SegmentName, is_temporary, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import (
+    SegmentName,
+    is_temporary,
+    parse_idx_name,
+    parse_log_name,
+    shown_name,
+)
 
 _COMPLETED = Idx(completed=True)
 
@@ -97,7 +103,7 @@ def observe(
             if name is not None and _is_file(entry):
                 names.add(name)
             elif not is_temporary(entry.name):
-                others.append(entry.name)
+                others.append(shown_name(entry.name))
     observed = [_observe_segment(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
     if commit_log is not None:

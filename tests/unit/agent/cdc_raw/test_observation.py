@@ -1,8 +1,12 @@
+import json
 import os
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.cdc_raw import observation as module
 from agent.cdc_raw.idx import Idx, read_idx
@@ -156,3 +160,16 @@ def test_a_directory_that_has_none_of_the_segments_is_not_the_commit_log(tmp_pat
 
 def released(observation: Observation) -> list[bool]:
     return [seen.log.is_released for seen in observation.segments if seen.log is not None]
+
+
+def is_file_name(name: bytes) -> bool:
+    return name not in (b".", b"..") and not {0, ord("/")} & set(name)
+
+
+@given(st.binary(min_size=1, max_size=60).filter(is_file_name))
+def test_a_name_of_any_bytes_is_text_for_every_output(name: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder, os.fsdecode(name)).touch()
+        (shown,) = observe(Path(folder)).other_files
+    assert json.loads(json.dumps(shown, ensure_ascii=False).encode()) == shown
+    assert shown.isprintable()

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.servers
 
 # Incompressible enough for any codec.
 LARGE = random.Random(1).randbytes(40_000).hex()
-DEADLINE_S = 120
 # Longer than any test: events stay in an open transaction.
 NO_COMMIT = "position.commit.interval.ms=3600000"
 
@@ -86,7 +85,7 @@ class Shop:
         return self._broker.consume_all(self.dead_letters)
 
     def wait_until(self, condition: Any, what: str) -> None:
-        self.agent.wait_until(condition, what, DEADLINE_S)
+        self.agent.wait_until(condition, what)
 
 
 def id_of(record: KafkaRecord) -> int:

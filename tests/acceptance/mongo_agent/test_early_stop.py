@@ -25,7 +25,6 @@ def test_the_agent_ends_as_if_it_was_stopped(tmp_path: Path, module: str) -> Non
         [sys.executable, "-c", program, module, "1", "--config", str(path)],
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agents.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
+from tests.support.agents.marked_secrets import MARK, NOWHERE, answer, marks, secret
 from tests.support.mongodb.agent_command import configuration, mongo_agent
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
@@ -72,9 +72,7 @@ def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
     process = AgentProcess("mongo-agent", tmp_path / "process", properties, ("--debug", "run"))
     process.launch()
     with process:
-        process.wait_until(
-            lambda: NOWHERE.encode() in process.get("/health"), "the trouble", DEADLINE_S
-        )
+        process.wait_until(lambda: NOWHERE.encode() in process.get("/health"), "the trouble")
         for page in PAGES:
             assert marks(answer(process.url + page)) == [], page
         for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"is wrong")):

@@ -15,7 +15,6 @@ from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 
 pytestmark = pytest.mark.servers
 
-DEADLINE_S = 120
 PACKAGE = "io.debezium.connector.mongodb.transforms"
 CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 PROPERTIES = {
@@ -94,7 +93,7 @@ def test_documents_are_flattened_and_outbox_events_are_routed(
         return broker.consume_all(topic) if topic in broker.topics() else []
 
     def wait_until(condition: Callable[[], bool], what: str) -> None:
-        agent.wait_until(condition, what, DEADLINE_S)
+        agent.wait_until(condition, what)
 
     orders, events = f"{name}.{name}.orders", f"events.{name}.order"
     with agent:

@@ -19,12 +19,12 @@ from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 from tests.support.mongodb.server.server_process import MongoServerProcess
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+from tests.support.servers.processes import DEADLINE_S
 
 COLLECTIONS = ("customers", "orders")
 PREFIX = "kill"
 PARTITIONS = 3
 WINDOW_EVENTS = 200
-_DEADLINE_S = 300
 _POSITION_TOPIC = f"{PREFIX}.position"
 
 
@@ -128,7 +128,7 @@ class ReplicaSetHarness:
 
     def wait_until_acknowledged(self, events: int) -> None:
         """Until the agent's process has brought so many events to the broker."""
-        self.agent.wait_until_acknowledged(events, _DEADLINE_S)
+        self.agent.wait_until_acknowledged(events)
 
     def wait_until_drained(self) -> None:
         """Until all that is written by now is stored as delivered, and copied."""
@@ -137,7 +137,6 @@ class ReplicaSetHarness:
         self.agent.wait_until(
             lambda: self._stored_time() >= (end.time, end.inc) and not self._is_snapshot_running(),
             f"the position to reach {end}",
-            _DEADLINE_S,
         )
 
     def invent(self) -> None:
@@ -147,7 +146,7 @@ class ReplicaSetHarness:
         producer = Producer({"bootstrap.servers": self.broker.bootstrap, "log_level": 0})
         topic = f"{PREFIX}.{DATABASE}.{COLLECTIONS[0]}"
         producer.produce(topic, value.encode(), b'{"id":"\\"nobody\'s\\""}')
-        assert producer.flush(_DEADLINE_S) == 0
+        assert producer.flush(DEADLINE_S) == 0
 
     def compare(self) -> Outcome:
         """What `mongo-agent compare` says of the topics beside what the servers have, while the

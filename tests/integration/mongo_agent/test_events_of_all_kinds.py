@@ -210,7 +210,7 @@ def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     headers = {} if body is None else {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{agent.url}{path}", data, headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request) as answer:
         return json.load(answer)
 
 

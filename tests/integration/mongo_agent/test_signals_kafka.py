@@ -17,8 +17,7 @@ from sidecar.sinks.kafka.topics.tailer import TailedRecord
 from tests.support.mongodb.running_agent import RunAgent
 from tests.support.mongodb.server.client import Client
 from tests.support.servers.kafka import KafkaBroker
-
-DEADLINE_S = 300.0
+from tests.support.servers.processes import DEADLINE_S
 
 
 def value(name: str) -> bytes:
@@ -111,7 +110,7 @@ def test_a_copy_by_a_signal_in_a_topic(
         data = {"data-collections": [collection]}
         signal = {"id": collection, "type": "execute-snapshot", "data": data}
         producer.produce(topic, json.dumps(signal), topic_prefix)
-        assert producer.flush(300) == 0
+        assert producer.flush(DEADLINE_S) == 0
 
     channel = {
         "topic_prefix": topic_prefix,

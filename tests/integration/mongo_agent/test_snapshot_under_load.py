@@ -32,7 +32,6 @@ from tests.support.sinks.memory_sink import MemorySink
 DOCUMENTS = 600
 ROUNDS = 15
 KILLS = 3
-DEADLINE_S = 300
 SETTINGS: dict[str, object] = {
     "snapshot.mode": "initial",
     "snapshot.max.threads": 3,
@@ -148,14 +147,14 @@ def test_snapshot_resumes_after_kills(
     with agent:
         for _ in range(KILLS):
             agent.launch()
-            agent.wait_until_acknowledged(40, DEADLINE_S)
+            agent.wait_until_acknowledged(40)
             agent.kill()
             unfinished.append(remaining(agent.offsets))
             workload.write(20)
         agent.launch()
         last = replica_set.write_noop()
         replica_set.write_noop()
-        agent.wait_until(lambda: is_stored(agent, last), "the end of the copies", DEADLINE_S)
+        agent.wait_until(lambda: is_stored(agent, last), "the end of the copies")
         agent.stop()
     print(f"collections that were left behind each kill: {unfinished}")
     assert all(unfinished)

@@ -10,6 +10,7 @@ from sidecar.errors import SinkRestartError
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
+from tests.support.servers.processes import wait_until
 from tests.support.sinks.memory_sink import MemorySink
 
 COPY_A = {"data-collections": ["shop.a"]}
@@ -28,7 +29,7 @@ class Asking:
         self.answer = self._client.send("execute-snapshot", COPY_A)
 
     def wait(self) -> SignalResult:
-        self._thread.join(60)
+        wait_until(lambda: not self._thread.is_alive(), "the answer")
         assert self.answer is not None
         return self.answer
 

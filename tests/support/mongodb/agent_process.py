@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.support.agents.agent_command import Outcome
 from tests.support.mongodb.agent_command import mongo_agent
 from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.processes import DEADLINE_S
 
 # A lost server is noticed soon, and every acknowledged position is stored.
 _QUICK = {
@@ -49,7 +50,7 @@ class MongoAgentProcess(AgentProcess):
         ]
         return sum(found) if found else None
 
-    def wait_until_acknowledged(self, events: int, deadline_s: float) -> None:
+    def wait_until_acknowledged(self, events: int, deadline_s: float = DEADLINE_S) -> None:
         """Until this process has brought so many events to the sink."""
         name = "cdc_events_acknowledged_total"
         self.wait_until(lambda: (self.metric(name) or 0) >= events, f"{events} events", deadline_s)

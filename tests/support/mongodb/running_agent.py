@@ -14,10 +14,9 @@ from mongo_agent.config.loading import load_config
 from mongo_agent.service import MongoService
 from sidecar.events import Message
 from sidecar.process.lifecycle import Stop
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.sinks.memory_sink import MemorySink
 
-_DEADLINE_S = 180
 _SHUTDOWN_MS = 60_000
 
 
@@ -102,7 +101,7 @@ class RunningAgent:
         trace: TracebackType | None,
     ) -> None:
         self.stop.request()
-        self._thread.join(_DEADLINE_S)
+        self._thread.join(DEADLINE_S)
         self.stop.close()
         if error is None and self.error is not None:
             raise self.error
@@ -129,7 +128,7 @@ class RunningAgent:
     def stop_at_once(self) -> None:
         """Does not wait for events that are unacknowledged by then."""
         self.stop.request()
-        self._thread.join(_DEADLINE_S)
+        self._thread.join(DEADLINE_S)
 
     @property
     def published(self) -> list[Published]:
@@ -174,13 +173,13 @@ class RunningAgent:
         self.wait_until(is_stored, f"the position behind {time}")
 
     def wait_until(self, condition: Any, what: str) -> None:
-        wait_until(lambda: condition() or not self._thread.is_alive(), what, deadline_s=_DEADLINE_S)
+        wait_until(lambda: condition() or not self._thread.is_alive(), what)
         if not self._thread.is_alive() and self.error is not None:
             raise self.error
 
     def wait_until_ended(self) -> BaseException | None:
         """The error that ended it, or None."""
-        self._thread.join(_DEADLINE_S)
+        self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive()
         error, self.error = self.error, None
         return error

@@ -13,8 +13,6 @@ from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from tests.support.servers.processes import wait_until
 
-DEADLINE_S = 300.0
-
 
 def line(name: str, end: str = "\n") -> str:
     data = {"data-collections": [f"shop.{name}"]}
@@ -45,7 +43,7 @@ def watched(path: Path, agent: Agent) -> SignalFile:
 
 
 def wait_until_empty(folder: Path) -> None:
-    wait_until(lambda: not any(folder.iterdir()), "an empty directory", deadline_s=DEADLINE_S)
+    wait_until(lambda: not any(folder.iterdir()), "an empty directory")
 
 
 def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
@@ -76,7 +74,7 @@ def test_stored_unanswered_signal_is_not_applied_twice(tmp_path: Path) -> None:
     path, first = tmp_path / "signals.txt", Agent(stores=False)
     path.write_text(line("a") + line("b"))
     with watched(path, first):
-        wait_until(lambda: first.asked == ["a"], "the first signal", deadline_s=DEADLINE_S)
+        wait_until(lambda: first.asked == ["a"], "the first signal")
     assert [each.suffix for each in tmp_path.iterdir()] == [".taken"]
     second = Agent(first.progress)
     with watched(path, second):
@@ -96,5 +94,5 @@ def test_unwritable_directory_is_reported(tmp_path: Path, caplog: pytest.LogCapt
     path, agent = tmp_path / "signals.txt", Agent()
     path.mkdir()
     with watched(path, agent):
-        wait_until(lambda: bool(caplog.records), "a line of the log", deadline_s=DEADLINE_S)
+        wait_until(lambda: bool(caplog.records), "a line of the log")
     assert "cannot be processed: Is a directory" in caplog.text

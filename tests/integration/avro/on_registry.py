@@ -34,7 +34,6 @@ from tests.support.avro.recordings import check
 from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
 from tests.support.events.cql_values import schema_text, types
 from tests.support.servers.cassandra import CassandraNode
-from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.schema_registry import SchemaRegistryServer
 
 pytestmark = pytest.mark.servers
@@ -44,7 +43,6 @@ SCHEMA = json.dumps(
 )
 LOOK_UP = {"auto.register.schemas": "false"}
 NUMBERS = count()
-DEADLINE_S = 180
 
 
 @pytest.fixture(scope="module")
@@ -300,56 +298,28 @@ def test_unknown_names_are_taken_for_a_registry_that_is_away(
         client(registry).schema_id(subject, SCHEMA.replace('"int"', '"nonesuch"'))
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    folder = tmp_path_factory.mktemp("node")
-    with CassandraNode(folder, settings=NodeSettings(commitlog_sync_period_ms=200)) as node:
-        node.execute(
-            "CREATE KEYSPACE shop WITH replication = "
-            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-        )
-        yield node
-
-
-def test_an_agent_beside_a_node_whose_tables_change(node: CassandraNode, tmp_path: Path) -> None:
-    """Columns come and go; the registry is away for a while, and comes back with nothing."""
-    table = "shop.orders"
+def test_an_agent_goes_on_with_a_registry_that_comes_back_with_nothing(
+    shared_node: CassandraNode, linked_cdc_raw: Path, keyspace: str, tmp_path: Path
+) -> None:
+    table, node = f"{keyspace}.orders", shared_node
     with SchemaRegistryServer(tmp_path / "registry") as registry:
-        agent = AvroAgent(node, registry, tmp_path / "agent", snapshot_mode="never")
+        settings = {"snapshot_mode": "never", "cdc_raw_directory": linked_cdc_raw}
+        agent = AvroAgent(node, registry, tmp_path / "agent", **settings)
         agent.process.launch()
         try:
-            node.execute(
-                f"CREATE TABLE {table} (id int PRIMARY KEY, note text, price decimal) "
-                "WITH cdc = true"
-            )
-            node.execute(f"INSERT INTO {table} (id, note, price) VALUES (1, 'one', 1.5)")
+            node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, note text) WITH cdc = true")
+            node.execute(f"INSERT INTO {table} (id, note) VALUES (1, 'one')")
             agent.wait_for_events(table, 1)
-            node.execute(f"ALTER TABLE {table} ADD tags set<text>")
-            node.execute(f"INSERT INTO {table} (id, tags) VALUES (2, {{'a', 'b'}})")
-            agent.wait_for_events(table, 2)
-            node.execute(f"ALTER TABLE {table} DROP note")
-            node.execute(f"INSERT INTO {table} (id, price) VALUES (3, 3.25)")
-            events = agent.wait_for_events(table, 3)
-            assert [each.column("note") for each in events] == ["one", None, None]
-            assert [each.column("price") for each in events] == [1.5, None, 3.25]
-            assert sorted(events[1].column("tags")) == ["a", "b"]
-            versions = registry.versions(f"x.{table}-value")
-            used = dict.fromkeys(registry.schema(each.schema_id) for each in events)
-            assert list(used) == versions
-
             registry.kill()
             node.execute(f"ALTER TABLE {table} ADD more int")
             node.execute(f"INSERT INTO {table} (id, more) VALUES (4, 7)")
             agent.process.wait_until(
                 lambda: "the schema registry is unavailable" in str(agent.process.ask("/health")),
                 "the wait",
-                DEADLINE_S,
             )
             registry.start()
             agent.process.wait_until(
-                lambda: len(agent.out.read_bytes().splitlines()) >= len(events) + 1,
-                "the event that waited",
-                DEADLINE_S,
+                lambda: len(agent.out.read_bytes().splitlines()) == 2, "the event that waited"
             )
             (version,) = registry.versions(f"x.{table}-value")
             assert '"more"' in version

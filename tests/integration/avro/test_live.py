@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agents.agent_command import agent as command
-from tests.support.avro.live import AvroAgent, Decoded
+from tests.support.avro.live import AvroAgent, Decoded, LiveRegistry
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.avro.reading import differences
 from tests.support.node.snapshot_agent import Agent
@@ -17,6 +17,7 @@ from tests.support.workloads.scenario import create_keyspace
 
 pytestmark = pytest.mark.servers
 ROWS = 100
+UNAVAILABLE = "the schema registry is unavailable"
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def registry() -> Iterator[CheckingRegistry]:
 
 @pytest.fixture
 def agent(
-    node: CassandraNode, linked_cdc_raw: Path, registry: CheckingRegistry, tmp_path: Path
+    node: CassandraNode, linked_cdc_raw: Path, registry: LiveRegistry, tmp_path: Path
 ) -> Iterator[AvroAgent]:
     agent = AvroAgent(
         node,
@@ -50,7 +51,7 @@ def agent(
 
 
 def test_a_table_that_is_altered_passes_backward(
-    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+    node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
     """Every version is taken by the registry, read back by its own schema and by the latest."""
     table = "shop.orders"
@@ -80,18 +81,16 @@ def test_a_table_that_is_altered_passes_backward(
     assert events[3].column("at")["number"] == 7
     assert events[4].column("at") == {"street": "t", "number": 8, "floor": 9}
 
-    versions = registry.subjects[subject(table)]
-    assert [registry.schemas.index(each) for each in versions] == list(
-        dict.fromkeys(each.schema_id for each in events)
-    )
+    versions = registry.versions(subject(table))
+    assert versions == list(dict.fromkeys(each.schema_id for each in events))
     assert len(versions) >= 4
     for event in events:
-        assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
+        assert_read_alike(event, registry.schema(event.schema_id), registry.schema(versions[-1]))
 
 
 @pytest.mark.slow
 def test_columns_of_a_type_that_grows_come_and_go(
-    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+    node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
     """What the node says of a dropped column's type is not what it said before."""
     table, changes = "shop.houses", iter(range(2, 100))
@@ -125,14 +124,14 @@ def test_columns_of_a_type_that_grows_come_and_go(
     assert {each.column("id") for each in events} == set(range(2, 7))
     (last,) = {json.dumps(each.column("b")) for each in events if each.column("id") == 6}
     assert json.loads(last) == {"wide": 13, "high": 14, "deep": 15}
-    versions = registry.subjects[subject(table)]
+    latest = registry.schema(registry.versions(subject(table))[-1])
     for event in events:
-        assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
+        assert_read_alike(event, registry.schema(event.schema_id), latest)
 
 
 @pytest.mark.slow
 def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
-    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+    node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
     """The registry refuses the other type, the records are given up and their segment is kept; the
     subject's compatibility is changed, and the running agent reads all of it."""
@@ -153,9 +152,9 @@ def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
     error = agent.directory / "relocation" / "error"
     agent.process.wait_until(lambda: bool(list(error.glob("*.log"))), "the quarantine")
     assert len(agent.decoded(table)) == 1
-    assert len(registry.subjects[subject(table)]) == 1
+    assert len(registry.versions(subject(table))) == 1
 
-    registry.without_check.add(subject(table))
+    registry.allow_any(subject(table))
     done = command("quarantine", "retry", "--all", "--config", agent.process.configuration)
     assert done.exit_code == 0, done.errors
 
@@ -163,38 +162,31 @@ def test_a_table_made_anew_is_rejected_until_somebody_says_that_it_may_be(
         return any(each.column("v") == "seven" for each in agent.decoded(table))
 
     agent.process.wait_until(is_read_again, "the events that were given up")
-    assert len(registry.subjects[subject(table)]) == 2
+    assert len(registry.versions(subject(table))) == 2
     assert {each.column("v") for each in agent.decoded(table)} == {7, "seven"}
 
 
 @pytest.mark.slow
 def test_a_registry_that_goes_away_loses_nothing(
-    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+    node: CassandraNode, registry: LiveRegistry, agent: AvroAgent
 ) -> None:
     """Known tables go on without it, unknown ones wait, and a new process of the agent gets the
     ids of the one before."""
     node.execute("CREATE TABLE shop.known (id int PRIMARY KEY) WITH cdc = true")
     node.execute("INSERT INTO shop.known (id) VALUES (1)")
     (before,) = agent.wait_for_events("shop.known", 1)
-    registry.is_away = True
-    try:
+    with registry.outage():
         node.execute("INSERT INTO shop.known (id) VALUES (2)")
-        known = "x.shop.known"
-        agent.process.wait_until(lambda: agent.out.read_text().count(known) == 2, "a known table")
+        agent.process.wait_until(
+            lambda: agent.out.read_text().count("x.shop.known") == 2, "a known table"
+        )
         node.execute("CREATE TABLE shop.unknown (id int PRIMARY KEY) WITH cdc = true")
         node.execute("INSERT INTO shop.unknown (id) VALUES (1)")
-        agent.process.wait_until(
-            lambda: "the schema registry is unavailable" in reason(agent), "the wait"
-        )
+        agent.process.wait_until(lambda: UNAVAILABLE in reason(agent), "the wait")
         agent.process.kill()
         node.execute("INSERT INTO shop.known (id) VALUES (3)")
         agent.process.launch()
-        agent.process.wait_until(
-            lambda: "the schema registry is unavailable" in reason(agent),
-            "the wait again",
-        )
-    finally:
-        registry.is_away = False
+        agent.process.wait_until(lambda: UNAVAILABLE in reason(agent), "the wait again")
     agent.wait_for_events("shop.unknown", 1)
     after = agent.wait_for_events("shop.known", 3)
     assert {each.column("id") for each in after} == {1, 2, 3}
@@ -202,7 +194,7 @@ def test_a_registry_that_goes_away_loses_nothing(
 
 
 def test_snapshot_rows_are_equal_in_avro_and_json(
-    node: CassandraNode, linked_cdc_raw: Path, registry: CheckingRegistry, tmp_path: Path
+    node: CassandraNode, linked_cdc_raw: Path, registry: LiveRegistry, tmp_path: Path
 ) -> None:
     """The registry is away when the copy begins: its schema is asked for before the first row. It
     is away again in the middle, where the copy has what it needs."""
@@ -222,25 +214,20 @@ def test_snapshot_rows_are_equal_in_avro_and_json(
             f"00000000-0000-0000-0000-{number:012}, {{'a', 'b{number}'}}, {{'k': {number}}}, "
             f"[{number}, 1], {{wide: {number}}}, ({number}, 'p'), 0x{number:04x})"
         )
-    registry.is_away = True
     copies = {"cdc_raw_directory": linked_cdc_raw, "snapshot_mode": "initial"}
     in_avro = AvroAgent(node, registry, tmp_path / "avro", **copies, snapshot_rows_per_second=200)
     try:
-        in_avro.process.launch()
-        in_avro.process.wait_until(
-            lambda: "the schema registry is unavailable" in str(in_avro.process.ask("/snapshot")),
-            "the copy to wait",
-        )
-        assert in_avro.copy_of(table)["rows"] == 0
-        assert f"x.{table}" not in (in_avro.out.read_text() if in_avro.out.exists() else "")
-    finally:
-        registry.is_away = False
-    try:
+        with registry.outage():
+            in_avro.process.launch()
+            in_avro.process.wait_until(
+                lambda: UNAVAILABLE in str(in_avro.process.ask("/snapshot")), "the copy to wait"
+            )
+            assert in_avro.copy_of(table)["rows"] == 0
+            assert f"x.{table}" not in (in_avro.out.read_text() if in_avro.out.exists() else "")
         in_avro.process.wait_until(lambda: in_avro.copy_of(table)["percent"] > 0, "a part of it")
-        registry.is_away = True
-        in_avro.wait_for(table, "completed")
+        with registry.outage():
+            in_avro.wait_for(table, "completed")
     finally:
-        registry.is_away = False
         in_avro.process.end()
     in_json = Agent(node, tmp_path / "json", **copies)
     try:

@@ -68,7 +68,7 @@ def test_an_invalid_event_fails_alone_and_batches_do_not_stay_small(
     broker.create_topic("grows", 1, {"cleanup.policy": "compact"})
     without_key: Message = ("grows", b"", b"no key", [], 0)
     clock = LaterClock()
-    sink = make_sink(broker.bootstrap, clock=clock, linger_ms="50")
+    sink = make_sink(broker.bootstrap, clock=clock, linger_ms="50", batch_size="4000")
     for first in (0, 100):
         good = [incompressible("grows", number, 300) for number in range(first, first + 20)]
         delivery = Delivery(sink, [*good[:10], without_key, *good[10:]])

@@ -86,7 +86,7 @@ def test_an_invalid_event_is_found_in_its_batch_and_batches_do_not_stay_small(
     topic, clock = "tx-grows", LaterClock()
     good = incompressible(topic, [300] * 40)
     mutations = [*good[:10], without_key(topic), *good[10:20]]
-    delivery = exactly(topic, mutations, COMPACTED, clock=clock)
+    delivery = exactly(topic, mutations, COMPACTED, clock=clock, batch_size="4000")
     delivery.run()
     assert list(delivery.failed) == [b""]
     clock.ahead_s += 61

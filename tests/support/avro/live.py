@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +24,16 @@ class Registry(Protocol):
     def url(self) -> str: ...
     def schema(self, number: int) -> str:
         """Behind an id."""
+
+
+class LiveRegistry(Registry, Protocol):
+    """A registry that tests stop, and whose rules they change."""
+
+    def versions(self, subject: str) -> list[int]:
+        """Ids of a subject's schemas, the oldest first."""
+
+    def allow_any(self, subject: str) -> None: ...
+    def outage(self) -> AbstractContextManager[None]: ...
 
 
 @dataclass(frozen=True, slots=True)

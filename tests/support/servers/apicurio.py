@@ -2,7 +2,8 @@
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -63,6 +64,18 @@ class ApicurioRegistry(Server):
         """Of a subject, or of all that have none of their own."""
         path = "/config" if subject is None else f"/config/{quote(subject, safe='')}"
         self._ask("PUT", path, {"compatibility": level})
+
+    def allow_any(self, subject: str) -> None:
+        self.set_compatibility("NONE", subject)
+
+    @contextmanager
+    def outage(self) -> Iterator[None]:
+        """It is killed, and started over its file at the end of the block."""
+        self.kill()
+        try:
+            yield
+        finally:
+            self.start()
 
     def schema(self, number: int) -> str:
         """Behind an id."""

@@ -3,6 +3,8 @@ Avro's own Java library."""
 
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -27,6 +29,22 @@ class CheckingRegistry(FakeRegistry):
     def __exit__(self, *error: object) -> None:
         super().__exit__(None, None, None)
         self._java.__exit__(None, None, None)
+
+    def versions(self, subject: str) -> list[int]:
+        """Ids of a subject's schemas, the oldest first."""
+        return [self.schemas.index(each) for each in self.subjects[subject]]
+
+    def allow_any(self, subject: str) -> None:
+        self.without_check.add(subject)
+
+    @contextmanager
+    def outage(self) -> Iterator[None]:
+        """It answers nothing until the end of the block."""
+        self.is_away = True
+        try:
+            yield
+        finally:
+            self.is_away = False
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         with self._one_at_a_time:

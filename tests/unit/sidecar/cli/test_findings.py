@@ -74,7 +74,9 @@ def test_a_pipe_names_the_servers_in_one_line(
         wait_until(is_named, "the line")
         yield ok("broker", "Well.")
 
-    check = Check("broker", lambda probe: wait(), server=lambda probe: "the broker h:1")
+    check: Check[None] = Check(
+        "broker", lambda probe: wait(), server=lambda probe: "the broker h:1"
+    )
     assert run([check], as_json=False) == 0
 
 

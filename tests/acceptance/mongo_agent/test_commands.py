@@ -15,7 +15,13 @@ from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.offsets.properties_store import PropertiesStore
 from tests.support.checks.json_schemas import command_schema
-from tests.support.mongodb.agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.mongodb.agent_command import (
+    CDC,
+    FINDER,
+    configuration,
+    mongo_agent,
+    mongo_agent_program,
+)
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -179,14 +185,13 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
 
 
 def test_the_program_is_the_command_line() -> None:
-    """As a process: `mongo-agent`, and `python -m mongo_agent`."""
-    for program in (
-        [Path(sys.executable).with_name("mongo-agent")],
-        [sys.executable, "-m", "mongo_agent"],
-    ):
-        done = subprocess.run([*program, "config", "check"], capture_output=True, check=False)
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert b"No configuration file. Name it with --config FILE" in done.stderr
+    installed = [Path(sys.executable).with_name("mongo-agent"), "config", "check"]
+    done = subprocess.run(installed, capture_output=True, check=False)
+    expected = mongo_agent("config", "check")
+    assert (done.returncode, done.stdout.decode()) == (expected.exit_code, expected.output)
+    assert done.stderr.decode() == expected.errors
+    assert "No configuration file. Name it with --config FILE" in expected.errors
+    assert mongo_agent_program("config", "check") == expected
 
 
 @pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])

@@ -13,7 +13,7 @@ from tests.acceptance.mongo_kill.workload import TYPES
 from tests.acceptance.mongo_real.deployment import NotApplicableError
 from tests.acceptance.mongo_real.proof import SCHEMA_TOPIC, Proof, require
 from tests.oracle.debezium_mongodb import values
-from tests.support.mongodb.agent_command import mongo_agent
+from tests.support.mongodb.agent_command import mongo_agent_program
 from tests.support.mongodb.agent_process import ticking
 from tests.support.servers.kafka import KafkaRecord
 
@@ -41,9 +41,9 @@ def snapshot_under_load(proof: Proof) -> str:
 def check_and_plan(proof: Proof) -> str:
     """`mongo-agent check` finds no fault, and `mongo-agent plan` lists the collections."""
     with ticking(proof.tick):
-        checked = mongo_agent("check", "--config", proof.agent.configuration)
+        checked = mongo_agent_program("check", "--config", proof.agent.configuration)
     require(checked.exit_code == 0, "`mongo-agent check` fails", [checked.output, checked.errors])
-    planned = mongo_agent("plan", "--config", proof.agent.configuration)
+    planned = mongo_agent_program("plan", "--config", proof.agent.configuration)
     require(planned.exit_code == 0, "`mongo-agent plan` fails", [planned.output, planned.errors])
     require(f"{proof.database}.mixed" in planned.output, "a collection lacks", [planned.output])
     return f"{len(planned.output.splitlines()) - 1} collections planned"

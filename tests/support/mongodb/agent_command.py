@@ -1,5 +1,7 @@
 """Runs the command line of the MongoDB agent, with a configuration from a few settings."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
@@ -19,6 +21,13 @@ def mongo_agent(*arguments: str | Path) -> Outcome:
     """Runs to the end within this process, which stays one that a debugger may attach to."""
     with mock.patch("sidecar.cli.running.forbid_dumps", return_value=True):
         return agent(*arguments, package="mongo_agent")
+
+
+def mongo_agent_program(*arguments: str | Path) -> Outcome:
+    """Runs to the end as a person runs it, in a process of its own."""
+    command = [sys.executable, "-m", "mongo_agent", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def configuration(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.agents.agent_command import Outcome
-from tests.support.mongodb.agent_command import mongo_agent
+from tests.support.mongodb.agent_command import mongo_agent_program
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.processes import DEADLINE_S
 
@@ -58,7 +58,7 @@ class MongoAgentProcess(AgentProcess):
     def compare(self, tick: Callable[[], object]) -> Outcome:
         """`mongo-agent compare` while the agent runs; `tick` moves the cluster time."""
         with ticking(tick):
-            return mongo_agent("compare", "--config", self.configuration)
+            return mongo_agent_program("compare", "--config", self.configuration)
 
 
 @contextmanager

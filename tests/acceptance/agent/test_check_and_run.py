@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from agent.config.loader import OFFSET_FILE
 from sidecar.check.broker import ask_broker
+from sidecar.offsets.properties_store import PropertiesStore
 from tests.acceptance.faults.filesystem_harness import as_user
 from tests.support.agents import agent_command
 from tests.support.agents.agent_command import Outcome
@@ -27,6 +29,9 @@ pytestmark = pytest.mark.servers
 DEADLINE_S = 120.0
 UID = 65534
 Changes = Mapping[str, str | None]
+Make = Callable[[AgentDir], Changes]
+AVRO = "io.confluent.connect.avro.AvroConverter"
+NO_DIRECTORY = "does not exist"
 
 
 @dataclass(frozen=True)
@@ -38,37 +43,38 @@ class Bad:
     """Of the finding."""
     part: str
     """Of its message, and of what `run` says."""
-    make: Callable[[AgentDir], Changes]
-    exit_code: int | None = None
-    """Of `run`; None: it runs and is not ok."""
+    make: Make
+    exit_code: int = 2
+    """Of `run`, if it ends."""
 
 
-def _nothing(changes: Changes) -> Callable[[AgentDir], Changes]:
-    return lambda agent_dir: changes
+def _with(*done: Callable[[AgentDir], object], **changes: str | None) -> Make:
+    """Breaks something, and changes properties: `http__port` stands for `http.port`."""
+
+    def make(agent_dir: AgentDir) -> Changes:
+        for each in done:
+            each(agent_dir)
+        return {name.replace("__", "."): value for name, value in changes.items()}
+
+    return make
 
 
 def _kafka(agent_dir: AgentDir) -> Changes:
-    return {
-        "sink": "kafka",
-        "file.path": None,
-        "kafka.producer.bootstrap.servers": f"127.0.0.1:{free_port()}",
-    }
+    bootstrap = f"127.0.0.1:{free_port()}"
+    return {"sink": "kafka", "file.path": None, "kafka.producer.bootstrap.servers": bootstrap}
 
 
 def _node(agent_dir: AgentDir) -> Changes:
-    return {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": str(free_port())}
+    port = str(free_port())
+    return {"schema.file": None, "cassandra.hosts": "127.0.0.1", "cassandra.port": port}
 
 
 def _registry(agent_dir: AgentDir) -> Changes:
-    return {
-        "value.converter": "io.confluent.connect.avro.AvroConverter",
-        "value.converter.schema.registry.url": f"http://127.0.0.1:{free_port()}",
-    }
+    return _avro(f"http://127.0.0.1:{free_port()}")
 
 
-def _folder(agent_dir: AgentDir) -> Changes:
-    agent_dir.events.mkdir()
-    return {}
+def _avro(url: str) -> Changes:
+    return {"value.converter": AVRO, "value.converter.schema.registry.url": url}
 
 
 def _empty_token(agent_dir: AgentDir) -> Changes:
@@ -77,85 +83,31 @@ def _empty_token(agent_dir: AgentDir) -> Changes:
     return {"http.token.file": str(token)}
 
 
-def _other_node(agent_dir: AgentDir) -> Changes:
-    _offsets(agent_dir, "node-2")
-    return {}
+def _offsets(node_id: str, prefix: str = "demo") -> Make:
+    def save(agent_dir: AgentDir) -> None:
+        store = PropertiesStore(agent_dir.offsets, OFFSET_FILE, prefix)
+        store.save({"node.id": node_id, "CommitLog-7-1.log": "100"})
 
-
-def _offsets(agent_dir: AgentDir, node_id: str, prefix: str = "demo") -> None:
-    from agent.config.loader import OFFSET_FILE
-    from sidecar.offsets.properties_store import PropertiesStore
-
-    store = PropertiesStore(agent_dir.offsets, OFFSET_FILE, prefix)
-    store.save({"node.id": node_id, "CommitLog-7-1.log": "100"})
-
-
-def _other_prefix(agent_dir: AgentDir) -> Changes:
-    _offsets(agent_dir, "node-1", "other")
-    return {}
-
-
-def _torn_offsets(agent_dir: AgentDir) -> Changes:
-    (agent_dir.offsets / "segment_offset.properties").write_bytes(b"#sha256=00\n")
-    return {}
-
-
-def _gone(name: str) -> Callable[[AgentDir], Changes]:
-    def make(agent_dir: AgentDir) -> Changes:
-        shutil.rmtree(getattr(agent_dir, name))
-        return {}
-
-    return make
+    return _with(save)
 
 
 def _other_directory(agent_dir: AgentDir) -> Changes:
     other = agent_dir.folder / "other"
     other.mkdir()
-    return {"cassandra.config": str(_yaml(agent_dir, cdc_raw_directory=str(other)))}
-
-
-def _planted(agent_dir: AgentDir) -> Changes:
-    (agent_dir.cdc_raw / "CommitLog-7-2.log").symlink_to(agent_dir.folder / "nowhere")
-    return {}
-
-
-def _exposed(agent_dir: AgentDir) -> Changes:
-    agent_dir.offsets.chmod(0o777)
-    return {}
-
-
-def _disabled(agent_dir: AgentDir) -> Changes:
-    return {"cassandra.config": str(_yaml(agent_dir, cdc_enabled="false"))}
+    return _yaml(agent_dir, cdc_raw_directory=str(other))
 
 
 def _full(agent_dir: AgentDir) -> Changes:
     with write_segment(agent_dir.cdc_raw, 1, [], idx=None).open("r+b") as file:
         file.truncate(10 << 20)
-    return {"cassandra.config": str(_yaml(agent_dir, cdc_total_space="10MiB"))}
+    return _yaml(agent_dir, cdc_total_space="10MiB")
 
 
-def _uncaptured(agent_dir: AgentDir) -> Changes:
-    agent_dir.schema.write_text(SCHEMA.replace("    AND cdc = true", ""))
-    return {}
+def _schema(text: str) -> Make:
+    return _with(lambda agent_dir: agent_dir.schema.write_text(text))
 
 
-def _volatile(agent_dir: AgentDir) -> Changes:
-    keyspace = "CREATE KEYSPACE ks WITH replication = {'class': 'A'} AND durable_writes = false;\n"
-    agent_dir.schema.write_text(f"{keyspace}{SCHEMA}")
-    return {}
-
-
-def _bad_schema(agent_dir: AgentDir) -> Changes:
-    agent_dir.schema.write_text("CREATE TABLE (")
-    return {}
-
-
-def _no_table(agent_dir: AgentDir) -> Changes:
-    agent_dir.schema.write_text("CREATE KEYSPACE ks WITH replication = {'class': 'LocalStrategy'};")
-    return {}
-
-
-def _yaml(agent_dir: AgentDir, **changes: str) -> Path:
+def _yaml(agent_dir: AgentDir, **changes: str) -> Changes:
     settings = {
         "cdc_enabled": "true",
         "cdc_raw_directory": str(agent_dir.cdc_raw),
@@ -164,50 +116,59 @@ def _yaml(agent_dir: AgentDir, **changes: str) -> Path:
     }
     path = agent_dir.folder / "cassandra.yaml"
     path.write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
-    return path
+    return {"cassandra.config": str(path)}
 
 
-def _well(agent_dir: AgentDir) -> Changes:
-    return {"cassandra.config": str(_yaml(agent_dir))}
+def bad_configuration(agent_dir: AgentDir, bad: Bad) -> Path:
+    """Broken, over one segment and the node's file."""
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    return agent_dir.configuration({**_yaml(agent_dir), **bad.make(agent_dir)})
 
 
+LOCAL = "CREATE KEYSPACE ks WITH replication = {'class': 'LocalStrategy'};"
+VOLATILE = "CREATE KEYSPACE ks WITH replication = {'class': 'A'} AND durable_writes = false;\n"
 ENDS = {
     "transform": Bad(
         "transform_unusable",
         "the module nomodule cannot be imported",
-        _nothing({"event.transform": "nomodule:fn"}),
-        2,
+        _with(event__transform="nomodule:fn"),
     ),
     "transform without function": Bad(
         "transform_unusable",
         "json has no function nofunction",
-        _nothing({"event.transform": "json:nofunction"}),
-        2,
+        _with(event__transform="json:nofunction"),
     ),
     "token": Bad(
         "http_token_unusable",
         "http.token.file: /nope cannot be read: No such file or directory.",
-        _nothing({"http.token.file": "/nope"}),
-        2,
+        _with(http__token__file="/nope"),
     ),
-    "empty token": Bad("http_token_unusable", "is empty.", _empty_token, 2),
+    "empty token": Bad("http_token_unusable", "is empty.", _empty_token),
     "address": Bad(
         "http_address_unusable",
         "http.host=10.255.255.1 is not an address of this machine",
-        _nothing({"http.host": "10.255.255.1"}),
-        2,
+        _with(http__host="10.255.255.1"),
     ),
     "sink's folder": Bad(
-        "sink_file_unusable", "(file.path) cannot be written: Is a directory.", _folder, 2
+        "sink_file_unusable",
+        "(file.path) cannot be written: Is a directory.",
+        _with(lambda d: d.events.mkdir()),
     ),
-    "cdc_raw": Bad("directory_unusable", "does not exist", _gone("cdc_raw"), 2),
-    "offsets": Bad("directory_unusable", "does not exist", _gone("offsets"), 2),
-    "relocation": Bad("directory_unusable", "does not exist", _gone("relocation"), 2),
-    "schema file": Bad("schema_file_unusable", "schema.cql", _bad_schema, 2),
-    "schema without table": Bad("schema_file_unusable", "has no CREATE TABLE", _no_table, 2),
-    "another node": Bad("offsets_source_mismatch", "belong to the node node-2", _other_node, 2),
-    "another prefix": Bad("offsets_source_mismatch", "belong to `other`", _other_prefix, 2),
-    "torn offsets": Bad("offsets_unreadable", "its checksum does not match", _torn_offsets, 1),
+    "cdc_raw": Bad("directory_unusable", NO_DIRECTORY, _with(lambda d: shutil.rmtree(d.cdc_raw))),
+    "offsets": Bad("directory_unusable", NO_DIRECTORY, _with(lambda d: d.offsets.rmdir())),
+    "relocation": Bad("directory_unusable", NO_DIRECTORY, _with(lambda d: d.relocation.rmdir())),
+    "schema file": Bad("schema_file_unusable", "schema.cql", _schema("CREATE TABLE (")),
+    "schema without table": Bad("schema_file_unusable", "has no CREATE TABLE", _schema(LOCAL)),
+    "another node": Bad("offsets_source_mismatch", "belong to the node node-2", _offsets("node-2")),
+    "another prefix": Bad(
+        "offsets_source_mismatch", "belong to `other`", _offsets("node-1", "other")
+    ),
+    "torn offsets": Bad(
+        "offsets_unreadable",
+        "its checksum does not match",
+        _with(lambda d: (d.offsets / OFFSET_FILE).write_bytes(b"#sha256=00\n")),
+        exit_code=1,
+    ),
 }
 """`run` ends: these never heal by themselves."""
 
@@ -216,25 +177,39 @@ HEALS = {
     "node": Bad("node_unavailable", "does not answer: Connection refused", _node),
     "registry": Bad("schema_registry_unavailable", "does not answer", _registry),
     "directory": Bad("cdc_raw_directory_differs", "and the agent reads", _other_directory),
-    "planted segment": Bad("segment_not_regular_file", "CommitLog-7-2.log", _planted),
-    "everybody's directory": Bad(
-        "directory_world_writable", "every user of this machine can replace files", _exposed
+    "planted segment": Bad(
+        "segment_not_regular_file",
+        "CommitLog-7-2.log",
+        _with(lambda d: (d.cdc_raw / "CommitLog-7-2.log").symlink_to(d.folder / "nowhere")),
     ),
-    "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
+    "everybody's directory": Bad(
+        "directory_world_writable",
+        "every user of this machine can replace files",
+        _with(lambda d: d.offsets.chmod(0o777)),
+    ),
+    "cdc off": Bad(
+        "cdc_disabled", "Change data capture is off", lambda d: _yaml(d, cdc_enabled="false")
+    ),
     "full": Bad("cdc_raw_nearly_full", "When it is full, the node", _full),
-    "no table": Bad("no_table_captured", "No table has cdc = true", _uncaptured),
-    "durable writes": Bad("writes_bypass_commitlog", "ks.t (durable_writes = false)", _volatile),
+    "no table": Bad(
+        "no_table_captured",
+        "No table has cdc = true",
+        _schema(SCHEMA.replace("    AND cdc = true", "")),
+    ),
+    "durable writes": Bad(
+        "writes_bypass_commitlog", "ks.t (durable_writes = false)", _schema(VOLATILE + SCHEMA)
+    ),
     "lists": Bad(
         "no_table_published",
         "The table lists exclude all 1 captured tables",
-        _nothing({"table.exclude.list": "ks.t"}),
+        _with(table__exclude__list="ks.t"),
     ),
     "unmatched": Bad(
         "list_entry_unmatched",
         "table.include.list: ks.orders: it matches no table",
-        _nothing({"table.include.list": "ks.t,ks.orders"}),
+        _with(table__include__list="ks.t,ks.orders"),
     ),
-    "limit": Bad("settings_unknown", "unknown", _nothing({"cassandra.config": None})),
+    "limit": Bad("settings_unknown", "unknown", _with(cassandra__config=None)),
 }
 """`run` stays and is not ok until somebody does something."""
 
@@ -250,7 +225,7 @@ def faults(document: Any) -> list[Any]:
 
 def test_a_good_environment_has_no_fault_and_the_agent_is_ok(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    path = agent_dir.configuration(_well(agent_dir))
+    path = agent_dir.configuration(_yaml(agent_dir))
     done, document = checked(path)
     assert (done.exit_code, faults(document)) == (0, [])
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
@@ -273,8 +248,7 @@ def _give(agent_dir: AgentDir) -> None:
 @pytest.mark.parametrize("name", ENDS)
 def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None:
     bad = ENDS[name]
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    path = agent_dir.configuration({**_well(agent_dir), **bad.make(agent_dir)})
+    path = bad_configuration(agent_dir, bad)
     done, document = checked(path)
     found = faults(document)
     assert done.exit_code == document["exit_code"] == 1
@@ -295,8 +269,7 @@ def test_each_check_fault_degrades_the_running_agent(
     # The port is closed, so no broker answers, however long it is asked.
     monkeypatch.setattr(ask_broker, "__defaults__", (0.1,))
     bad = HEALS[name]
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    path = agent_dir.configuration({**_well(agent_dir), **bad.make(agent_dir)})
+    path = bad_configuration(agent_dir, bad)
     done, document = checked(path)
     found = faults(document)
     assert done.exit_code == 1
@@ -331,11 +304,7 @@ def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None
     """A registry that is away for a while, and that no event needs meanwhile."""
     with FakeRegistry() as registry:
         registry.mood = lambda method, subject: (503, {"message": "not yet"})
-        avro = {
-            "value.converter": "io.confluent.connect.avro.AvroConverter",
-            "value.converter.schema.registry.url": registry.url,
-        }
-        path = agent_dir.configuration({**_well(agent_dir), **avro})
+        path = agent_dir.configuration({**_yaml(agent_dir), **_avro(registry.url)})
         log = agent_dir.folder / "agent.log"
         with AgentThread(["--config", str(path)], log, 0) as process:
 
@@ -356,7 +325,7 @@ def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None
 def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> None:
     """Neither its port, nor its lock, nor the file that it writes."""
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    path = agent_dir.configuration(_well(agent_dir))
+    path = agent_dir.configuration(_yaml(agent_dir))
     with AgentThread(["--config", str(path)], agent_dir.folder / "agent.log", 0) as process:
         process.wait_until("health", lambda: health(process)[0] == 200)
         port = process.url.rpartition(":")[2]
@@ -375,7 +344,7 @@ def test_check_finds_no_fault_while_its_own_agent_runs(agent_dir: AgentDir) -> N
 
 def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(agent_dir: AgentDir) -> None:
     """As a user who is not root."""
-    path = agent_dir.configuration(_well(agent_dir))
+    path = agent_dir.configuration(_yaml(agent_dir))
     agent_dir.cdc_raw.chmod(0o000)
     _give(agent_dir)
     done = agent_command.agent("check", "--json", "--config", path, prefix=as_user(UID))
@@ -388,7 +357,7 @@ def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(agent_dir
 def test_segments_that_the_agent_may_not_open(agent_dir: AgentDir) -> None:
     for number in (1, 2, 3):
         write_segment(agent_dir.cdc_raw, number, [[payload(1)]]).chmod(0o600)
-    path = agent_dir.configuration(_well(agent_dir))
+    path = agent_dir.configuration(_yaml(agent_dir))
     _give(agent_dir)
     done = agent_command.agent("check", "--json", "--config", path, prefix=as_user(UID))
     (finding,) = (

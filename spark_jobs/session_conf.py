@@ -4,19 +4,42 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
+
+SMALL_BATCH = 10_000
+"""Number of changes up to which a batch gets `small_batch_conf`."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def small_batch_conf(session: SparkSession) -> Mapping[str, str]:
+    """Settings for few changes: one Spark job a query, with at most a task for each core.
+
+    An adaptive plan has a job for each stage. For few changes these jobs cost more than the work.
+    """
+    if is_remote():
+        return {}
+    cores = session.sparkContext.defaultParallelism
+    partitions = min(cores, int(session.conf.get(_PARTITIONS) or cores))
+    return {"spark.sql.adaptive.enabled": "false", _PARTITIONS: str(partitions)}
+
+
+def vacuum_conf(session: SparkSession) -> Mapping[str, str]:
+    """Settings for VACUUM: a few tasks for each core list files. The default is 10,000 tasks."""
+    tasks = 8 if is_remote() else 4 * session.sparkContext.defaultParallelism
+    return {"spark.sql.sources.parallelPartitionDiscovery.parallelism": str(tasks)}
 
 
 @contextmanager
 def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set `settings` while the block runs. Both formats take the metadata of a commit from them."""
-    before = session.conf.getAll
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
     try:
         for name, value in settings.items():
             session.conf.set(name, value)
         yield
     finally:
-        for name in settings:
-            if name in before:
-                session.conf.set(name, before[name])
-            else:
+        for name, value in before.items():
+            if value is None:
                 session.conf.unset(name)
+            else:
+                session.conf.set(name, value)

@@ -1,6 +1,6 @@
 """Publishes the changes that a follower reads, and finishes a batch that a crash interrupted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,7 +54,7 @@ class ChangesHandler:
         begun = self._stream(table).journal.begun
         return None if begun is None else InterruptedBatch(begun.before, begun.after)
 
-    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+    def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
         """Publish what the sinks do not have yet."""
         stream = self._stream(table)
         begun = stream.journal.begun
@@ -69,6 +69,7 @@ class ChangesHandler:
         self,
         table: SourceTable,
         changes: DataFrame,
+        counts: Mapping[str, int],
         before: Position | None,
         after: Position,
         offsets: Offsets,

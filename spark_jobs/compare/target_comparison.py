@@ -34,7 +34,7 @@ from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.tables.columns import ROW_ID, Columns, nullable
 from spark_jobs.tables.commit_position import CommitPosition, progress
-from spark_jobs.tables.format.protocol import complete_version
+from spark_jobs.tables.format.protocol import complete_version, recent_commits
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import existing_table, require_owner
 
@@ -163,7 +163,7 @@ class TargetComparison:
         return changes_between(self._store, self._schema, self._table, before, after, each=False)
 
     def _state(self) -> _State:
-        commits = self._target.commits()
+        commits = recent_commits(self._target)
         position = progress(commit.position for commit in commits).complete
         if position is None:
             raise ConfigError(

@@ -9,15 +9,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.delta_table import create_delta_table
-from spark_jobs.session_conf import session_conf
+from spark_jobs.session_conf import session_conf, vacuum_conf
 
 _HOUR_S = 3600
 _RETENTION = "interval 1 hours"
 """Age up to which deleted files stay, for the case that two processes overlap."""
-_VACUUM_SETTINGS = {
-    # The number of tasks that list files. The default is 10,000.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
-}
 _SCHEMA = "table STRING, hour BIGINT, token BIGINT, ck BINARY, expires_s BIGINT"
 
 
@@ -81,7 +77,7 @@ class ExpiryIndex:
         self._forgotten[table_id] = hour
         if is_first:
             # Once an hour, for all tables.
-            with session_conf(self._session, _VACUUM_SETTINGS):
+            with session_conf(self._session, vacuum_conf(self._session)):
                 self._session.sql(f"VACUUM delta.`{self._path}`")
 
     def _entries(self, table_id: str) -> DataFrame:

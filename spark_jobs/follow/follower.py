@@ -17,11 +17,12 @@ from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
-from spark_jobs.follow.stats import TableStats, aggregates
+from spark_jobs.follow.stats import NO_CHANGES, TableStats, aggregates, counts_by_op
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
 from spark_jobs.reconcile.store.commits import latest_offsets
+from spark_jobs.session_conf import session_conf, small_batch_conf
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
@@ -128,8 +129,9 @@ class Follower:
         description = f"follow: {table.full_name}, finish the last batch"
         try:
             with job_description(self._store.session, description):
-                self._handler.finish(table, cached.where(F.col("op").isNotNull()))
                 (row,) = cached.agg(*aggregates()).collect()
+                visible = cached.where(F.col("op").isNotNull())
+                self._handler.finish(table, visible, counts_by_op(row))
         finally:
             cached.unpersist()
         self._count(table, row, batch.after, began_s)
@@ -155,7 +157,7 @@ class Follower:
             truncated_us=self._truncated_us.get(table.id),
             expiries=self._expiries if has_due else None,
         )
-        self._apply(table, changes, before, after, has_due=has_due)
+        self._apply(table, changes, before, after, has_due=has_due, is_small=plan.is_small)
         return True
 
     def _compare(self, table: SourceTable, before: Position | None, after: Position) -> None:
@@ -177,12 +179,16 @@ class Follower:
         after: Position,
         *,
         has_due: bool,
+        is_small: bool = False,
     ) -> None:
         began_s = self._clock()
-        cached = changes.persist(_STORAGE)
         session, what = self._store.session, f"follow: {table.full_name}"
+        settings = small_batch_conf(session) if is_small else {}
+        with session_conf(session, settings):
+            cached = changes.persist(_STORAGE)
         try:
-            with job_description(session, f"{what}, read changes up to {after}"):
+            description = f"{what}, read changes up to {after}"
+            with session_conf(session, settings), job_description(session, description):
                 next_s = F.min("next_expiry_s").alias("next")
                 (row,) = cached.agg(next_s, *aggregates()).collect()
             # Before the target has the position: a crash in between repeats harmless entries.
@@ -194,7 +200,8 @@ class Follower:
                 # Before the first fill begins: a crash may interrupt it.
                 self._known.followed(table)
             with job_description(session, f"{what}, apply changes up to {after}"):
-                self._handler.apply(table, visible, before, after, self._offsets)
+                counts = counts_by_op(row)
+                self._handler.apply(table, visible, counts, before, after, self._offsets)
         finally:
             cached.unpersist()
         self._positions[table.id] = self._stored[table.id] = after
@@ -238,10 +245,9 @@ class Follower:
             if position is None or stored is None or position.store_version == stored.store_version:
                 continue
             nothing = no_changes(self._store, self._schema, table)
-            with job_description(
-                self._store.session, f"follow: store position of {table.full_name}"
-            ):
-                self._handler.apply(table, nothing, stored, position, self._offsets)
+            what = f"follow: store position of {table.full_name}"
+            with job_description(self._store.session, what):
+                self._handler.apply(table, nothing, NO_CHANGES, stored, position, self._offsets)
             self._stored[table.id] = position
         duration_s = self._clock() - begun_s
         self._next_idle_s = begun_s + max(IDLE_S, duration_s / _IDLE_SHARE)

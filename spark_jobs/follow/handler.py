@@ -1,5 +1,6 @@
 """The interface of a target that follows source tables."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,7 +40,7 @@ class ChangeHandler(Protocol):
         Called once for each table, at the start of the follower, before `position`.
         """
 
-    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+    def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
         """Apply the rest of the interrupted batch. `changes` are those of the whole batch."""
 
     def position(self, table: SourceTable) -> Position | None:
@@ -52,6 +53,7 @@ class ChangeHandler(Protocol):
         self,
         table: SourceTable,
         changes: DataFrame,
+        counts: Mapping[str, int],
         before: Position | None,
         after: Position,
         offsets: Offsets,
@@ -61,7 +63,7 @@ class ChangeHandler(Protocol):
         `changes` has the columns of `commitlog.merge.Merger.changes_schema`. Each row has an `op`;
         rows that exist only for a new `next_expiry_s` are left out. The rows are cached, so they
         may be read several times while this method runs, and not afterwards. They may be empty;
-        the handler stores `after` then too.
+        the handler stores `after` then too. `counts` are their numbers by `op`: c, u and d.
 
         `before` is None for the first fill: every visible row is a change `c` that did not exist.
         `before` may be later than the stored position if nothing happened in between. Without

@@ -6,6 +6,7 @@ from typing import Literal
 
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.store import Commit
+from spark_jobs.session_conf import SMALL_BATCH
 
 MAX_TOUCHED_ROWS = 5_000_000
 """Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
@@ -22,6 +23,8 @@ class ReadPlan:
 
     stored: Literal["none", "touched", "all"]
     has_new: bool
+    is_small: bool = False
+    """Whether there are few touched keys."""
 
 
 def plan_read(
@@ -49,5 +52,5 @@ def plan_read(
     if is_truncated or new_rows > MAX_TOUCHED_ROWS:
         return ReadPlan("all", has_new)
     if has_new or has_due:
-        return ReadPlan("touched", has_new)
+        return ReadPlan("touched", has_new, not has_due and new_rows <= SMALL_BATCH)
     return None

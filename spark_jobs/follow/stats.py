@@ -13,6 +13,8 @@ from spark_jobs.follow.position import Position
 _OPS = {"c": "created", "u": "updated", "d": "deleted"}
 _LABELS = ("spark_job", "table")
 _NEWEST = "newest_write_us"
+NO_CHANGES: Mapping[str, int] = dict.fromkeys(_OPS, 0)
+"""The number of changes by `op` of a batch without any."""
 
 
 def aggregates() -> list[Column]:
@@ -20,6 +22,11 @@ def aggregates() -> list[Column]:
     counts = [F.count_if(F.col("op") == op).alias(name) for op, name in _OPS.items()]
     write_us = F.when(F.col("cause") == "write", F.col("ts_us"))
     return [*counts, F.max(write_us).alias(_NEWEST)]
+
+
+def counts_by_op(batch: Row) -> dict[str, int]:
+    """The number of changes by `op`, from the `aggregates` of a batch."""
+    return {op: batch[name] for op, name in _OPS.items()}
 
 
 @dataclass(frozen=True, slots=True)

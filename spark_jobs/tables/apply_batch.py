@@ -2,23 +2,13 @@
 
 from spark_jobs.tables.commit_position import CommitPosition, Progress, progress
 from spark_jobs.tables.conflicts import repeated
-from spark_jobs.tables.format.protocol import TargetError, TypedTable
+from spark_jobs.tables.format.protocol import TargetError, TypedTable, recent_commits
 from spark_jobs.tables.net_changes import NetChanges
-
-_RECENT = 16
-"""Commits to read first. More than maintenance makes at a time: it may name an older position."""
 
 
 def progress_of(table: TypedTable) -> Progress:
-    """How far a table is, from its own history.
-
-    A long history costs much to read, and most often the newest commit names the position.
-    """
-    for limit in (_RECENT, None):
-        found = progress(commit.position for commit in table.commits(limit))
-        if found.complete is not None:
-            break
-    return found
+    """How far a table is, from its own history."""
+    return progress(commit.position for commit in recent_commits(table))
 
 
 def apply_batch(

@@ -4,7 +4,7 @@ The history of each table is the only record of its position. After a change of 
 compares the rows, which also fills new columns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -56,6 +56,7 @@ class TypedTables:
         self._options = options
         self._app = app
         self._typed_columns = typed_columns
+        self._targets: dict[str, TypedTable] = {}
         self._known: dict[str, CommitPosition | None] = {}
 
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
@@ -74,13 +75,13 @@ class TypedTables:
         before = None if complete is None else _position(complete)
         return InterruptedBatch(before, _position(progress.merged))
 
-    def finish(self, table: SourceTable, changes: DataFrame) -> None:
+    def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:
         """Insert the new rows of the interrupted batch."""
         # The columns are still those that the batch began with.
         target, _ = self._open(table)
         progress = progress_of(target)
         assert progress.merged is not None
-        batch = net_changes(changes, target.columns())
+        batch = net_changes(changes, target.columns(), counts)
         position = replace(progress.merged, part=Part.WHOLE)
         with self._described(table, f"finish the last batch: {batch}"):
             apply_batch(target, batch, position, progress.complete)
@@ -94,6 +95,7 @@ class TypedTables:
         if not target.exists():
             new = definition(self._options, table.full_name, self._app, table.id, columns)
             create_table(target, self._options, table.full_name, new)
+            return None
         require_owner(target, self._app, table.id)
         complete = progress_of(target).complete
         if complete is None and not target.read().isEmpty():
@@ -111,6 +113,7 @@ class TypedTables:
         self,
         table: SourceTable,
         changes: DataFrame,
+        counts: Mapping[str, int],
         before: Position | None,
         after: Position,
         offsets: Offsets,
@@ -128,7 +131,7 @@ class TypedTables:
                 for topic, ends in offsets.items()
             },
         )
-        batch = net_changes(changes, target.columns())
+        batch = net_changes(changes, target.columns(), counts)
         with self._described(table, str(batch)):
             apply_batch(target, batch, position, self._known.get(table.id))
         self._known[table.id] = position
@@ -139,7 +142,9 @@ class TypedTables:
     def _open(self, table: SourceTable) -> tuple[TypedTable, Columns]:
         columns = nullable(self._typed_columns(table))
         columns.pop(ROW_ID, None)
-        return open_table(self._session, self._options, table.full_name), columns
+        if table.id not in self._targets:
+            self._targets[table.id] = open_table(self._session, self._options, table.full_name)
+        return self._targets[table.id], columns
 
     def _fingerprints(self, table: SourceTable, columns: Columns) -> dict[str, str]:
         """Of the columns that can change; the key cannot."""

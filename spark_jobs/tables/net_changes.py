@@ -1,10 +1,12 @@
 """A batch of net changes in the form that both formats write."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.session_conf import SMALL_BATCH
 from spark_jobs.tables.columns import ROW_ID, Columns, quoted
 
 OP, ROW = "op", "row"
@@ -29,6 +31,10 @@ class NetChanges:
     """Number of updates and deletes."""
 
     @property
+    def is_small(self) -> bool:
+        return self.inserts + self.matched <= SMALL_BATCH
+
+    @property
     def is_empty(self) -> bool:
         return not self.inserts and not self.matched
 
@@ -36,20 +42,18 @@ class NetChanges:
         return f"insert {self.inserts:,} rows, update or delete {self.matched:,}"
 
 
-def net_changes(changes: DataFrame, columns: Columns) -> NetChanges:
+def net_changes(changes: DataFrame, columns: Columns, counts: Mapping[str, int]) -> NetChanges:
     """The changes for a table with these `columns`, without `cdc_row_id`.
 
-    `changes` has the columns of `commitlog.merge.Merger.changes`. It is read several times, so it
-    should be cached.
+    `changes` has the columns of `commitlog.merge.Merger.changes`, and `counts` their number by
+    `op`. They are read several times, so they should be cached.
     """
     after = F.col("after")
     row = F.struct(*(after[name].cast(kind).alias(name) for name, kind in columns.items()))
     frame = changes.where(F.col(OP).isNotNull()).select(
         ROW_ID, OP, F.when(after.isNotNull(), row).alias(ROW)
     )
-    counts = {op: count for op, count in frame.groupBy(OP).count().collect()}
-    inserts = counts.pop("c", 0)
-    return NetChanges(frame, columns, inserts, sum(counts.values()))
+    return NetChanges(frame, columns, counts["c"], counts["u"] + counts["d"])
 
 
 def merge_statement(target: str, changes: NetChanges, view: str) -> str:

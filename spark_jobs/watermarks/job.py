@@ -20,7 +20,7 @@ from spark_jobs.session import create_job_session
 from spark_jobs.source.kafka import read
 from spark_jobs.source.kafka_admin import end_offsets
 from spark_jobs.storage import Folder
-from spark_jobs.tables.commit_position import progress
+from spark_jobs.tables.apply_batch import progress_of
 from spark_jobs.tables.format.protocol import TypedTable
 from spark_jobs.tables.target import open_table
 from spark_jobs.watermarks.evaluation import evaluate, hint_notes, registry_of, values_of
@@ -148,7 +148,7 @@ def consumed_offsets(
 
 def typed_offsets(table: TypedTable) -> Offsets:
     """The offsets of the last whole batch of a typed table."""
-    batch = progress(commit.position for commit in table.commits()).complete
+    batch = progress_of(table).complete
     return {} if batch is None else largest_offsets([batch.to_json()])
 
 

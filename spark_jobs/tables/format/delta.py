@@ -5,9 +5,11 @@ Delta cannot drop or rename a column. A batch with updates and new rows has two 
 them a reader sees its updates without its new rows.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader
 from pyspark.sql.types import (
     ByteType,
@@ -18,8 +20,9 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
 )
+from pyspark.sql.utils import is_remote
 
-from spark_jobs.session_conf import session_conf
+from spark_jobs.session_conf import session_conf, small_batch_conf, vacuum_conf
 from spark_jobs.storage import Folder
 from spark_jobs.tables.columns import (
     ROW_ID,
@@ -38,7 +41,9 @@ from spark_jobs.tables.format.protocol import (
     Commit,
     TableDefinition,
     complete_version,
+    local_time,
     newest_position,
+    recent_commits,
     settled,
 )
 from spark_jobs.tables.net_changes import (
@@ -57,6 +62,7 @@ _PROPERTIES = {
     "delta.enableDeletionVectors": "true",
 }
 _INTEGERS: list[DataType] = [ByteType(), ShortType(), IntegerType(), LongType()]
+_LOG = "_delta_log"
 _HOUR_S = 3600
 
 
@@ -67,13 +73,15 @@ class DeltaTypedTable:
         self._session = session
         self._path = path
         self._view = "cdc_net_changes"
+        self._known: list[Commit] = []
+        """The commits that were read last, the newest first."""
 
     @property
     def sql_name(self) -> str:
         return f"delta.{quoted(self._path)}"
 
     def exists(self) -> bool:
-        return Folder(self._session, self._path).exists("_delta_log")
+        return Folder(self._session, self._path).exists(_LOG)
 
     def create(self, definition: TableDefinition) -> None:
         properties = {
@@ -130,16 +138,17 @@ class DeltaTypedTable:
     ) -> None:
         session = changes.frame.sparkSession
         changes.frame.createOrReplaceTempView(self._view)
+        few = small_batch_conf(session) if changes.is_small else {}
         if changes.matched and not is_merged:
             part = Part.MERGE if changes.inserts else position.part
             statement = merge_statement(self.sql_name, changes, self._view)
-            settings = {**MERGE_SETTINGS, **_transaction(position.as_part(part))}
+            settings = {**MERGE_SETTINGS, **few, **_transaction(position.as_part(part))}
             with session_conf(session, settings):
                 session.sql(statement)
         if changes.inserts or is_merged:
             part = Part.INSERT if changes.matched else Part.WHOLE
             statement = insert_statement(self.sql_name, changes, self._view)
-            with session_conf(session, _transaction(position.as_part(part))):
+            with session_conf(session, {**few, **_transaction(position.as_part(part))}):
                 session.sql(statement)
 
     def record(self, position: CommitPosition) -> None:
@@ -152,18 +161,38 @@ class DeltaTypedTable:
         return _CONFLICT in str(error)
 
     def commits(self, limit: int | None = None) -> list[Commit]:
+        newer = [] if limit is None or is_remote() else list(self._logged())
+        if newer:
+            self._known = [*newer[::-1], *self._known[1:]][:limit]
+            return settled(self._known)
         newest = "" if limit is None else f" LIMIT {limit}"
         history = self._session.sql(f"DESCRIBE HISTORY {self.sql_name}{newest}")
         rows = history.select("version", "timestamp", "operation", "userMetadata").collect()
         found = [
-            Commit(row["version"], row["timestamp"], row["operation"], _position(row))
-            for row in rows
+            Commit(version, moment, operation, read_position(text))
+            for version, moment, operation, text in rows
         ]
-        return settled(sorted(found, key=lambda commit: -commit.version))
+        self._known = sorted(found, key=lambda commit: -commit.version)
+        return settled(self._known)
+
+    def _logged(self) -> Iterator[Commit]:
+        """The commits from the newest known one on, oldest first, from Delta's log.
+
+        They cost no Spark job. None for a table that was dropped and created again meanwhile.
+        """
+        log = Folder(self._session, f"{self._path}/{_LOG}")
+        version = self._known[0].version if self._known else None
+        while version is not None and log.exists(name := f"{version:020}.json"):
+            actions = map(json.loads, log.read_text(name).splitlines())
+            info: dict[str, Any]
+            info = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
+            moment, position = info.get("timestamp", 0), read_position(info.get("userMetadata"))
+            yield Commit(version, local_time(moment), info.get("operation", ""), position)
+            version += 1
 
     def read(self, version: int | None = None) -> DataFrame:
         if version is None:
-            version = complete_version(self.commits())
+            version = complete_version(recent_commits(self))
         return self._reader().option("versionAsOf", version).load(self._path)
 
     def compact(self) -> Mapping[str, int]:
@@ -179,6 +208,7 @@ class DeltaTypedTable:
             **self._restated(),
             # The option of the command replaces the check, which only allows a week and more.
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+            **vacuum_conf(self._session),
         }
         hours = retain_s / _HOUR_S
         with session_conf(self._session, settings):
@@ -191,15 +221,11 @@ class DeltaTypedTable:
 
         Delta removes old entries of its history, so the newest commits must name it.
         """
-        position = newest_position(self.commits())
+        position = newest_position(recent_commits(self))
         return {} if position is None else {_METADATA: position.to_json()}
 
     def _reader(self) -> DataFrameReader:
         return self._session.read.format("delta")
-
-
-def _position(row: Row) -> CommitPosition | None:
-    return read_position(row["userMetadata"])
 
 
 def _transaction(position: CommitPosition) -> dict[str, str]:

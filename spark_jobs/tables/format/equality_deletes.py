@@ -28,7 +28,7 @@ def delete_by_id(
     Raises `TargetError` for a table with partitions, of which a delete file concerns only one.
     """
     session = ids.sparkSession
-    java_table = _java_table(session, table)
+    java_table = iceberg_table(session, table)
     java_table.refresh()
     if java_table.spec().isPartitioned():
         raise TargetError(
@@ -43,7 +43,7 @@ def delete_by_id(
     few = ids.select(column).coalesce(1 + count // _IDS_PER_FILE)
     few.write.option(_NO_MARKER, "false").parquet(folder)
     delta = java_table.newRowDelta().toBranch(branch)
-    for uri in session.read.parquet(folder).inputFiles():
+    for uri in session.read.schema(few.schema).parquet(folder).inputFiles():
         delta.addDeletes(_delete_file(session, java_table, f"{folder}/{_name(uri)}", field))
     for name, value in properties.items():
         delta.set(name, value)
@@ -73,7 +73,9 @@ def _name(uri: str) -> str:
     return uri.rpartition("/")[2]
 
 
-def _java_table(session: SparkSession, table: str) -> Any:
+def iceberg_table(session: SparkSession, table: str) -> Any:
+    """The table in Iceberg's Java API, as the catalog of the session caches it. Its metadata needs
+    no Spark job."""
     jvm: Any = session.sparkContext._jvm
     jsession: Any = session._jsparkSession
     return jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(jsession, table)

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -39,13 +39,15 @@ from spark_jobs.tables.columns import (
     sql_columns,
 )
 from spark_jobs.tables.commit_position import CommitPosition, read_position
-from spark_jobs.tables.format.equality_deletes import delete_by_id
+from spark_jobs.tables.format.equality_deletes import delete_by_id, iceberg_table
 from spark_jobs.tables.format.protocol import (
     APP_PROPERTY,
     TABLE_PROPERTY,
     Commit,
     TableDefinition,
+    local_time,
     newest_position,
+    recent_commits,
     settled,
 )
 from spark_jobs.tables.net_changes import (
@@ -192,39 +194,26 @@ class IcebergTypedTable:
 
     def _drop_branches(self, session: SparkSession) -> None:
         """Drop the branches of jobs that were killed."""
-        refs = session.sql(f"SELECT name FROM {self._metadata('refs')}").collect()
-        for (name,) in refs:
+        for name in list(self._java_table().refs()):
             if name.startswith(_BRANCH):
                 session.sql(f"ALTER TABLE {self.sql_name} DROP BRANCH {quoted(name)}")
 
     def record(self, position: CommitPosition) -> None:
-        with session_conf(self._session, {_SNAPSHOT_PROPERTY: position.to_json()}):
-            name = self.sql_name
-            self._session.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE false")
+        self._java_table().newFastAppend().set(_POSITION, position.to_json()).commit()
 
     def is_conflict(self, error: Exception) -> bool:
         return any(text in str(error) for text in _CONFLICTS)
 
     def commits(self, limit: int | None = None) -> list[Commit]:
-        # The catalog caches tables, and another process may have committed.
-        self._session.sql(f"REFRESH TABLE {self.sql_name}")
-        refs = self._session.sql(f"SELECT name, snapshot_id FROM {self._metadata('refs')}")
-        heads = {row["name"]: row["snapshot_id"] for row in refs.collect()}
-        newest = heads.get("main")
-        rows = self._session.sql(
-            "SELECT snapshot_id, parent_id, committed_at, operation, "
-            f"summary['{_POSITION}'] AS position FROM {self._metadata('snapshots')} "
-            f"ORDER BY committed_at DESC LIMIT {'ALL' if limit is None else limit}"
-        ).collect()
-        by_id = {row["snapshot_id"]: row for row in rows}
-        found = []
-        while newest in by_id:
-            row = by_id[newest]
-            position = read_position(row["position"])
-            found.append(
-                Commit(row["snapshot_id"], row["committed_at"], row["operation"], position)
-            )
-            newest = row["parent_id"]
+        table = self._java_table()
+        snapshot = table.currentSnapshot()
+        found: list[Commit] = []
+        while snapshot is not None and len(found) != limit:
+            moment = local_time(snapshot.timestampMillis())
+            position = read_position(snapshot.summary().get(_POSITION))
+            found.append(Commit(snapshot.snapshotId(), moment, snapshot.operation(), position))
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else table.snapshot(parent)
         return settled(found)
 
     def read(self, version: int | None = None) -> DataFrame:
@@ -236,7 +225,7 @@ class IcebergTypedTable:
 
     def compact(self) -> Mapping[str, int]:
         by_id = self._session.sql(
-            f"SELECT 1 FROM {self._metadata('delete_files')} WHERE content = {_EQUALITY} LIMIT 1"
+            f"SELECT 1 FROM {self.sql_name}.delete_files WHERE content = {_EQUALITY} LIMIT 1"
         )
         # Deletes by id concern all earlier files.
         due = "delete-ratio-threshold', '0.1" if by_id.isEmpty() else "delete-file-threshold', '1"
@@ -270,7 +259,7 @@ class IcebergTypedTable:
 
     def _restate(self) -> None:
         """Name the latest position in the current snapshot, which never expires."""
-        position = newest_position(self.commits())
+        position = newest_position(recent_commits(self))
         if position is not None:
             self.record(position)
 
@@ -288,8 +277,11 @@ class IcebergTypedTable:
         rows = self._session.sql(f"SHOW TBLPROPERTIES {self.sql_name}").collect()
         return {row["key"]: row["value"] for row in rows}
 
-    def _metadata(self, table: str) -> str:
-        return f"{self.sql_name}.{table}"
+    def _java_table(self) -> Any:
+        """The table with the commits of all processes; the catalog caches it."""
+        table = iceberg_table(self._session, self.sql_name)
+        table.refresh()
+        return table
 
 
 def _before(seconds: int) -> str:

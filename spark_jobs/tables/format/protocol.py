@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -10,9 +10,11 @@ from pyspark.sql.types import DataType
 
 from spark_jobs.errors import JobError
 from spark_jobs.tables.columns import ColumnChange, Columns
-from spark_jobs.tables.commit_position import CommitPosition, Part
+from spark_jobs.tables.commit_position import CommitPosition, Part, progress
 from spark_jobs.tables.net_changes import NetChanges
 
+_RECENT = 16
+"""Commits to read first. More than maintenance makes at a time: it may name an older position."""
 APP_PROPERTY, TABLE_PROPERTY = "cdc.app", "cdc.table.id"
 """Properties of a table: the store and the source table that fill it."""
 
@@ -47,6 +49,11 @@ class Commit:
     operation: str
     position: CommitPosition | None
     """None for a commit of another program."""
+
+
+def local_time(since_1970_ms: int) -> datetime:
+    """The time of a commit in the zone of this process and without a zone, as Spark returns it."""
+    return datetime.fromtimestamp(since_1970_ms / 1000, UTC).astimezone().replace(tzinfo=None)
 
 
 def settled(newest_first: Sequence[Commit]) -> list[Commit]:
@@ -128,3 +135,15 @@ class TypedTable(Protocol):
 
     def expire(self, retain_s: int) -> Mapping[str, int]:
         """Remove files that only versions older than `retain_s` seconds need."""
+
+
+def recent_commits(table: TypedTable) -> list[Commit]:
+    """The newest commits of a table, with that of a complete batch if there is one.
+
+    A long history costs much to read, and most often the newest commit names the position.
+    """
+    for limit in (_RECENT, None):
+        found = table.commits(limit)
+        if progress(commit.position for commit in found).complete is not None:
+            break
+    return found

@@ -1,5 +1,6 @@
 """Typed tables in tests: both formats, and batches of net changes made by hand."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
 from spark_jobs.tables.format.protocol import TypedTable
+from spark_jobs.tables.net_changes import NetChanges, net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import create_table, definition, open_table
 from tests.support.spark.options import options_of
@@ -67,6 +69,18 @@ def changes_frame(
         ],
         schema,
     ).coalesce(1)
+
+
+def counts_of(changes: Sequence[Change]) -> Mapping[str, int]:
+    """The number of changes by operation."""
+    return Counter(op for _, op, _ in changes)
+
+
+def batch_of(
+    session: SparkSession, columns: Mapping[str, DataType], changes: Sequence[Change]
+) -> NetChanges:
+    frame = changes_frame(session, columns, changes)
+    return net_changes(frame, columns, counts_of(changes))
 
 
 def stored_rows(frame: DataFrame) -> dict[bytes, dict[str, Any]]:

@@ -77,6 +77,7 @@ def test_a_conflict_of_two_writers_names_the_remedy() -> None:
     assert "Run the two jobs one after the other" in str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_session_without_jars_names_the_missing_source(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spark_jobs.dedupe"]

@@ -4,11 +4,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs import session
 from spark_jobs.errors import SetupError
 from spark_jobs.session import SETTINGS, create_session, require_iceberg
 from tests.support.servers.java import java_home
@@ -34,33 +37,16 @@ def test_the_session_has_the_settings_of_every_job(spark: SparkSession) -> None:
     assert {name: spark.conf.get(name) for name in SETTINGS} == dict(SETTINGS)
 
 
-def test_delta_tables_can_be_written_and_read(spark: SparkSession, tmp_path: Path) -> None:
-    path = str(tmp_path / "table")
-    spark.range(3).write.format("delta").save(path)
-    spark.range(3, 5).write.format("delta").mode("append").save(path)
-    assert spark.read.format("delta").load(path).count() == 5
-
-
-def test_iceberg_and_delta_tables_can_be_merged_in_one_session(
-    spark: SparkSession, tmp_path: Path
+def test_missing_jars_of_iceberg_and_kafka_are_named(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require_iceberg(spark)
-    delta = str(tmp_path / "table")
-    spark.range(3).write.format("delta").save(delta)
-    for target, properties in (
-        (f"delta.`{delta}`", ""),
-        ("lake.db.merged", "USING iceberg TBLPROPERTIES ('format-version' = '3')"),
-    ):
-        if properties:
-            spark.sql(f"CREATE TABLE {target} {properties} AS SELECT id FROM range(3)")
-        spark.sql(
-            f"MERGE INTO {target} t USING (SELECT id FROM range(2, 5)) s ON t.id = s.id "
-            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
-        )
-        assert sorted(row.id for row in spark.sql(f"SELECT id FROM {target}").collect()) == [
-            *(0, 1, 3, 4)
-        ]
-    spark.sql("DROP TABLE lake.db.merged PURGE")
+    without = SimpleNamespace(version="4.2.0", conf={"spark.sql.extensions": "delta"})
+    with pytest.raises(SetupError, match=r"Spark 4\.2\.0 has no jar of Iceberg"):
+        require_iceberg(cast(SparkSession, without))
+    monkeypatch.setattr(session, "_has_class", lambda name: "kafka" not in name)
+    with pytest.raises(SetupError, match="no jar of the Kafka source"):
+        create_session("job")
 
 
 def test_a_job_does_not_start_in_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,6 +57,7 @@ def test_a_job_does_not_start_in_spark_connect(monkeypatch: pytest.MonkeyPatch) 
         create_session("job")
 
 
+@pytest.mark.slow
 def test_delta_works_alone(jars_directory: Path, java_options: str, tmp_path: Path) -> None:
     jars = tmp_path / "jars"
     jars.mkdir()

@@ -18,7 +18,7 @@ from tests.support.spark.changes import (
 )
 from tests.support.spark.extracted_changes import extracted
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 ROW = (
     "id int, seq int, at timestamp, day date, blob binary, tags array<int>, "

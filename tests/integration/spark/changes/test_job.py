@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from spark_jobs.changes.job import run
+from spark_jobs.changes.journal import BatchJournal, BegunBatch
 from spark_jobs.changes.json_converter import json_bytes
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.reconcile.source_table import read_schema
@@ -23,6 +24,7 @@ from spark_jobs.reconcile.visible_rows import table_at
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 from tests.support.spark.job_process import JobProcess
+from tests.support.spark.options import options_of
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
 
@@ -30,8 +32,7 @@ RECORDING = "5.0/three-nodes"
 SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 TABLES = ("random.t2", "random.t6")
 """Static columns, collections, user types, keys of several columns, ranges."""
-SOURCE, PREFIX, BUCKETS, BATCHES = "agents", "c1", 2, 3
-MODULE = "spark_jobs.changes"
+BUCKETS, BATCHES = 2, 3
 
 pytestmark = pytest.mark.servers
 
@@ -72,51 +73,118 @@ def as_set(rows: Any) -> set[bytes]:
     return {orjson.dumps(row, option=orjson.OPT_SORT_KEYS) for row in rows}
 
 
+class Killed(BaseException):
+    """The process was killed."""
+
+
+class Published:
+    """The topics and tables of changes of some tables, and what the job reads."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        broker: KafkaBroker,
+        folder: Path,
+        prefix: str,
+        tables: Sequence[str],
+    ) -> None:
+        self.spark = spark
+        self.broker = broker
+        self.folder = folder
+        self.tables = tables
+        self.topics = [f"{prefix}.{name}" for name in tables]
+        for topic in self.topics:
+            broker.create_topic(topic, 2)
+        self._records = [
+            replace(record, topic=f"{prefix}-agents")
+            for record in three_copies([RECORDING])
+            if record.topic in {f"shop.{name}" for name in tables}
+        ]
+        self.settings = {
+            "kafka.bootstrap.servers": broker.bootstrap,
+            "topics": f"{prefix}-agents",
+            "output": str(folder / "store"),
+            "buckets": str(BUCKETS),
+            "compact.after.files": "1",
+            "schema.file": str(SCHEMA),
+            "tables": ",".join(tables),
+            "topic.prefix": prefix,
+            "sink": "kafka,delta",
+            "changes.table": f"{folder}/{{keyspace}}/{{table}}",
+        }
+
+    def send(self) -> int:
+        """Send all events. Returns their number."""
+        send(self.broker, self._records)
+        return len(self._records)
+
+    def sent(self) -> list[KafkaRecord]:
+        return self.broker.consume_all(*self.topics)
+
+    def verify(self) -> None:
+        """Verify that each topic and each table has each change once."""
+        for name, topic in zip(self.tables, self.topics, strict=True):
+            sent = self.broker.consume_all(topic)
+            rows = stored(self.spark, self.folder, name)
+            assert as_set(folded(sent).values()) == as_set(rows)
+            path = str(self.folder.joinpath(*name.split(".")))
+            table = self.spark.read.format("delta").load(path)
+            in_table = [bytes(row.id) for row in table.select("id").collect()]
+            assert sorted(in_table) == sorted(
+                dict(record.headers)["cdc.id"] for record in sent if record.value is not None
+            )
+
+
+def test_a_job_that_ends_before_its_batch_is_recorded_and_reads_late_copies(
+    broker: KafkaBroker,
+    spark: SparkSession,
+    tmp_path: Path,
+    topic_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    published = Published(spark, broker, tmp_path, topic_prefix, TABLES[:1])
+    published.send()
+    checkpoint = {"checkpoint": str(tmp_path / "checkpoint"), "state.partitions": "2"}
+    options = options_of(ChangesJobOptions, published.settings | checkpoint)
+
+    finish = BatchJournal.finish
+
+    def killed(journal: BatchJournal, batch: BegunBatch) -> None:
+        if published.sent():
+            raise Killed
+        # The first fill, of a store that is still empty.
+        finish(journal, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchJournal, "finish", killed)
+        with pytest.raises(Killed):
+            run(spark, options, stop=Event())
+    before = len(published.sent())
+    published.send()
+    run(spark, options, stop=Event())
+    assert len(published.sent()) == before
+    published.verify()
+
+
+@pytest.mark.slow
 def test_a_job_that_is_killed_and_reads_late_copies(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,
     java_options: str,
     tmp_path: Path,
+    topic_prefix: str,
 ) -> None:
-    wanted = {f"shop.{name}" for name in TABLES}
-    records = [
-        replace(record, topic=SOURCE)
-        for record in three_copies([RECORDING])
-        if record.topic in wanted
-    ]
-    send(broker, records)
-    topics = [f"{PREFIX}.{name}" for name in TABLES]
-    for topic in topics:
-        broker.create_topic(topic, 2)
-    settings = {
-        "kafka.bootstrap.servers": broker.bootstrap,
-        "topics": SOURCE,
-        "max.offsets.per.trigger": str(-(-len(records) // BATCHES)),
-        "output": str(tmp_path / "store"),
-        "buckets": str(BUCKETS),
-        "compact.after.files": "1",
-        "schema.file": str(SCHEMA),
-        "tables": ",".join(TABLES),
-        "topic.prefix": PREFIX,
-        "sink": "kafka,delta",
-        "changes.table": f"{tmp_path}/{{keyspace}}/{{table}}",
-    }
-    given = [f"{name}={value}" for name, value in settings.items()]
-    job = JobProcess(MODULE, tmp_path, jars_directory, java_options, given)
+    published = Published(spark, broker, tmp_path, topic_prefix, TABLES)
+    limit = {"max.offsets.per.trigger": str(-(-published.send() // BATCHES))}
+    given = [f"{name}={value}" for name, value in (published.settings | limit).items()]
+    job = JobProcess("spark_jobs.changes", tmp_path, jars_directory, java_options, given)
     job.start()
-    job.kill_when(lambda: bool(broker.consume_all(*topics)), "a change")
+    job.kill_when(lambda: bool(published.sent()), "a change")
     options = job.options(ChangesJobOptions)
     run(spark, options, stop=Event())
-    for name, topic in zip(TABLES, topics, strict=True):
-        sent = broker.consume_all(topic)
-        assert as_set(folded(sent).values()) == as_set(stored(spark, tmp_path, name))
-        table = spark.read.format("delta").load(str(tmp_path.joinpath(*name.split("."))))
-        in_table = [bytes(row.id) for row in table.select("id").collect()]
-        assert sorted(in_table) == sorted(
-            dict(record.headers)["cdc.id"] for record in sent if record.value is not None
-        )
-    before = len(broker.consume_all(*topics))
-    send(broker, records)
+    published.verify()
+    before = len(published.sent())
+    published.send()
     run(spark, options, stop=Event())
-    assert len(broker.consume_all(*topics)) == before
+    assert len(published.sent()) == before

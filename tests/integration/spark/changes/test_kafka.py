@@ -1,116 +1,125 @@
-"""Changes in a topic of a broker, over kills in the middle of a send."""
+"""Changes in a topic of a broker, over ends of the process in the middle of a send."""
 
-import os
-import signal
-import sys
 from collections import defaultdict
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import orjson
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from spark_jobs.changes.journal import FILE
-from spark_jobs.follow import InterruptedBatch
+from spark_jobs.changes.handler import ChangesHandler, PublishedStream
+from spark_jobs.changes.journal import BatchJournal
+from spark_jobs.changes.json_converter import json_bytes
+from spark_jobs.changes.kafka_sink import Encoding, KafkaSink
+from spark_jobs.changes.kafka_topic import KafkaTopic
+from spark_jobs.follow import InterruptedBatch, Position
+from spark_jobs.reconcile.source_table import SourceTable
+from spark_jobs.storage import Folder
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
-from tests.support.servers.processes import ServerProcess, wait_until
-from tests.support.spark.publishing_program import (
-    AFTER,
-    BEFORE,
-    CHANGES_OF_A_ROW,
-    ROWS,
-    TABLE,
-    changes,
-    handler,
-)
+from tests.support.spark.changes import NOW_US, ORDERS
 
-PARTITIONS = 2
-MESSAGES = ROWS * (CHANGES_OF_A_ROW + 1)
-"""Each row ends with a tombstone."""
-_DEADLINE_S = 300
+ROWS, OPS = 200, ("c", "u", "u", "u", "d")
+COUNTS = {op: ROWS * OPS.count(op) for op in "cud"}
+BEFORE, AFTER = Position(1, 100), Position(2, 110)
+TABLE = SourceTable(ORDERS.id, ORDERS.keyspace, ORDERS.name, False, False, {}, {})
+AS_JSON = partial(json_bytes, schema=None)
 
 pytestmark = pytest.mark.servers
 
 
-def messages_by_key(records: list[KafkaRecord]) -> dict[bytes, list[KafkaRecord]]:
-    """The messages of each key in order; a key is in one partition."""
+class Killed(BaseException):
+    """The process was killed."""
+
+
+def changes(session: SparkSession) -> DataFrame:
+    """The changes `OPS` of each row, a second after each other, in an order that mixes the rows."""
+    row, seq = F.col("id") % ROWS, (F.col("id") / ROWS).cast("int")
+    last = len(OPS) - 1
+
+    def state(seq: Column) -> Column:
+        note = F.concat(F.lit("change "), seq.cast("string"))
+        return F.struct(row.cast("int").alias("id"), F.lit(0).alias("seq"), note.alias("note"))
+
+    return session.range(ROWS * len(OPS)).select(
+        F.unhex(F.md5(row.cast("string"))).alias("cdc_row_id"),
+        F.xxhash64(row).alias("token"),
+        seq.alias("seq"),
+        F.get(F.array(*map(F.lit, OPS)), seq).alias("op"),
+        F.lit("write").alias("cause"),
+        (F.lit(NOW_US) + seq * 1_000_000).alias("ts_us"),
+        F.when(seq > 0, state(seq - 1)).alias("before"),
+        F.when(seq < last, state(seq)).alias("after"),
+    )
+
+
+def handler(session: SparkSession, folder: Path, bootstrap: str, topic: str) -> ChangesHandler:
+    """A handler that publishes these changes, with its journal in a folder."""
+    journal = BatchJournal(Folder(session, str(folder / "journal")))
+    target = KafkaTopic(session, topic, {"kafka.bootstrap.servers": bootstrap})
+    encoding = Encoding(AS_JSON, AS_JSON)
+    sink = KafkaSink(target, replace(ORDERS, topic=topic), lambda _: encoding, has_tombstones=None)
+    return ChangesHandler(lambda _: PublishedStream(journal, (sink,)), has_snapshot=True)
+
+
+def assert_each_change_once(records: list[KafkaRecord], *, has_tombstones: bool) -> None:
     found: dict[bytes, list[KafkaRecord]] = defaultdict(list)
     for record in records:
         assert record.key is not None
         found[record.key].append(record)
-    for messages in found.values():
-        assert len({message.partition for message in messages}) == 1
-    return found
-
-
-def assert_each_change_once(records: list[KafkaRecord]) -> None:
-    found = messages_by_key(records)
     assert len(found) == ROWS
     for key, messages in found.items():
+        assert len({message.partition for message in messages}) == 1
         values = [None if each.value is None else orjson.loads(each.value) for each in messages]
-        assert [value and value["op"] for value in values] == ["c", "u", "u", "u", "d", None], key
+        expected = [*OPS, None] if has_tombstones else [*OPS]
+        assert [value and value["op"] for value in values] == expected, key
         events = [value for value in values if value is not None]
         for event, following in pairwise(events):
             assert event["after"] == following["before"]
 
 
-def end_of(broker: KafkaBroker, topic: str) -> int:
-    return len(broker.consume_all(topic))
-
-
-def test_a_publisher_killed_while_it_sends(
-    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
-) -> None:
-    topic = "killed"
-    broker.create_topic(topic, PARTITIONS)
-    arguments = [str(tmp_path), broker.bootstrap, topic]
-    command = [sys.executable, "-m", "tests.support.spark.publishing_program", *arguments]
-    process = ServerProcess("publisher", command, tmp_path / "publisher.log")
-    process.start()
-    wait_until(
-        lambda: end_of(broker, topic) > 0, "a message", deadline_s=_DEADLINE_S, process=process
-    )
-    assert process.pid is not None
-    os.killpg(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    sent = end_of(broker, topic)
-    assert 0 < sent < MESSAGES
-    publisher = handler(spark, tmp_path, broker.bootstrap, topic)
-    assert publisher.interrupted(TABLE) == InterruptedBatch(BEFORE, AFTER)
-    publisher.finish(TABLE, changes(spark))
-    assert publisher.position(TABLE) == AFTER
-    assert_each_change_once(broker.consume_all(topic))
-
-
-def test_a_batch_that_is_sent_but_not_recorded(
-    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
-) -> None:
-    topic = "recorded"
-    broker.create_topic(topic, PARTITIONS)
-    few = changes(spark).where("after.id < 10 or before.id < 10")
-    handler(spark, tmp_path, broker.bootstrap, topic).apply(TABLE, few, BEFORE, AFTER, {})
-    sent = end_of(broker, topic)
-    assert sent == 10 * (CHANGES_OF_A_ROW + 1)
-    # The entry before it has the begun batch.
-    (tmp_path / "journal" / FILE).unlink()
-    publisher = handler(spark, tmp_path, broker.bootstrap, topic)
-    publisher.finish(TABLE, few)
-    assert publisher.position(TABLE) == AFTER
-    assert end_of(broker, topic) == sent
-
-
 @pytest.mark.parametrize(
-    ("policy", "has_tombstones"), [("delete", False), ("compact,delete", True)]
+    ("sent", "policy", "has_tombstones"),
+    [
+        pytest.param("seq < 2 OR token > 0", "compact,delete", True, id="a-part"),
+        pytest.param("true", "delete", False, id="all"),
+    ],
 )
-def test_tombstones_only_in_compacted_topics(
-    broker: KafkaBroker, spark: SparkSession, tmp_path: Path, policy: str, has_tombstones: bool
+def test_a_batch_that_is_sent_and_not_recorded(
+    broker: KafkaBroker,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    topic_prefix: str,
+    sent: str,
+    policy: str,
+    has_tombstones: bool,
 ) -> None:
-    topic = f"tombstones-{has_tombstones}"
-    broker.create_topic(topic, 1, {"cleanup.policy": policy})
-    few = changes(spark).where("after.id < 2 or before.id < 2")
-    publisher = handler(spark, tmp_path, broker.bootstrap, topic, has_tombstones=None)
-    publisher.apply(TABLE, few, BEFORE, AFTER, {})
-    values = [record.value for record in broker.consume_all(topic)]
-    assert len(values) == 2 * (CHANGES_OF_A_ROW + has_tombstones)
-    assert (None in values) == has_tombstones
+    """The process ends after a part of the messages, or after all of them.
+
+    Only topics that are compacted have tombstones.
+    """
+    broker.create_topic(topic_prefix, 2, {"cleanup.policy": policy})
+    place = (spark, tmp_path, broker.bootstrap, topic_prefix)
+    write = KafkaTopic.write
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KafkaTopic, "write", lambda topic, found: write(topic, found.where(sent)))
+        patch.setattr(BatchJournal, "finish", killed)
+        with pytest.raises(Killed):
+            handler(*place).apply(TABLE, changes(spark), COUNTS, BEFORE, AFTER, {})
+    before = len(broker.consume_all(topic_prefix))
+    publisher = handler(*place)
+    assert publisher.interrupted(TABLE) == InterruptedBatch(BEFORE, AFTER)
+    publisher.finish(TABLE, changes(spark), COUNTS)
+    assert publisher.position(TABLE) == AFTER
+    records = broker.consume_all(topic_prefix)
+    assert 0 < before <= len(records)
+    assert (len(records) == before) == (sent == "true")
+    assert_each_change_once(records, has_tombstones=has_tombstones)

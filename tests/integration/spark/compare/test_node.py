@@ -100,6 +100,7 @@ def _integer(encoded: str) -> int:
     return int.from_bytes(base64.b64decode(encoded), "big", signed=True)
 
 
+@pytest.mark.slow
 @pytest.mark.servers
 def test_each_fault_is_found_and_named(spark: SparkSession, tmp_path: Path) -> None:
     settings = NodeSettings(commitlog_sync_period_ms=200, commitlog_segment_mib=1)

@@ -17,7 +17,6 @@ from spark_jobs.reconcile import VersionStore, reconcile, select_tables, table_a
 from spark_jobs.tables import read_table
 from spark_jobs.tables.apply_batch import apply_batch
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.net_changes import net_changes
 from tests.integration.spark.connect.server import ConnectServer
 from tests.support.spark.forms import frame, named
 from tests.support.spark.typed_tables import (
@@ -25,7 +24,7 @@ from tests.support.spark.typed_tables import (
     NAME,
     TABLE_ID,
     Change,
-    changes_frame,
+    batch_of,
     new_table,
     row_id,
     stored_rows,
@@ -80,8 +79,7 @@ def test_a_typed_table_is_written_and_read(remote: SparkSession, tmp_path: Path)
     before = None
     for number, changes in enumerate(batches):
         position = CommitPosition(APP, TABLE_ID, number, NOW_S)
-        frame = changes_frame(remote, columns, changes)
-        apply_batch(table, net_changes(frame, columns), position, before)
+        apply_batch(table, batch_of(remote, columns, changes), position, before)
         before = position
     assert stored_rows(read_table(remote, options, NAME)) == {
         row_id(1): {"k": 1, "v": "c"},

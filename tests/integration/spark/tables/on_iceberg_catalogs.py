@@ -11,7 +11,6 @@ from pyspark.sql.types import IntegerType, LongType, StringType
 from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.columns import Columns
 from spark_jobs.tables.commit_position import CommitPosition
-from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.options import TargetOptions
 from spark_jobs.tables.target import evolve, open_table
 from tests.support.servers.iceberg_rest import IcebergRestCatalog
@@ -21,7 +20,7 @@ from tests.support.spark.typed_tables import (
     NAME,
     TABLE_ID,
     Change,
-    changes_frame,
+    batch_of,
     new_table,
     row_id,
     stored_rows,
@@ -82,8 +81,7 @@ def test_a_table_is_kept_in_a_catalog(
             before: CommitPosition | None,
             *changes: Change,
         ) -> None:
-            frame = changes_frame(session, columns, changes)
-            apply_batch(table, net_changes(frame, columns), position, before)
+            apply_batch(table, batch_of(session, columns, changes), position, before)
 
         rows: list[Change] = [(key, "c", {"k": key, "n": key}) for key in range(4)]
         apply(COLUMNS, FIRST, None, *rows)

@@ -18,6 +18,7 @@ from tests.support.spark.typed_tables import (
     TABLE_ID,
     Change,
     changes_frame,
+    counts_of,
     new_table,
     stored_rows,
     target_options,
@@ -51,7 +52,7 @@ def filled(
             changes.append((keys[0], "u", {"k": keys[0], "n": number}))
         position = CommitPosition(APP, TABLE_ID, number + 1, 1_700_000_000)
         frame = changes_frame(session, COLUMNS, changes).repartition(2)
-        apply_batch(table, net_changes(frame, COLUMNS), position, before)
+        apply_batch(table, net_changes(frame, COLUMNS, counts_of(changes)), position, before)
         before = position
     assert len(stored_rows(table.read())) == ROWS
     return table

@@ -15,7 +15,6 @@ from spark_jobs.tables.apply_batch import apply_batch, progress_of
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.conflicts import repeated
 from spark_jobs.tables.format.protocol import TypedTable
-from spark_jobs.tables.net_changes import net_changes
 from spark_jobs.tables.target import open_table
 from tests.support.spark.typed_tables import (
     APP,
@@ -23,7 +22,7 @@ from tests.support.spark.typed_tables import (
     NAME,
     TABLE_ID,
     Change,
-    changes_frame,
+    batch_of,
     new_table,
     row_id,
     stored_rows,
@@ -57,9 +56,8 @@ def test_batches_during_maintenance(spark: SparkSession, tmp_path: Path, table_f
     state: dict[int, dict[str, Any]] = {}
 
     def apply(number: int, changes: list[Change]) -> None:
-        frame = changes_frame(session, COLUMNS, changes)
         before = position(number - 1) if number > 1 else None
-        apply_batch(table, net_changes(frame, COLUMNS), position(number), before)
+        apply_batch(table, batch_of(session, COLUMNS, changes), position(number), before)
 
     for key in range(ROWS):
         state[key] = {"k": key, "v": "first"}

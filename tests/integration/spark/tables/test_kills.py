@@ -27,7 +27,7 @@ SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
 TABLE = "random.t2"
 BUCKETS = 2
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
 
 def metadata(tables: Path, table_format: str) -> list[str]:
@@ -67,9 +67,10 @@ def test_a_job_that_is_killed_between_its_commits(
     jars_directory: Path,
     java_options: str,
     tmp_path: Path,
+    topic_prefix: str,
     table_format: str,
 ) -> None:
-    topic = f"tables-{table_format}"
+    topic = f"{topic_prefix}-agents"
     records = [
         replace(record, topic=topic)
         for record in three_copies([RECORDING])

@@ -29,13 +29,12 @@ pytestmark = pytest.mark.servers
 
 MANY = 1000
 """More than the events of all tests."""
-TOPIC, EVENTS, TABLE = "shop-watermarks", "shop.ks.t", "ks.t"
+TABLE = "ks.t"
 OTHER = "ks.u"
 """A table whose topic the job of the store does not read."""
-NODES = ("a", "b", "c")
 
 
-def value_of(node: str, until_ms: int) -> bytes:
+def value_of(node: str, until_ms: int, prefix: str) -> bytes:
     """A watermark as an agent sends it."""
     whole = {"after": -(1 << 63), "to": (1 << 63) - 1, "since_ms": 0}
     options = {"class": "NetworkTopologyStrategy", "dc1": "3"}
@@ -47,7 +46,7 @@ def value_of(node: str, until_ms: int) -> bytes:
         "cluster": "c",
         "data_center": "dc1",
         "rack": "r1",
-        "topic_prefix": "shop",
+        "topic_prefix": prefix,
         "agent_version": "1",
         "interval_ms": 60_000,
         "complete_since_ms": 1_000_000,
@@ -63,13 +62,21 @@ def value_of(node: str, until_ms: int) -> bytes:
 
 
 class Story:
-    def __init__(self, spark: SparkSession, broker: KafkaBroker, directory: Path) -> None:
+    """A watermark topic, the topics of events, and a store or typed tables that read these."""
+
+    def __init__(
+        self, spark: SparkSession, broker: KafkaBroker, directory: Path, prefix: str
+    ) -> None:
         self.spark = spark
         self.broker = broker
+        self.prefix = prefix
+        self.events = f"{prefix}.{TABLE}"
         self.store = directory / "store"
         self.state = directory / "state"
         self.metrics = directory / "watermarks.prom"
         self._producer = Producer({"bootstrap.servers": broker.bootstrap})
+        for topic in (prefix, self.events, f"{prefix}.{OTHER}"):
+            broker.create_topic(topic, 1)
 
     def send(self, topic: str, key: str, value: bytes) -> None:
         self._producer.produce(topic, value, key.encode())
@@ -77,18 +84,18 @@ class Story:
 
     def watermark(self, **until_ms: int) -> None:
         for node, at_ms in until_ms.items():
-            self.send(TOPIC, node, value_of(node, at_ms))
+            self.send(self.prefix, node, value_of(node, at_ms, self.prefix))
 
     def consume(self, offset: int) -> None:
         """A batch of a store up to an offset, in a table that has the commit."""
-        text = json.dumps({"kind": "append", "offsets": {EVENTS: {"0": offset}}})
+        text = json.dumps({"kind": "append", "offsets": {self.events: {"0": offset}}})
         writer = self.spark.range(1).write.format("delta").mode("append")
         writer.option("userMetadata", text).save(str(self.store))
 
     def run(self, **further: str) -> JobReport:
         settings: Mapping[str, Any] = {
             "kafka.bootstrap.servers": self.broker.bootstrap,
-            "topics": TOPIC,
+            "topics": self.prefix,
             "state": str(self.state),
             "write.consistency": "QUORUM",
             "clock.skew.ms": "0",
@@ -105,16 +112,13 @@ def until(report: JobReport, name: str) -> str | None:
 
 
 def test_a_table_reaches_the_watermark_with_its_offsets(
-    spark: SparkSession, broker: KafkaBroker, tmp_path: Path
+    spark: SparkSession, broker: KafkaBroker, tmp_path: Path, topic_prefix: str
 ) -> None:
-    story = Story(spark, broker, tmp_path)
-    broker.create_topic(TOPIC, 1)
-    broker.create_topic(EVENTS, 1)
-    broker.create_topic(f"shop.{OTHER}", 1)
-    story.send(f"shop.{OTHER}", "k", b"0")
+    story = Story(spark, broker, tmp_path, topic_prefix)
+    story.send(f"{topic_prefix}.{OTHER}", "k", b"0")
     story.consume(0)
     for number in range(3):
-        story.send(EVENTS, "k", str(number).encode())
+        story.send(story.events, "k", str(number).encode())
     story.watermark(a=1_100_000, b=1_200_000, c=1_300_000)
     # Only the last message of a node counts.
     story.watermark(a=1_150_000)
@@ -126,7 +130,7 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
     ]
 
     story.consume(3)
-    story.send(EVENTS, "k", b"3")
+    story.send(story.events, "k", b"3")
     story.watermark(a=1_400_000, b=1_400_000)
     report = story.run()
     assert until(report, "tables") == "1970-01-01T00:23:20.000+00:00"
@@ -151,21 +155,23 @@ def test_a_table_reaches_the_watermark_with_its_offsets(
 
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_a_typed_table_reaches_the_watermark_with_its_last_whole_batch(
-    spark: SparkSession, broker: KafkaBroker, tmp_path: Path, table_format: str
+    spark: SparkSession,
+    broker: KafkaBroker,
+    tmp_path: Path,
+    topic_prefix: str,
+    table_format: str,
 ) -> None:
-    story = Story(spark, broker, tmp_path)
+    story = Story(spark, broker, tmp_path, topic_prefix)
     typed = target_options(spark, tmp_path, table_format)
     settings = {"format": table_format, "target": typed.target}
-    broker.create_topic(TOPIC, 1)
-    broker.create_topic(EVENTS, 1)
-    story.send(EVENTS, "k", b"0")
+    story.send(story.events, "k", b"0")
     story.watermark(a=1_200_000, b=1_200_000)
     assert until(story.run(**settings), "consumed") is None
 
     columns = {"id": IntegerType()}
     table = open_table(spark, typed, TABLE)
     create_table(table, typed, TABLE, definition(typed, TABLE, "store-1", "table-1", columns))
-    position = CommitPosition("store-1", "table-1", 1, 100, offsets={EVENTS: {"0": MANY}})
+    position = CommitPosition("store-1", "table-1", 1, 100, offsets={story.events: {"0": MANY}})
     table.record(position.as_part(Part.MERGE))
     assert until(story.run(**settings), "consumed") is None
     table.record(position)

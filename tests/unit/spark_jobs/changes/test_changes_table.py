@@ -22,7 +22,7 @@ SECOND = BegunBatch(2, POSITION, Position(18, POSITION.second), {}, {"t": {0: 9,
 
 
 def verify_batches(spark: SparkSession, table: ChangeSink) -> None:
-    """Write two batches, each twice. Between them the source gets a column."""
+    """Write two batches, the last one twice. Between them the source gets a column."""
     existing = changes_frame(spark, [Change(None, ROW)])
     later_row = {"amount": 5, **ROW}
     later = changes_frame(
@@ -30,9 +30,9 @@ def verify_batches(spark: SparkSession, table: ChangeSink) -> None:
         [Change(ROW, later_row), Change(later_row, None, 1, op="d"), Change(ROW, ROW, 2, op=None)],
         f"amount tinyint, {ORDERS_ROW}",
     )
-    for batch, changes in ((FIRST, existing), (SECOND, later)):
-        table.write(changes, batch, is_resumed=False)
-        table.write(changes, batch, is_resumed=True)
+    table.write(existing, FIRST, is_resumed=False)
+    for is_resumed in (False, True):
+        table.write(later, SECOND, is_resumed=is_resumed)
 
 
 def assert_each_change_once(table: DataFrame) -> None:

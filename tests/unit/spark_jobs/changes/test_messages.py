@@ -1,11 +1,13 @@
 """Messages of changes, and those of an interrupted batch that are not sent yet."""
 
 import json
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from commitlog import __version__
 from spark_jobs.changes.envelope import envelopes
@@ -37,12 +39,11 @@ def messages_of(
     changes: Iterable[Change],
     *,
     is_snapshot: bool = False,
-    has_tombstones: bool = True,
 ) -> DataFrame:
     found = envelopes(
         changes_frame(spark, changes), ORDERS, POSITION, is_snapshot=is_snapshot, now_us=NOW_US
     )
-    return messages(found, AS_JSON, AS_JSON, has_tombstones=has_tombstones)
+    return messages(found, AS_JSON, AS_JSON, has_tombstones=not is_snapshot)
 
 
 def test_a_row_has_its_messages_in_order(spark: SparkSession) -> None:
@@ -96,7 +97,7 @@ def test_a_row_has_its_messages_in_order(spark: SparkSession) -> None:
 
 
 def test_existing_rows_are_read(spark: SparkSession) -> None:
-    (found,) = messages_of(spark, LIFE[:1], is_snapshot=True, has_tombstones=False).collect()
+    (found,) = messages_of(spark, LIFE[:1], is_snapshot=True).collect()
     value = json.loads(found.value)
     assert (value["op"], value["source"]["snapshot"]) == ("r", "true")
 
@@ -110,20 +111,31 @@ SENT = {
 }
 
 
-@pytest.fixture(scope="module")
-def life(spark: SparkSession) -> DataFrame:
-    return in_order(messages_of(spark, LIFE)).localCheckpoint()
-
-
-@pytest.mark.parametrize("case", SENT)
-def test_a_resumed_batch_continues_where_its_messages_end(life: DataFrame, case: str) -> None:
-    sent, remaining = SENT[case]
-    every = life.collect()
-    known = life.sparkSession.createDataFrame(
-        [(every[number].id, every[number].is_tombstone) for number in sent],
-        "id binary, is_tombstone boolean",
-    )
-    found = in_order(unsent(life, known)).collect()
-    assert [(each.id, each.value) for each in found] == [
-        (every[number].id, every[number].value) for number in remaining
+def test_a_resumed_batch_continues_where_its_messages_end(spark: SparkSession) -> None:
+    """Each case is a row of its own, with the changes of `LIFE`."""
+    lives = [
+        replace(change, before=as_row(change.before, number), after=as_row(change.after, number))
+        for number in range(len(SENT))
+        for change in LIFE
     ]
+    every = in_order(messages_of(spark, lives)).localCheckpoint()
+    by_row: dict[bytes, list[Row]] = defaultdict(list)
+    for message in every.collect():
+        by_row[bytes(message.key)].append(message)
+    cases = [by_row[b'{"id":%d,"seq":3}' % number] for number in range(len(SENT))]
+    known = [
+        (life[at].id, life[at].is_tombstone)
+        for life, (numbers, _) in zip(cases, SENT.values(), strict=True)
+        for at in numbers
+    ]
+    sent = spark.createDataFrame(known, "id binary, is_tombstone boolean")
+    remaining = defaultdict(list)
+    for message in in_order(unsent(every, sent)).collect():
+        remaining[bytes(message.key)].append((message.id, message.value))
+    for life, (name, (_, expected)) in zip(cases, SENT.items(), strict=True):
+        found = remaining[bytes(life[0].key)]
+        assert found == [(life[at].id, life[at].value) for at in expected], name
+
+
+def as_row(row: Mapping[str, Any] | None, number: int) -> Mapping[str, Any] | None:
+    return row and {**row, "id": number}

@@ -9,46 +9,19 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from commitlog import EventFormat, Schema, SnapshotEncoder
 from commitlog.merge import Merger
 from spark_jobs.compare.differences import Explainer, differing_rows, explained, with_later_writes
 from spark_jobs.compare.digests import RangeDigest, compared_columns, range_digests
-from spark_jobs.compare.live_rows import with_tokens
 from spark_jobs.compare.row_difference import Cause, ReadTimes
 from spark_jobs.rebuild.table_layout import read_layout
-from tests.support.node.snapshot_rows import (
-    DDL,
-    READ_AT_US,
-    TABLE_ID,
-    Cells,
-    encode,
-    integer,
-    long,
-    row,
-)
+from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, Cells, long, row
+from tests.support.spark.live_table import SCHEMA, a_list, events_of, v
 
-SCHEMA = Schema.from_cql(DDL)
 MERGER = Merger(SCHEMA, "ks", "t", table_id=TABLE_ID)
 LAYOUT = read_layout(SCHEMA, TABLE_ID)
 COLUMNS = compared_columns(LAYOUT)
 RANGES = 2
 SECOND = READ_AT_US // 1_000_000
-
-
-def count(values: Sequence[bytes]) -> bytes:
-    return integer(len(values)) + b"".join(integer(len(each)) + each for each in values)
-
-
-def a_list(*values: int, written_us: int = 50) -> Sequence[bytes | None]:
-    return (
-        count([integer(each) for each in values]),
-        count([long(written_us)] * len(values)),
-        count([]),
-    )
-
-
-def v(number: int, written_us: int) -> Sequence[bytes | None]:
-    return integer(number), long(written_us), None
 
 
 LIVE = [
@@ -59,9 +32,7 @@ LIVE = [
 
 
 def live_rows(rows: Sequence[Cells]) -> pa.Table:
-    event_format = EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
-    encoder = SnapshotEncoder(SCHEMA, TABLE_ID, event_format, element_times=True, started_us=0)
-    merged = MERGER.rows([with_tokens(encode(rows, encoder))], now_s=SECOND)
+    merged = MERGER.rows([events_of(rows)], now_s=SECOND)
     return pa.Table.from_batches(merged, MERGER.rows_schema)
 
 

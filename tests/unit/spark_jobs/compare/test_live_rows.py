@@ -2,10 +2,11 @@
 
 import pyarrow as pa
 
-from commitlog import EventFormat, Schema, SnapshotEncoder
+from commitlog import Schema
 from commitlog.merge import Merger
 from spark_jobs.compare.live_rows import Throttle, with_tokens
-from tests.support.node.snapshot_rows import DDL, READ_AT_US, TABLE_ID, encode, integer, long, row
+from tests.support.node.snapshot_rows import READ_AT_US, TABLE_ID, encode, integer, long, row
+from tests.support.spark.live_table import SCHEMA, encoder_of, events_of
 
 
 class Clock:
@@ -36,17 +37,14 @@ def test_a_throttle_limits_rows() -> None:
 
 def test_values_that_look_like_tokens() -> None:
     """The token is that of the partition."""
-    schema = Schema.from_cql(DDL)
-    event_format = EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
-    encoder = SnapshotEncoder(schema, TABLE_ID, event_format, element_times=True, started_us=0)
     text = b'{"token": 5, "cells": {"token":7}}'
     rows = [
         row(1, 2, v=(integer(5), long(1000), None), st=(text, long(7), None)),
         row(2, None, st=(text, long(7), None)),
     ]
-    found = with_tokens(encode(rows, encoder))
+    found = events_of(rows)
     assert found.schema.names == ["token", "event", "state"]
-    merger = Merger(schema, "ks", "t", table_id=TABLE_ID)
+    merger = Merger(SCHEMA, "ks", "t", table_id=TABLE_ID)
     merged = pa.Table.from_batches(merger.rows([found], now_s=READ_AT_US // 1_000_000)).to_pylist()
     assert [(each["token"], each["statics"][0]["value"]) for each in merged] == [
         (-4069959284402364209, text),
@@ -60,10 +58,7 @@ def test_counters() -> None:
         "CREATE TABLE ks.hits (k int, c int, n counter, s counter static, PRIMARY KEY (k, c))"
         f" WITH ID = {table_id} AND cdc = true;"
     )
-    event_format = EventFormat(
-        topic_prefix="t", cluster="c", node_id="n", all_tables=True, counter_events="shards"
-    )
-    encoder = SnapshotEncoder(schema, table_id, event_format, element_times=True, started_us=0)
+    encoder = encoder_of(schema, table_id)
     assert encoder.cql(0, 1) == (
         'SELECT "k","c","n","s" FROM "ks"."hits" WHERE token("k") > 0 AND token("k") <= 1'
     )

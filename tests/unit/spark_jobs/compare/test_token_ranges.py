@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.compare.token_ranges import range_of, token_ranges
 
+COUNTS = (1, 2, 64)
 MIN_TOKEN, MAX_TOKEN = -(1 << 63), (1 << 63) - 1
 
 
@@ -23,11 +24,10 @@ def test_ranges_cover_the_ring_once(at_least: int, ranges: int) -> None:
 def test_each_token_is_in_its_range(spark: SparkSession) -> None:
     seed = 7
     tokens = [random.Random(seed + each).randint(MIN_TOKEN + 1, MAX_TOKEN) for each in range(50)]
-    for ranges in (1, 2, 64):
-        found = token_ranges(ranges)
-        tokens_here = [*tokens, *(each.to for each in found)]
-        frame = spark.createDataFrame([(each,) for each in tokens_here], "token bigint")
-        rows = frame.select("token", range_of(F.col("token"), ranges).alias("range")).collect()
-        for row in rows:
-            of = found[row["range"]]
-            assert of.after < row["token"] <= of.to
+    ends = [each.to for ranges in COUNTS for each in token_ranges(ranges)]
+    frame = spark.createDataFrame([(each,) for each in (*tokens, *ends)], "token bigint")
+    columns = [range_of(F.col("token"), ranges).alias(str(ranges)) for ranges in COUNTS]
+    for row in frame.select("token", *columns).collect():
+        for ranges in COUNTS:
+            found = token_ranges(ranges)[row[str(ranges)]]
+            assert found.after < row["token"] <= found.to

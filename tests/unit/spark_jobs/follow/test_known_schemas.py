@@ -3,56 +3,23 @@
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 
 from spark_jobs.follow import Follower, Position, changes_between
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.store import Offsets, VersionStore
+from spark_jobs.reconcile.source_table import SourceSchema
+from spark_jobs.reconcile.store import VersionStore
 from spark_jobs.storage import Folder
 from tests.support.spark.forms import frame
+from tests.support.spark.recording_handler import RecordingHandler
 from tests.support.spark.view_cases import CHANGED, EVENTS, NOW_S, TABLE, cell, number, row, schema
-
-
-class Recorder:
-    """Records the changes that it receives."""
-
-    each = True
-    has_snapshot = True
-
-    def __init__(self) -> None:
-        self.at: Position | None = None
-        self.changes: list[list[Row]] = []
-        self.crashes = False
-
-    def interrupted(self, table: SourceTable) -> None:
-        return None
-
-    def finish(self, table: SourceTable, changes: DataFrame) -> None:
-        raise AssertionError("no batch is interrupted")
-
-    def position(self, table: SourceTable) -> Position | None:
-        return self.at
-
-    def apply(
-        self,
-        table: SourceTable,
-        changes: DataFrame,
-        before: Position | None,
-        after: Position,
-        offsets: Offsets,
-    ) -> None:
-        self.changes.append(changes.collect())
-        self.at = after
-        if self.crashes:
-            raise KeyboardInterrupt
 
 
 def test_a_dropped_column_removes_rows_and_values_once(spark: SparkSession, tmp_path: Path) -> None:
     store = VersionStore(spark, str(tmp_path / "store"), buckets=1)
-    target = Recorder()
+    target = RecordingHandler(each=True)
 
     def follower(described: SourceSchema) -> Follower:
         folder = str(tmp_path / "follower")

@@ -21,7 +21,9 @@ def test_a_merge_sends_the_changes_to_the_tasks_that_read_row_ids(
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     table = new_table(session, target_options(session, tmp_path, table_format), COLUMNS)
     frame = changes_frame(session, COLUMNS, [(1, "u", {"k": 1, "v": "a"})]).persist()
-    changes = net_changes(frame, COLUMNS)
+    # The follower has read the changes, so their size is known.
+    assert frame.count() == 1
+    changes = net_changes(frame, COLUMNS, {"c": 0, "u": 1, "d": 0})
     changes.frame.createOrReplaceTempView("changes")
     statement = merge_statement(table.sql_name, changes, "changes")
     with session_conf(session, MERGE_SETTINGS):

@@ -2,9 +2,18 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
-from spark_jobs.tables.commit_position import CommitPosition, Part
-from spark_jobs.tables.format.protocol import Commit, newest_position, settled
+import pytest
+
+from spark_jobs.tables.commit_position import CommitPosition, Part, progress
+from spark_jobs.tables.format.protocol import (
+    Commit,
+    TypedTable,
+    newest_position,
+    recent_commits,
+    settled,
+)
 
 FIRST = CommitPosition("store", "table", 7, 1_700_000_000)
 SECOND = replace(FIRST, second=FIRST.second + 60)
@@ -35,3 +44,29 @@ def test_other_commits_stay() -> None:
     assert positions() == []
     assert positions(None, RELABELLED, SECOND, None) == [None, RELABELLED, SECOND, None]
     assert [commit.version for commit in settled(commits(SECOND, FIRST))] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("newer", "limits"),
+    [
+        ([], [16]),
+        ([None] * 15, [16]),
+        ([None] * 16, [16, None]),
+        ([MERGED] * 16, [16, None]),
+    ],
+)
+def test_the_newest_commits_are_read_first(
+    newer: list[CommitPosition | None], limits: list[int | None]
+) -> None:
+    asked: list[int | None] = []
+
+    class Table:
+        """A table with a history."""
+
+        def commits(self, limit: int | None) -> list[Commit]:
+            asked.append(limit)
+            return commits(*newer, SECOND, None, None)[:limit]
+
+    found = recent_commits(cast(TypedTable, Table()))
+    assert progress(commit.position for commit in found).complete == SECOND
+    assert asked == limits

@@ -1,0 +1,57 @@
+"""The table `ks.t` of `tests.support.node.snapshot_rows`, live and as events of a version store."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from commitlog import EventFormat, Schema, SnapshotEncoder
+from spark_jobs.compare.live_rows import with_tokens
+from spark_jobs.source.cells import read_cells
+from tests.support.node.snapshot_rows import DDL, TABLE_ID, Cells, encode, integer, long
+
+SCHEMA = Schema.from_cql(DDL)
+
+
+def encoder_of(schema: Schema, table_id: str) -> SnapshotEncoder:
+    """The encoder of a job that compares the table."""
+    form = EventFormat(
+        topic_prefix="t", cluster="c", node_id="n", all_tables=True, counter_events="shards"
+    )
+    return SnapshotEncoder(schema, table_id, form, element_times=True, started_us=0)
+
+
+def events_of(rows: Sequence[Cells]) -> pa.RecordBatch:
+    """Rows of the live table as input of a `Merger`."""
+    return with_tokens(encode(rows, encoder_of(SCHEMA, TABLE_ID)))
+
+
+def stored(spark: SparkSession, rows: Sequence[Cells]) -> DataFrame:
+    """The events of rows, as a version store appends them."""
+    values = events_of(rows).column("event").to_pylist()
+    return read_cells(spark.createDataFrame([(each,) for each in values], "value string"))
+
+
+def v(number: int, written_us: int) -> Cells:
+    """A value of the column `v`."""
+    return integer(number), long(written_us), None
+
+
+def counted(*values: bytes) -> bytes:
+    return integer(len(values)) + b"".join(integer(len(each)) + each for each in values)
+
+
+def a_list(*values: int, written_us: int = 50) -> Cells:
+    """A value of the column `l`."""
+    return (
+        counted(*map(integer, values)),
+        counted(*[long(written_us)] * len(values)),
+        counted(),
+    )
+
+
+def a_map(**values: int) -> Cells:
+    """A value of the column `m`."""
+    pairs = [part for name, value in values.items() for part in (name.encode(), integer(value))]
+    entries = integer(len(values)) + counted(*pairs)[4:]
+    return entries, counted(*[long(50)] * len(values)), counted()

@@ -1,6 +1,7 @@
-"""A real node, an agent, and a registry that checks as real ones do."""
+"""A real node, an agent, and a registry that checks as real ones do, or is one (`make registry`)."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.support.avro.live import AvroAgent, Decoded, LiveRegistry
 from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.avro.reading import differences
 from tests.support.node.snapshot_agent import Agent
+from tests.support.servers.apicurio import ApicurioRegistry
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.sinks.checking_registry import CheckingRegistry
 from tests.support.workloads.scenario import create_keyspace
@@ -28,9 +30,15 @@ def node(shared_node: CassandraNode) -> CassandraNode:
 
 
 @pytest.fixture(scope="module")
-def registry() -> Iterator[CheckingRegistry]:
-    with CheckingRegistry() as registry:
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveRegistry]:
+    """The stand-in, or a real one as `make registry` wants it."""
+    with _started(tmp_path_factory.mktemp("registry")) as registry:
         yield registry
+
+
+def _started(folder: Path) -> CheckingRegistry | ApicurioRegistry:
+    is_real = os.environ.get("CDC_TEST_REGISTRY") == "apicurio"
+    return ApicurioRegistry(folder) if is_real else CheckingRegistry()
 
 
 @pytest.fixture

@@ -14,22 +14,8 @@ from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.agents.exactly_once import ExactDelivery, Mutation, Source, with_positions
 from tests.support.servers.kafka import KafkaBroker
-from tests.support.servers.kafka_acl import AuthorisingBroker
+from tests.support.servers.kafka_acl import SecuredBroker
 from tests.support.sinks.kafka_sinks import QUICK, MakeDelivery, MakeSink, SinkFactory
-
-_JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-
-
-class SecuredBroker(AuthorisingBroker):
-    """Has logins by PLAIN too. `writer` may do all, `nobody` nothing, `half` what it is granted."""
-
-    def _server_properties(self) -> str:
-        users = " ".join(f'user_{name}="right"' for name in ("writer", "nobody", "half"))
-        return super()._server_properties() + (
-            "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
-            f"listener.name.sasl_plaintext.plain.sasl.jaas.config={_JAAS} {users};\n"
-            "super.users=User:ANONYMOUS;User:writer\n"
-        )
 
 
 @pytest.fixture(scope="package")

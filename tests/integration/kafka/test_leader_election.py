@@ -10,8 +10,7 @@ from sidecar.sinks.kafka.leader_election.election import ElectionSettings, Leade
 from sidecar.sinks.kafka.leader_election.rights import group_problem
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from tests.integration.kafka.conftest import SecuredBroker
-from tests.support.servers.kafka_acl import USER, scram_login
+from tests.support.servers.kafka_acl import USER, SecuredBroker, scram_login
 from tests.support.servers.processes import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.servers

@@ -14,7 +14,6 @@ from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
-from tests.integration.kafka.test_growing_batches import Sending, made_small
 from tests.support.agents.exactly_once import (
     ExactDelivery,
     Source,
@@ -28,7 +27,7 @@ from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import LaterClock, MakeSink, SinkFactory
-from tests.support.sinks.sink_driving import Delivery, incompressible
+from tests.support.sinks.sink_driving import Delivery, Sending, incompressible, made_small
 
 pytestmark = pytest.mark.servers
 

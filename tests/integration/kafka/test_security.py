@@ -7,8 +7,8 @@ import pytest
 from sidecar.errors import AccessDeniedError
 from sidecar.sinks.kafka.topics.access import existing_topics
 from sidecar.sinks.kafka.topics.metadata import TopicCreation
-from tests.integration.kafka.conftest import SecuredBroker
 from tests.support.segments.batches import message
+from tests.support.servers.kafka_acl import PLAIN, SecuredBroker
 from tests.support.servers.processes import DEADLINE_S
 from tests.support.sinks.kafka_arrivals import assert_arrived
 from tests.support.sinks.kafka_sinks import SinkFactory
@@ -16,15 +16,13 @@ from tests.support.sinks.sink_driving import Delivery
 
 pytestmark = pytest.mark.servers
 
-_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-
 
 def login(user: str, password: str = "right") -> dict[str, str]:
     """In the form of the Java client."""
     return {
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
-        "sasl_jaas_config": f'{_LOGIN} required username="{user}" password="{password}";',
+        "sasl_jaas_config": f'{PLAIN} required username="{user}" password="{password}";',
     }
 
 

@@ -12,6 +12,7 @@ from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import free_port, wait_until
 
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 USER = "cdc-agent"
 
 
@@ -84,6 +85,18 @@ class AuthorisingBroker(KafkaBroker):
             "super.users": "User:ANONYMOUS",
         }
         return super()._server_properties() + "".join(f"{n}={v}\n" for n, v in properties.items())
+
+
+class SecuredBroker(AuthorisingBroker):
+    """Has logins by PLAIN too. `writer` may do all, `nobody` nothing, `half` what it is granted."""
+
+    def _server_properties(self) -> str:
+        users = " ".join(f'user_{name}="right"' for name in ("writer", "nobody", "half"))
+        return super()._server_properties() + (
+            "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256\n"
+            f"listener.name.sasl_plaintext.plain.sasl.jaas.config={PLAIN} required {users};\n"
+            "super.users=User:ANONYMOUS;User:writer\n"
+        )
 
 
 def scram_login(password: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from sidecar.events import Message
 from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.segments.batches import batch_of
+from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
 MAX_RESTARTS = 50
@@ -75,3 +76,41 @@ class Delivery:
         self._window.acknowledge(range(f.number, f.number + 1) for f in outcome.failed)
         self.failed |= {self._start + f.number: f.reason for f in outcome.failed}
         self.answered = self._start + self._window.watermark
+
+
+class Sending:
+    """Messages sent bit by bit, and what was acknowledged."""
+
+    def __init__(self, sink: KafkaSink, messages: list[Message]) -> None:
+        self.sink = sink
+        self.messages = messages
+        self.acknowledged: list[int] = []
+        self.sent = 0
+        self._numbered = Window[str, int](len(messages) + 1, 1 << 40).add("a", batch_of(messages))
+
+    def send_some(self, deadline_s: float = 0.0) -> int:
+        """How many were taken. A new producer asks for the partitions first, which takes time."""
+        taken = self.sink.send(self._numbered, self.sent, deadline_s)
+        self.sent += taken
+        return taken
+
+    def finish(self) -> None:
+        def is_done() -> bool:
+            if self.sent < len(self.messages):
+                self.send_some(1.0)
+            outcome = self.sink.poll(0.05)
+            assert outcome.failed == ()
+            self.acknowledged += [number for run in outcome.acknowledged for number in run]
+            return len(self.acknowledged) >= len(self.messages)
+
+        wait_until(is_done, "all events to be acknowledged")
+
+
+def made_small(broker: KafkaBroker, sink: KafkaSink, topic: str) -> None:
+    """By an event without key, which a compacted topic does not take; batches are 4 kB then."""
+    broker.create_topic(topic, 1)
+    broker.create_topic(f"{topic}-keys", 1, {"cleanup.policy": "compact"})
+    delivery = Delivery(sink, [(f"{topic}-keys", b"", os.urandom(5000), [], 0)])
+    delivery.run()
+    assert list(delivery.failed) == [0]
+    Delivery(sink, [incompressible(topic, 0, 1)]).run()

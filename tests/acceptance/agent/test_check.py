@@ -15,13 +15,11 @@ from agent.check.offsets import check_offsets
 from agent.check.probe import command_probe
 from agent.check.publication import Publication
 from agent.cli.segment_files import find_segments
-from agent.config.loader import OFFSET_FILE, AgentConfig, directory_problems, load_config
+from agent.config.loader import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
-from sidecar.check.environment import check_directories
 from sidecar.check.finding import Finding, Level
 from sidecar.check.running import run_checks
 from sidecar.offsets.properties_store import PropertiesStore
-from sidecar.quantities import size_text
 from tests.support.agents.agent_directory import OTHER_ID, SCHEMA, AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 
@@ -30,13 +28,6 @@ HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_p
 
 def config(agent_dir: AgentDir) -> AgentConfig:
     return load_config([agent_dir.configuration()])
-
-
-def node_file(agent_dir: AgentDir) -> dict[str, str | None]:
-    """The node's configuration, which says how large `cdc_raw` may grow."""
-    path = agent_dir.folder / "cassandra.yaml"
-    path.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
-    return {"cassandra.config": str(path)}
 
 
 def all_findings(known: AgentConfig) -> list[Finding]:
@@ -54,27 +45,20 @@ def levels(findings: Iterable[Finding]) -> dict[str, Level]:
     return worst
 
 
-def test_a_site_without_a_node(agent_dir: AgentDir) -> None:
+def test_findings_are_lines_of_text(agent_dir: AgentDir) -> None:
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    done = agent("check", "--config", agent_dir.configuration(node_file(agent_dir)))
+    yaml = agent_dir.folder / "cassandra.yaml"
+    yaml.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
+    path = agent_dir.configuration({"cassandra.config": str(yaml)})
+    done = agent("check", "--config", path)
     assert done.exit_code == 0, done.output
     assert "1 of 1 captured tables: ks.t." in done.output
     assert "1 segments, " in done.output
     assert not [line for line in done.output.splitlines() if line.startswith("fault")]
-
-
-def test_a_schema_file_that_is_bad_is_a_fault(agent_dir: AgentDir) -> None:
     agent_dir.schema.write_text("CREATE TABLE (")
-    done = agent("check", "--config", agent_dir.configuration())
+    done = agent("check", "--config", path)
     assert done.exit_code == 1
     assert f"fault    schema: schema.file: {agent_dir.schema}" in done.output
-
-
-def test_a_directory_that_is_missing_is_a_fault(agent_dir: AgentDir) -> None:
-    agent_dir.offsets.rmdir()
-    (finding,) = check_directories(directory_problems(config(agent_dir)), "")
-    assert finding.level is Level.FAULT
-    assert str(agent_dir.offsets) in finding.message
 
 
 @pytest.mark.parametrize(
@@ -179,14 +163,6 @@ def test_offsets_are_shown(agent_dir: AgentDir) -> None:
     done = agent("offsets", "show", "--config", path)
     assert done.exit_code == 1
     assert len(done.errors.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "text"),
-    [(0, "0 B"), (1536, "1.5 KiB"), (512 << 20, "512 MiB"), (3 << 30, "3.0 GiB")],
-)
-def test_sizes(size_bytes: int, text: str) -> None:
-    assert size_text(size_bytes) == text
 
 
 def test_topics_are_asked_for_under_the_names_that_events_use(

@@ -1,9 +1,10 @@
 """Recorded segments put into a `cdc_raw`, and what arrives of them."""
 
+import gzip
 import re
 from pathlib import Path
 
-from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
 from agent.segments.state import ReadRequest
 from commitlog import EventFormat, Schema
@@ -31,6 +32,31 @@ def put(directory: Path, name: SegmentName, content: bytes) -> Path:
         file.write(content)
         file.truncate()
     return path
+
+
+def unpack(directory: Path, packed: Path) -> tuple[Path, SegmentName]:
+    """Writes a recorded segment there; its path and name."""
+    name = parse_log_name(packed.stem)
+    assert name is not None
+    return put(directory, name, gzip.decompress(packed.read_bytes())), name
+
+
+def complete(harness: PipelineHarness, name: SegmentName) -> None:
+    """The node completes a segment, as a replay does: with the length of the file."""
+    (harness.raw.directory / name.idx).write_text("1048576\nCOMPLETED")
+
+
+def put_recording(
+    harness: PipelineHarness, folder: Path, schema: Schema
+) -> tuple[list[Message], Schema]:
+    """The segments of a recording into `cdc_raw`, completed; what `known_events` gives of all."""
+    found: list[Message] = []
+    for packed in packed_segments(folder):
+        log, name = unpack(harness.raw.directory, packed)
+        complete(harness, name)
+        events, schema = known_events(log, name, schema)
+        found += events
+    return found, schema
 
 
 def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Message], Schema]:

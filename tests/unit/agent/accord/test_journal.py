@@ -72,6 +72,13 @@ class Harness:
             ),
         )
 
+    def started(self, data: bytes | None = None) -> AccordJournal:
+        """A reader that has read the recorded journal, or this part of it."""
+        self.write(SEGMENT, journal_bytes() if data is None else data)
+        journal = self.journal()
+        self.tick(journal)
+        return journal
+
     def write(self, name: str, data: bytes) -> None:
         """In place, as the node writes to its mapped file."""
         path = self.directory / name
@@ -130,10 +137,7 @@ def test_transactions_become_a_completed_segment(harness: Harness) -> None:
 
 
 def test_a_restart_continues_in_the_middle_of_a_transaction(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes()[:HALF])
-    first = harness.journal()
-    harness.tick(first)
-    first.close()
+    harness.started(journal_bytes()[:HALF]).close()
     before = harness.ids_of_events()
     harness.write(SEGMENT, journal_bytes())
     second = harness.journal()
@@ -146,8 +150,7 @@ def test_a_restart_continues_in_the_middle_of_a_transaction(harness: Harness) ->
 
 
 def test_ids_are_never_used_again(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
-    harness.tick(harness.journal())
+    harness.started()
     assert harness.saved.next_id == 1001
     # The position is lost after the crash of a save, the ids are not.
     harness.saved = JournalPosition(next_id=harness.saved.next_id)
@@ -156,9 +159,7 @@ def test_ids_are_never_used_again(harness: Harness) -> None:
 
 
 def test_a_segment_that_the_node_deleted_is_read_to_its_end(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes()[:HALF])
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started(journal_bytes()[:HALF])
     harness.write(SEGMENT, journal_bytes())
     harness.write(NEXT, b"")
     (harness.directory / SEGMENT).unlink()
@@ -182,10 +183,7 @@ def test_the_next_segment_follows_only_a_closed_one(harness: Harness) -> None:
 
 
 def test_what_was_deleted_while_stopped_is_recorded_as_lost(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
-    first = harness.journal()
-    harness.tick(first)
-    first.close()
+    harness.started().close()
     (harness.directory / SEGMENT).unlink()
     harness.write(LATER, b"")
     second = harness.journal()
@@ -203,9 +201,7 @@ def test_what_was_deleted_while_stopped_is_recorded_as_lost(harness: Harness) ->
 
 
 def test_segments_that_were_never_seen_are_recorded_as_lost(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started()
     (harness.directory / SEGMENT).unlink()
     harness.write(LATER, b"")
     harness.tick(journal)
@@ -214,9 +210,7 @@ def test_segments_that_were_never_seen_are_recorded_as_lost(harness: Harness) ->
 
 
 def test_a_restart_of_the_node_is_no_loss(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started()
     harness.close(SEGMENT)
     harness.write(LATER, b"")
     harness.tick(journal)
@@ -226,10 +220,8 @@ def test_a_restart_of_the_node_is_no_loss(harness: Harness) -> None:
 
 
 def test_an_unknown_column_waits_then_is_recorded(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
     harness.ids = ColumnIds([])
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started()
     assert "has no column with the id" in journal.view.blocked
     assert harness.refreshed
     assert harness.lost == []
@@ -242,10 +234,8 @@ def test_an_unknown_column_waits_then_is_recorded(harness: Harness) -> None:
 
 
 def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
     harness.ids = ColumnIds([])
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started()
     harness.is_recording = False
     harness.tick(journal, 61)
     offset = harness.saved.offset
@@ -266,10 +256,8 @@ def test_a_column_that_stays_unknown_is_recorded_as_lost(harness: Harness) -> No
 
 
 def test_nothing_is_read_before_the_node_has_answered(harness: Harness) -> None:
-    harness.write(SEGMENT, journal_bytes())
     harness.schema = None
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started()
     harness.tick(journal, 1000)
     assert "has not reported" in journal.view.blocked
     assert harness.lost == []
@@ -279,9 +267,7 @@ def test_nothing_is_read_before_the_node_has_answered(harness: Harness) -> None:
 def test_a_torn_end_is_read_when_it_is_whole(harness: Harness) -> None:
     torn = bytearray(journal_bytes())
     torn[WRITTEN_BYTES - 1] ^= 1
-    harness.write(SEGMENT, bytes(torn))
-    journal = harness.journal()
-    harness.tick(journal)
+    journal = harness.started(bytes(torn))
     offset = harness.saved.offset
     assert offset < WRITTEN_BYTES
     harness.write(SEGMENT, journal_bytes())

@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.keystore.settings import KeystoreSettings
 from agent.keystore.source import KeySource
 from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
-from tests.oracle.reference.segment import read_bytes
 from tests.support.pipeline.harness import MakeHarness
-from tests.support.segments.recorded_segments import FORMAT, arrived, put
+from tests.support.segments.recorded_segments import (
+    FORMAT,
+    arrived,
+    complete,
+    packed_segments,
+    unpack,
+)
 from tests.support.servers.keystore import make_keystore
 
 FOLDER = OWN / "4.1" / "encrypted"
@@ -33,12 +37,9 @@ class Place:
             batch_max_events=100,
             quarantine_max_bytes=100_000_000,
         )
-        (packed,) = FOLDER.glob("CommitLog-*.log.gz")
-        name = parse_log_name(packed.name.removesuffix(".gz"))
-        assert name is not None
-        self.name: SegmentName = name
-        put(self.harness.raw.directory, name, read_bytes(packed))
-        self.harness.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
+        (packed,) = packed_segments(FOLDER)
+        self.log, self.name = unpack(self.harness.raw.directory, packed)
+        complete(self.harness, self.name)
 
     def sentence(self) -> str:
         assert self.harness.view.blocked is not None
@@ -76,8 +77,6 @@ def test_a_segment_waits_for_its_key(place: Place) -> None:
     harness.pass_time(2)
     assert arrived(harness)
     place.finish()
-    lines = (FOLDER / "dump.ndjson.gz").exists()
-    assert lines
     assert harness.store.values[place.name.log] == "COMPLETED"
 
 
@@ -100,19 +99,15 @@ def test_another_key_of_the_same_name_blocks_and_loses_nothing(place: Place) -> 
 def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
     """After the timeout the whole segment is quarantined, with the reason."""
     harness = place.harness
+    content = place.log.read_bytes()
     harness.settle()
     assert harness.phases == ["blocked"]
     harness.pass_time(61)
     harness.settle()
     assert arrived(harness) == []
-    kept = harness.quarantine.directory / place.name.log
-    (packed,) = FOLDER.glob("CommitLog-*.log.gz")
-    assert kept.read_bytes() == read_bytes(packed)
-    reasons = "".join(
-        file.read_text()
-        for file in harness.quarantine.directory.iterdir()
-        if file.suffix == ".json"
-    )
+    quarantine = harness.quarantine.directory
+    assert (quarantine / place.name.log).read_bytes() == content
+    reasons = "".join(file.read_text() for file in quarantine.glob("*.json"))
     assert "testing:1" in reasons
     assert "commit.log.keystore.path" in reasons
 

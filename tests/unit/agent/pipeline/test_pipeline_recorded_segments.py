@@ -1,12 +1,11 @@
 """The pipeline over real segments: written byte by byte as a node does, and recorded ones."""
 
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import open_with
 from commitlog import Schema
 from tests.oracle.reference import recordings
@@ -16,11 +15,13 @@ from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.segments.recorded_segments import (
     FORMAT,
     arrived,
+    complete,
     known_events,
-    packed_segments,
     put,
+    put_recording,
     readable_folders,
     source,
+    unpack,
 )
 
 NAME = SegmentName(1, 7)
@@ -34,6 +35,14 @@ def real_harness(make_harness: MakeHarness, schema_text: str) -> PipelineHarness
         batch_max_events=100,
         quarantine_max_bytes=100_000_000,
     )
+
+
+def pass_blocks(harness: PipelineHarness) -> None:
+    """Waits until unknown tables are given up."""
+    for _ in range(200):
+        harness.pass_time(61)
+        if harness.view.blocked is None:
+            return
 
 
 def test_a_segment_that_grows_is_read_up_to_its_index(make_harness: MakeHarness) -> None:
@@ -129,7 +138,7 @@ def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_harness: Make
     content = bytearray(segment([[payload(c) for c in range(5)], [payload(9)]]))
     content[100] ^= 1
     put(harness.raw.directory, NAME, bytes(content))
-    harness.raw.directory.joinpath(NAME.idx).write_text("5\nCOMPLETED")
+    complete(harness, NAME)
     harness.settle()
     assert len(arrived(harness)) == 5
     assert NAME.log in harness.quarantined()
@@ -143,15 +152,9 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
     """Every event of a known table arrives. Others (made before the recording) are waited for and
     given up, so that their segments are kept."""
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
-    harness, schema = real_harness(make_harness, schema_text), Schema.from_cql(schema_text)
-    expected: set[str] = set()
-    logs = {path: parse_log_name(path.name.removesuffix(".gz")) for path in packed_segments(folder)}
-    for path, name in logs.items():
-        assert name is not None
-        log = put(harness.raw.directory, name, gzip.decompress(path.read_bytes()))
-        harness.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
-        events, schema = known_events(log, name, schema)
-        expected.update(map(source, events))
+    harness = real_harness(make_harness, schema_text)
+    events, _ = put_recording(harness, folder, Schema.from_cql(schema_text))
+    expected = set(map(source, events))
     delivered: set[str] = set()
     for life in range(1000):
         for _ in range(life % 7 + 3):
@@ -185,10 +188,7 @@ class State:
                 text = line.partition("text='")[2].removesuffix("'").replace("\\n", "\n")
                 (harness.raw.directory / file_name).write_text(text)
                 continue
-            name = parse_log_name(file_name)
-            assert name is not None
-            content = gzip.decompress((self.folder / f"{file_name}.gz").read_bytes())
-            path = put(harness.raw.directory, name, content)
+            path, _ = unpack(harness.raw.directory, self.folder / f"{file_name}.gz")
             link = harness.raw.commitlog / file_name
             link.unlink(missing_ok=True)
             if "links=2" in facts:
@@ -210,28 +210,19 @@ def test_a_recorded_node_that_writes(make_harness: MakeHarness, folder: Path) ->
     seen = 0
     for state in [*sorted(folder.glob("snap-*")), folder]:
         for packed in state.glob("CommitLog-*.log.gz"):
-            name = parse_log_name(packed.name.removesuffix(".gz"))
-            assert name is not None
-            log = put(harness.raw.directory, name, gzip.decompress(packed.read_bytes()))
+            log, name = unpack(harness.raw.directory, packed)
             (harness.raw.commitlog / name.log).unlink(missing_ok=True)
             (harness.raw.commitlog / name.log).hardlink_to(log)
         for idx in state.glob("*_cdc.idx"):
             (harness.raw.directory / idx.name).write_bytes(idx.read_bytes())
-        for _ in range(100):
-            harness.clock.advance(61)
-            harness.settle()
-            if harness.view.blocked is None:
-                break
+        pass_blocks(harness)
         assert len(arrived(harness)) >= seen
         seen = len(arrived(harness))
         for segment_state in harness.view.segments:
             limit = segment_state.idx.offset or 0
             assert segment_state.acknowledged_position <= limit
             assert str(limit) == harness.store.values.get(segment_state.name.log, "0")
-    final = next(folder.glob("CommitLog-*.log.gz"))
-    name = parse_log_name(final.name.removesuffix(".gz"))
-    assert name is not None
-    whole = put(harness.relocation, name, gzip.decompress(final.read_bytes()))
+    whole, name = unpack(harness.relocation, next(folder.glob("CommitLog-*.log.gz")))
     events, _ = known_events(whole, name, schema)
     assert arrived(harness) == [source(message) for message in events]
     assert seen > 0
@@ -248,20 +239,11 @@ def test_a_recorded_node_that_is_killed_started_and_stopped(
     expected: set[str] = set()
     for state in states:
         state.apply(harness)
-        for _ in range(200):
-            harness.clock.advance(61)
-            harness.settle()
-            if harness.view.blocked is None:
-                break
+        pass_blocks(harness)
         for path in sorted(state.folder.glob("*_cdc.idx")):
             if "COMPLETED" in path.read_text():
-                name = parse_log_name(path.name.replace("_cdc.idx", ".log"))
-                assert name is not None
-                log = put(
-                    harness.relocation,
-                    name,
-                    gzip.decompress((state.folder / f"{name.log}.gz").read_bytes()),
-                )
+                packed = path.with_name(path.name.replace("_cdc.idx", ".log.gz"))
+                log, name = unpack(harness.relocation, packed)
                 events, schema = known_events(log, name, schema)
                 expected.update(map(source, events))
     delivered = arrived(harness)

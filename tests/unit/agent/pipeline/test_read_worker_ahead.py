@@ -1,7 +1,6 @@
 """Reading runs ahead of sending: by how much, and what becomes of what was read when something
 changes meanwhile."""
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
 from agent.pipeline.reader import open_with
 from commitlog import CounterHistory, EventFormat, Schema
 from sidecar.errors import SinkRestartError
@@ -21,11 +19,12 @@ from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.record.plan import FIXTURES
 from tests.support.segments.recorded_segments import (
     FORMAT,
-    known_events,
+    complete,
     packed_segments,
-    put,
+    put_recording,
     readable_folders,
     source,
+    unpack,
 )
 from tests.support.segments.segment_reading import Event
 from tests.support.sinks.memory_sink import MemorySink
@@ -253,15 +252,8 @@ def facts(message: Message) -> dict[str, Any]:
 def read_alone(harness: PipelineHarness, folder: Path, schema: Schema) -> dict[str, dict[str, Any]]:
     """Puts a recording into cdc_raw; gives all events as the reader gives them by itself, each
     with the schema at its place."""
-    expected: dict[str, dict[str, Any]] = {}
-    for packed in packed_segments(folder):
-        name = parse_log_name(packed.name.removesuffix(".gz"))
-        assert name is not None
-        log = put(harness.raw.directory, name, gzip.decompress(packed.read_bytes()))
-        harness.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
-        events, schema = known_events(log, name, schema)
-        expected |= {source(message): facts(message) for message in events}
-    return expected
+    events, _ = put_recording(harness, folder, schema)
+    return {source(message): facts(message) for message in events}
 
 
 CHANGING = [f for f in readable_folders() if f.name in ("types", "peer", "f11-schema-churn")]
@@ -332,11 +324,8 @@ def test_counters_that_are_read_again_after_a_batch_was_dropped(
         batch_max_events=5,
         blocked_timeout_ms=1000,
     )
-    (packed,) = folder.glob("CommitLog-*.log.gz")
-    name = parse_log_name(packed.name.removesuffix(".gz"))
-    assert isinstance(name, SegmentName)
-    put(harness.raw.directory, name, gzip.decompress(packed.read_bytes()))
-    harness.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
+    (packed,) = packed_segments(folder)
+    complete(harness, unpack(harness.raw.directory, packed)[1])
     hits = Table()
     for turn in range(20_000):
         if turn % 3:

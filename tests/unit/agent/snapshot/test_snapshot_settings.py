@@ -4,21 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.loader import AgentConfig, load_config
 from sidecar.errors import ConfigError
-
-
-def load(folder: Path, *lines: str) -> AgentConfig:
-    path = folder / "cdc.properties"
-    path.write_text(
-        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
-        "offset.backing.store.dir=/o\n" + "".join(f"{line}\n" for line in lines)
-    )
-    return load_config([path])
+from tests.support.agents.minimal_configuration import of_lines
 
 
 def test_without_a_property_the_defaults_of_the_manual_count(tmp_path: Path) -> None:
-    properties = load(tmp_path).properties
+    properties = of_lines(tmp_path).properties
     assert properties.snapshot_mode == "initial"
     assert properties.snapshot_consistency == "ALL"
     assert properties.snapshot_scan_interval_ms == 10_000
@@ -29,7 +20,7 @@ def test_without_a_property_the_defaults_of_the_manual_count(tmp_path: Path) -> 
 @pytest.mark.parametrize("mode", ["initial", "always", "never"])
 def test_modes_are_taken_as_the_manual_writes_them(tmp_path: Path, mode: str) -> None:
     for text in (mode, mode.upper(), mode.title()):
-        assert load(tmp_path, f"snapshot.mode={text}").properties.snapshot_mode == mode
+        assert of_lines(tmp_path, f"snapshot.mode={text}").properties.snapshot_mode == mode
 
 
 LEVELS = (
@@ -41,7 +32,7 @@ LEVELS = (
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_that_reads_is_taken(tmp_path: Path, level: str) -> None:
     for text in (level, level.lower()):
-        properties = load(tmp_path, f"snapshot.consistency={text}").properties
+        properties = of_lines(tmp_path, f"snapshot.consistency={text}").properties
         assert properties.snapshot_consistency == level
 
 
@@ -64,7 +55,7 @@ def test_disallowed_value_has_one_message(
     tmp_path: Path, line: str, parts: tuple[str, ...]
 ) -> None:
     with pytest.raises(ConfigError) as raised:
-        load(tmp_path, line)
+        of_lines(tmp_path, line)
     (sentence,) = raised.value.problems
     for part in (line.split("=")[0], *parts):
         assert part in sentence, sentence
@@ -73,15 +64,17 @@ def test_disallowed_value_has_one_message(
 def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> None:
     with_file = ("schema.file=/s.cql", "node.id=n", "cluster.name=c")
     for mode, is_said in (("initial", True), ("always", True), ("never", False)):
-        warnings = load(tmp_path, *with_file, f"snapshot.mode={mode}").warnings
+        warnings = of_lines(tmp_path, *with_file, f"snapshot.mode={mode}").warnings
         said = [warning for warning in warnings if "has no effect with `schema.file`" in warning]
         assert bool(said) == is_said
-    assert not [warning for warning in load(tmp_path, *with_file).warnings if "copies" in warning]
+    assert not [
+        warning for warning in of_lines(tmp_path, *with_file).warnings if "copies" in warning
+    ]
 
 
 @pytest.mark.parametrize("ranges", ["primary", "replica", "all"])
 def test_a_local_read_is_complete_only_with_all_replicas(tmp_path: Path, ranges: str) -> None:
     lines = ("snapshot.consistency=NODE_LOCAL", f"snapshot.ranges={ranges}")
-    warnings = load(tmp_path, *lines).warnings
+    warnings = of_lines(tmp_path, *lines).warnings
     assert len(warnings) == (0 if ranges == "replica" else 1)
     assert all("`snapshot.ranges=replica`" in each for each in warnings)

@@ -1,5 +1,6 @@
 """The notebooks of examples/spark run, and print what they store."""
 
+import ast
 import gzip
 import json
 from pathlib import Path
@@ -13,6 +14,7 @@ from tests.support.segments.recorded_orders import EXAMPLES, files
 NOTEBOOK = EXAMPLES / "spark" / "orders.ipynb"
 
 
+@pytest.mark.slow
 def test_cells_print_their_stored_outputs(
     spark: SparkSession, jars_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -20,6 +22,16 @@ def test_cells_print_their_stored_outputs(
     for cell, text in zip(code_cells(NOTEBOOK), printed(NOTEBOOK), strict=True):
         # `python -m tests.support.checks.notebooks` stores the outputs of a changed notebook.
         assert text == stored_output(cell), "".join(cell["source"])
+
+
+def test_its_imports_work() -> None:
+    """The cells themselves run in `make test-all`."""
+    for cell in code_cells(NOTEBOOK):
+        statements = ast.parse("".join(cell["source"])).body
+        imports: list[ast.stmt] = [
+            each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)
+        ]
+        exec(compile(ast.Module(imports, []), NOTEBOOK.name, "exec"), {})
 
 
 def test_its_events_are_those_of_the_recording() -> None:

@@ -35,7 +35,6 @@ PREFIX = "golden"
 NODES = ("node1", "node2", "node3")
 _FIRST_MARKER = 1000
 """Keys of `HINTED` from here on mark the writes until now."""
-_DEADLINE_S = 600.0
 _IN_FLIGHT = 16
 _TOPIC_PARTITIONS = 2
 _SAVE_INTERVAL_MS = 600_000
@@ -158,7 +157,7 @@ class ClusterHarness:
             query = "SELECT schema_version FROM system.local"
             return len({node.execute(query)[0].schema_version for node in running}) == 1
 
-        wait_until(agrees, "the nodes to know the tables", deadline_s=_DEADLINE_S)
+        wait_until(agrees, "the nodes to know the tables")
 
     def write(self, writes: Iterable[Write], away: CassandraNode | None = None) -> None:
         """Write through all running nodes but `away` in turn, several at a time, until all are
@@ -206,7 +205,6 @@ class ClusterHarness:
         wait_until(
             lambda: not former & {self._host_id(node) for node in self.nodes},
             "the new host ids",
-            deadline_s=_DEADLINE_S,
         )
         self._wait_for_agreement()
 
@@ -229,7 +227,6 @@ class ClusterHarness:
         wait_until(
             lambda: agent.acknowledged_events() > sent,
             f"events\n{agent.log_tail()}",
-            deadline_s=_DEADLINE_S,
         )
 
     def catch_up(self) -> None:
@@ -258,7 +255,7 @@ class ClusterHarness:
                 agent.has_no_unacknowledged_events() for agent in agents.values()
             )
 
-        wait_until(have_sent, "the agents to catch up", deadline_s=_DEADLINE_S)
+        wait_until(have_sent, "the agents to catch up")
 
     def records(self) -> list[KafkaRecord]:
         """All records in the topics."""
@@ -273,12 +270,12 @@ class ClusterHarness:
         for node in self.nodes:
             node.close_segment()
         for agent in self.agents:
-            agent.wait_until_drained(_DEADLINE_S)
+            agent.wait_until_drained()
         for agent in self.agents:
             agent.stop()
 
     def _wait_for_hints(self) -> None:
-        wait_until(self._has_no_hints, "hints to be handed over", deadline_s=_DEADLINE_S)
+        wait_until(self._has_no_hints, "hints to be handed over")
 
     def _has_no_hints(self) -> bool:
         if any(list((node.directory / "hints").glob("*.hints")) for node in self.nodes):

@@ -134,4 +134,4 @@ def test_a_missing_topic_is_an_error(
 ) -> None:
     jobs = Jobs(spark, tmp_path, broker.bootstrap, prefix=topic_prefix)
     with pytest.raises(InputError, match="does not exist"):
-        jobs.dedupe(**{"topics.pattern": "", "topics": topic_prefix})
+        jobs.dedupe("event", **{"topics.pattern": "", "topics": topic_prefix})

@@ -45,6 +45,7 @@ def execute(node: CassandraNode, folder: Path) -> int:
 
 
 @pytest.mark.servers
+@pytest.mark.slow
 def test_a_bad_deploy_is_left_out_and_undone(spark: SparkSession, tmp_path: Path) -> None:
     seed = secrets.randbits(32)
     print(f"seed {seed}")

@@ -1,4 +1,4 @@
-"""A real node, an agent, and a registry that checks as real ones do, or is one (`make registry`)."""
+"""A real node, an agent, and a registry that checks as real ones do (`make registry`: real)."""
 
 import json
 import os

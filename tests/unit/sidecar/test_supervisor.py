@@ -18,7 +18,6 @@ from tests.support.servers.processes import wait_until
 
 # Real pauses are seconds; the tests wait for what happens, not for a time.
 FAST = {"first_pause_s": 0.01, "longest_pause_s": 0.02, "live_every_s": 0.02}
-DEADLINE_S = 120
 AGENT = """
     import os, pathlib, signal, sys, time
     log = pathlib.Path(sys.argv[1])
@@ -87,11 +86,16 @@ def read_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+def stop(process: subprocess.Popen[str]) -> str:
+    """SIGTERM; returns the errors that it wrote."""
+    process.send_signal(signal.SIGTERM)
+    return process.communicate()[1]
+
+
 def test_an_agent_that_fails_is_restarted_until_it_is_stopped(tmp_path: Path) -> None:
     with supervised(tmp_path, FAILS_TWICE) as process:
         assert read_line(process) == "ready"
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=DEADLINE_S)
+        errors = stop(process)
     assert process.returncode == 7
     assert (tmp_path / "log").read_text().split() == ["started"] * 3 + ["stopped"]
     assert errors.count("the agent ended and will be restarted") == 2
@@ -107,8 +111,7 @@ def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path, answe
     is_live = f"True if {starts} != 1 or {first} else {answer}"
     with supervised(tmp_path, IGNORES_TERM, is_live, live_failures=3, kill_after_s=0.1) as process:
         assert read_line(process) == "ready"
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=DEADLINE_S)
+        errors = stop(process)
     assert process.returncode == 128 + signal.SIGTERM
     assert "the agent is not live and will be restarted" in errors
     assert log.read_text().split() == ["started"] * 2
@@ -126,8 +129,7 @@ def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
     is_live = f"open({str(checks)!r}, 'a').write('x') and None"
     with supervised(tmp_path, text, is_live, live_failures=2) as process:
         assert read_line(process) == "ready"
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=DEADLINE_S)
+        stop(process)
     assert (tmp_path / "log").read_text().split() == ["started"]
 
 
@@ -146,8 +148,7 @@ def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(tmp_path: Path) 
         with run([sys.executable, "-c", start], **environment) as process:
             assert read_line(process) == "ready"
             wait_until(lambda: len(database.requests) > 4, "checks")
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=DEADLINE_S)
+            stop(process)
     assert process.returncode == 128 + signal.SIGTERM
     assert (tmp_path / "log").read_text().split() == ["started"]
 
@@ -157,8 +158,7 @@ def test_a_stop_during_the_pause_ends_it(tmp_path: Path) -> None:
     with supervised(tmp_path, text, first_pause_s=3600.0, longest_pause_s=3600.0) as process:
         assert process.stderr is not None
         assert "will be restarted" in process.stderr.readline()
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=DEADLINE_S)
+        stop(process)
     assert process.returncode == 3
 
 
@@ -166,8 +166,7 @@ def test_a_command_that_does_not_exist_is_logged_and_tried_again() -> None:
     with run([sys.executable, "-m", "sidecar.supervisor", "/nope"]) as process:
         assert process.stderr is not None
         lines = [json.loads(process.stderr.readline()) for _ in range(2)]
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=DEADLINE_S)
+        stop(process)
     assert lines[0]["message"] == "the agent cannot be started"
     assert "/nope" in lines[0]["error"] or "No such file" in lines[0]["error"]
     assert (lines[1]["level"], lines[1]["exit_code"]) == ("error", 2)
@@ -184,8 +183,7 @@ def test_only_the_pod_of_the_index_runs_the_agent(index: str, runs: bool) -> Non
             assert process.stderr is not None
             line = json.loads(process.stderr.readline())
             assert (line["message"], line["agent_in"]) == ("this pod runs no agent", "0")
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=DEADLINE_S)
+        stop(process)
     assert process.returncode == (128 + signal.SIGTERM if runs else 0)
 
 
@@ -197,8 +195,7 @@ def test_the_directories_of_the_agent_are_made(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sidecar.supervisor", *options, sys.executable, "-c", script]
     with run(command) as process:
         assert read_line(process) == "0o40750"
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=DEADLINE_S)
+        errors = stop(process)
     line = json.loads(errors.splitlines()[0])
     assert (line["message"], line["directory"]) == ("the directory cannot be made", str(blocked))
 
@@ -206,7 +203,7 @@ def test_the_directories_of_the_agent_are_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["--only-pod-index"], ["--only-pod-index", "0"]])
 def test_a_missing_command_is_a_mistake_of_usage(arguments: list[str]) -> None:
     with run([sys.executable, "-m", "sidecar.supervisor", *arguments]) as process:
-        _, errors = process.communicate(timeout=DEADLINE_S)
+        _, errors = process.communicate()
     assert process.returncode == 2
     assert errors.startswith("usage: python -m sidecar.supervisor")
 

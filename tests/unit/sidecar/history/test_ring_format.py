@@ -38,23 +38,17 @@ def test_a_sample_replaces_the_one_of_a_round_before() -> None:
     assert found == {1080: (2.0, 2.0)}
 
 
-def test_every_flipped_byte_costs_at_most_one_sample() -> None:
+def test_every_flipped_byte_costs_one_sample_or_is_found_in_the_header() -> None:
     content = encode_file(LAYOUT, SAMPLES)
-    for place in range(HEADER_BYTES, len(content)):
-        damaged = bytearray(content)
-        damaged[place] ^= 0x55
-        _, found = decode_file(bytes(damaged))
+    for place in range(len(content)):
+        damaged = content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]
+        if place < HEADER_BYTES:
+            with pytest.raises(DamagedHistoryError):
+                decode_file(damaged)
+            continue
+        _, found = decode_file(damaged)
         assert found.items() <= SAMPLES.items()
         assert len(found) >= 1
-
-
-def test_every_flipped_byte_of_the_header_is_found() -> None:
-    content = encode_file(LAYOUT, SAMPLES)
-    for place in range(HEADER_BYTES):
-        damaged = bytearray(content)
-        damaged[place] ^= 0x55
-        with pytest.raises(DamagedHistoryError):
-            decode_file(bytes(damaged))
 
 
 @pytest.mark.parametrize("length", [0, 7, HEADER_BYTES - 1])

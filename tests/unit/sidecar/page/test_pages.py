@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
+from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import page_text, status_pages
 from sidecar.page.summary import (
     Counts,
@@ -86,13 +87,13 @@ def client() -> FlaskClient:
 
 def application(summary: Summary, trouble: RecentWarnings) -> Flask:
     status = FakeStatus()
-    return create_app(status, [status_pages(status, lambda health: summary, trouble)])
+    pages = [status_pages(status, lambda health: summary, trouble), fleet_pages(dict)]
+    return create_app(status, pages)
 
 
-def script() -> str:
-    found = re.findall(r"<script>(.*?)</script>", page_text(), re.DOTALL)
-    assert len(found) == 1
-    return str(found[0])
+def script(name: str = "page.html") -> str:
+    (found,) = re.findall(r"<script>(.*?)</script>", page_text(name), re.DOTALL)
+    return str(found)
 
 
 def javascript(setting: str = "") -> quickjs.Context:
@@ -102,23 +103,24 @@ def javascript(setting: str = "") -> quickjs.Context:
     return context
 
 
-def test_the_html_has_no_mistake() -> None:
+LINKS = {
+    "page.html": ("#main", "fleet", "health", "offsets", "metrics", "metrics.json"),
+    "fleet.html": ("#main", "./", "fleet.json"),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_the_html_has_no_mistake_and_loads_nothing_from_elsewhere(name: str) -> None:
+    text = page_text(name)
     # Raises at the first one.
-    justhtml.JustHTML(page_text(), strict=True)
-
-
-def test_it_loads_nothing_from_elsewhere() -> None:
-    text = page_text()
+    justhtml.JustHTML(text, strict=True)
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
-    assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(", text)
-    assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {
-        *("data:,", "#main", "fleet"),
-        *("health", "offsets", "metrics", "metrics.json"),
-    }
+    assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(|/\* [\w. ]+\.(?:js|css) \*/", text)
+    assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {"data:,", *LINKS[name]}
 
 
-@pytest.mark.parametrize("name", ["page.html", "fleet.html"])
+@pytest.mark.parametrize("name", LINKS)
 def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
     page = justhtml.JustHTML(page_text(name), sanitize=False)
 
@@ -149,7 +151,7 @@ def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
     assert [each["id"] for each in live] == ["announcement"]
 
 
-@pytest.mark.parametrize("name", ["page.html", "fleet.html"])
+@pytest.mark.parametrize("name", LINKS)
 def test_the_style_suits_readers(name: str) -> None:
     text = page_text(name)
     for wanted in (":focus-visible", "prefers-reduced-motion", "prefers-color-scheme: dark"):
@@ -186,11 +188,14 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
         assert json.loads(shown) == ticks, (most, unit)
 
 
-def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) -> None:
-    answer = client.get("/")
+@pytest.mark.parametrize(("path", "name"), [("/", "page.html"), ("/fleet", "fleet.html")])
+def test_the_policy_lets_only_its_own_script_and_style_run(
+    client: FlaskClient, path: str, name: str
+) -> None:
+    answer = client.get(path)
     policy = answer.headers["Content-Security-Policy"]
     directives = dict(each.split(" ", 1) for each in policy.split("; "))
-    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
     assert directives["script-src"] == f"'sha256-{digest}'"
     assert directives["default-src"] == directives["form-action"] == "'none'"
     assert directives["connect-src"] == "'self'"
@@ -200,8 +205,10 @@ def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) 
 
 
 def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
-    assert "POST" not in script()
-    assert client.post("/").status_code == client.post("/page.json").status_code == 405
+    for name in LINKS:
+        assert "POST" not in script(name)
+    for path in ("/", "/page.json", "/fleet", "/fleet.json"):
+        assert client.post(path).status_code == 405
 
 
 def test_page_json_has_every_value_that_the_script_shows(client: FlaskClient) -> None:

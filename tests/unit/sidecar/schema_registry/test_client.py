@@ -63,25 +63,21 @@ def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRe
         asking.schema_id("s", SCHEMA)
 
 
-@pytest.mark.parametrize("status", [409, 422])
-def test_a_schema_that_the_registry_does_not_take(registry: FakeRegistry, status: int) -> None:
-    registry.mood = lambda method, subject: (status, {"message": "not compatible: field v"})
-    with pytest.raises(SchemaRejectedError, match=f"of s: .*{status}: not compatible: field v"):
-        client(registry).schema_id("s", SCHEMA)
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_registry_that_rejects_us(registry: FakeRegistry, status: int) -> None:
-    registry.mood = lambda method, subject: (status, {"message": "Unauthorized"})
-    with pytest.raises(AccessDeniedError, match=f"denies access: .*{status}: Unauthorized"):
-        client(registry).schema_id("s", SCHEMA)
-
-
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_registry_in_trouble_is_away(registry: FakeRegistry, status: int) -> None:
-    registry.mood = lambda method, subject: (status, {"message": "leader unknown"})
-    with pytest.raises(UnavailableError, match="leader unknown"):
-        client(registry).schema_id("s", SCHEMA)
+@pytest.mark.parametrize(
+    ("statuses", "error", "message"),
+    [
+        ((409, 422), SchemaRejectedError, "of s: .*{status}: as planned"),
+        ((401, 403), AccessDeniedError, "denies access: .*{status}: as planned"),
+        ((429, 500, 503), UnavailableError, "as planned"),
+    ],
+)
+def test_an_answer_with_an_error_is_one_of_the_schema_the_login_or_the_registry(
+    registry: FakeRegistry, statuses: tuple[int, ...], error: type[Exception], message: str
+) -> None:
+    for status in statuses:
+        registry.mood = lambda method, subject, status=status: (status, {"message": "as planned"})
+        with pytest.raises(error, match=message.format(status=status)):
+            client(registry).schema_id("s", SCHEMA)
 
 
 def test_a_registry_that_is_slow_is_away(registry: FakeRegistry) -> None:

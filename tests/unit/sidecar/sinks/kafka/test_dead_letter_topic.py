@@ -108,13 +108,10 @@ def test_event_that_the_topic_rejects_stays_rejected_until_it_is_stored(
     assert topic.discard(5) is Outcome.REJECTED
 
 
-def test_missing_topic_rejects(topic: DeadLetterTopic, sink: ScriptedSink) -> None:
-    sink.shown = SinkState(False, "the topic dlq does not exist", ("dlq",), "topic_missing")
-    assert topic.keep(Rejected()) is Outcome.REJECTED
-
-
-def test_denied_login_rejects(topic: DeadLetterTopic, sink: ScriptedSink) -> None:
+def test_missing_topic_and_denied_login_reject(topic: DeadLetterTopic, sink: ScriptedSink) -> None:
     sink.error = AccessDeniedError("no")
+    assert topic.keep(Rejected(4)) is Outcome.REJECTED
+    sink.shown = SinkState(False, "the topic dlq does not exist", ("dlq",), "topic_missing")
     assert topic.keep(Rejected()) is Outcome.REJECTED
 
 

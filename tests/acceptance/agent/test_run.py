@@ -8,16 +8,10 @@ from typing import ClassVar
 
 import pytest
 
-from tests.support.agents.agent_directory import (
-    OTHER_ID,
-    SCHEMA,
-    TABLE_ID,
-    AgentDir,
-    payload,
-    write_segment,
-)
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import running
+from tests.support.agents.delivered_events import delivered
 from tests.support.agents.running_agent import is_drained, values
 from tests.support.record.plan import FIXTURES
 
@@ -55,9 +49,7 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
         offsets.mkdir()
         # The table that fills the recording's segments is in no schema.
         settings = {"segment.blocked.timeout.ms": "0", "offset.backing.store.dir": str(offsets)}
-        with running(agent_dir, {**changes, **settings}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-            assert process.stop() == 0
+        delivered(agent_dir, {**changes, **settings})
         lines = agent_dir.events.read_bytes().splitlines() if agent_dir.events.exists() else []
         shards = [
             shard
@@ -67,67 +59,6 @@ def test_counters_are_published_when_that_is_asked_for(agent_dir: AgentDir) -> N
         ]
         assert bool(shards) == is_published
     assert any("delta" in shard for shard in shards)
-
-
-def test_a_restart_repeats_nothing_that_was_acknowledged(agent_dir: AgentDir) -> None:
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
-    with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    # The node links a finished segment again when it replays its log.
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
-    write_segment(agent_dir.cdc_raw, 2, [[payload(1, b"b")]])
-    with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    assert values(agent_dir) == ["a", "b"]
-
-
-def test_finished_segments_are_kept_when_that_is_asked_for(agent_dir: AgentDir) -> None:
-    path = write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
-    content = path.read_bytes()
-    with running(agent_dir, {"commit.log.transfer.class": "archive"}) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    assert (agent_dir.relocation / "archive" / path.name).read_bytes() == content
-
-
-def test_segment_waits_for_a_late_table(agent_dir: AgentDir) -> None:
-    write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
-    with running(agent_dir) as process:
-        process.wait_until(
-            "the blocked segment",
-            lambda: (
-                (health := process.health()) is not None
-                and any(str(OTHER_ID) in sentence for sentence in health.messages.values())
-            ),
-        )
-        health = process.health()
-        assert health is not None
-        assert not health.ok
-        assert not is_drained(agent_dir)
-        agent_dir.schema.write_text(
-            SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
-        )
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    assert values(agent_dir) == ["a", "b"]
-
-
-def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(
-    agent_dir: AgentDir,
-) -> None:
-    path = write_segment(
-        agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"bad"), payload(3, b"c")]]
-    )
-    path.write_bytes(path.read_bytes().replace(b"bad", b"BAD"))
-    with running(agent_dir) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
-    assert values(agent_dir) == ["a", "c"]
-    error = agent_dir.relocation / "error"
-    assert (error / path.name).exists()
-    assert json.loads((error / f"{path.name}.reason.json").read_bytes())["ranges"]
 
 
 def test_a_stop_while_waiting_is_a_stop(agent_dir: AgentDir) -> None:
@@ -152,9 +83,7 @@ def test_events_go_through_a_function_of_the_user(
     monkeypatch.syspath_prepend(agent_dir.folder)
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
     settings = {"event.transform": "rules:mask", "event.cells": "false"}
-    with running(agent_dir, settings) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-        assert process.stop() == 0
+    delivered(agent_dir, settings)
     assert values(agent_dir) == ["*", "b"]
     write_segment(agent_dir.cdc_raw, 2, [[payload(3, b"bad")]])
     outcome = agent("--config", agent_dir.configuration(settings))
@@ -188,9 +117,7 @@ def test_spans_reach_a_collector(agent_dir: AgentDir, monkeypatch: pytest.Monkey
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a")]])
     try:
-        with running(agent_dir, {"tracing.enabled": "true"}) as process:
-            process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
-            assert process.stop() == 0
+        delivered(agent_dir, {"tracing.enabled": "true"})
     finally:
         collector.shutdown()
         collector.server_close()

@@ -1,4 +1,4 @@
-"""A running agent that publishes nothing, reads another directory, or does not know its limit."""
+"""A running agent that publishes nothing and reads another directory."""
 
 import json
 import urllib.error
@@ -67,14 +67,3 @@ def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_it
     )
     assert "field.exclude.list: ks.t.secret: there is no such column" in messages
     assert "table.include.list: ks.orders: it matches no table" in messages
-
-
-def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
-    agent_dir = AgentDir(tmp_path)
-    path = agent_dir.configuration()
-    with AgentThread(["--config", str(path)], tmp_path / "agent.log", 0) as process:
-        process.wait_until("the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"})
-        (condition,) = health(process)[1]["conditions"]
-        assert "with schema.file there is no connection to the node" in condition["message"]
-        assert "cassandra.config" in condition["remedy"]
-        assert process.stop() == 0

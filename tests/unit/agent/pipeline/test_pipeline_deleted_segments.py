@@ -1,28 +1,21 @@
 """Segments that the node deletes unread: `cdc_block_writes: false` and a full `cdc_raw`."""
 
-import json
-from typing import Any
-
 import pytest
 
 from agent.quarantine.entries import discard
 from agent.segments.awaited_files import PATIENCE_S
-from tests.support.pipeline.harness import MakeHarness, PipelineHarness
+from tests.support.agents.quarantine_reasons import reason_of
+from tests.support.pipeline.harness import MakeHarness
 from tests.support.sinks.memory_sink import MemorySink
 
-
-def reason_of(harness: PipelineHarness, segment_id: int) -> Any:
-    file = harness.quarantine.directory / f"CommitLog-7-{segment_id}.log.reason.json"
-    return json.loads(file.read_text())
+SMALL_WINDOW = {"window_max_events": 4, "batch_max_events": 4}
 
 
 def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
     make_harness: MakeHarness,
 ) -> None:
     """`cdc_block_writes: false`: the node deleted 2, 3 and 4, of which the agent knew 2 alone."""
-    harness = make_harness(
-        sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4
-    )
+    harness = make_harness(**SMALL_WINDOW, sink=MemorySink(automatic=False))
     harness.raw.completed(1, 4, 4)
     gone = harness.raw.completed(2, 4)
     harness.settle()
@@ -72,9 +65,7 @@ def test_missing_ids_are_no_loss_while_the_node_has_room(
 
 def test_the_record_is_withdrawn_when_the_segment_comes_back(make_harness: MakeHarness) -> None:
     """An operator moved a segment away and back: the node deleted nothing."""
-    harness = make_harness(
-        sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4
-    )
+    harness = make_harness(**SMALL_WINDOW, sink=MemorySink(automatic=False))
     first = harness.raw.completed(1, 4, 4)
     moved = harness.raw.completed(2, 4)
     harness.settle()

@@ -1,6 +1,8 @@
 """What goes wrong, and that nothing is lost by it."""
 
 import json
+import os
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +13,15 @@ from sidecar.errors import AccessDeniedError, SinkRestartError
 from tests.support.agents.quarantine_reasons import reason_of
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.sinks.memory_sink import MemorySink
+
+
+def failing(number: int) -> Callable[..., None]:
+    """An operation on files that fails with this `errno`."""
+
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def test_a_sink_that_fails_starts_again_from_the_watermark(make_harness: MakeHarness) -> None:
@@ -158,11 +169,7 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
     log = harness.raw.completed(1, 2)
     log.add(1, is_damaged=True)
     with monkeypatch.context() as patch:
-
-        def fail(*_: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        patch.setattr("agent.quarantine.quarantine.write_synced", fail)
+        patch.setattr("agent.quarantine.quarantine.write_synced", failing(28))
         harness.settle()
         assert "No space left" in harness.leave_error
         assert harness.collect() == []
@@ -298,11 +305,7 @@ def test_resolved_loss_leaves_no_error(
     harness.settle()
     harness.kill()
     with monkeypatch.context() as patch:
-
-        def fail(*_: object) -> None:
-            raise OSError(30, "Read-only file system")
-
-        patch.setattr("agent.quarantine.quarantine.write_synced", fail)
+        patch.setattr("agent.quarantine.quarantine.write_synced", failing(30))
         harness.raw.drop(log)
         harness.settle()
         assert "Read-only file system" in harness.leave_error
@@ -313,15 +316,24 @@ def test_resolved_loss_leaves_no_error(
     assert harness.quarantined() == set()
 
 
-def test_a_segment_of_another_version_is_quarantined_whole(harness: PipelineHarness) -> None:
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (UnsupportedFeatureError("CommitLog-7-1.log: encrypted"), "CommitLog-7-1.log: encrypted"),
+        (RuntimeError("unexpected"), "RuntimeError: unexpected"),
+    ],
+)
+def test_a_segment_that_cannot_be_read_is_quarantined_whole(
+    harness: PipelineHarness, error: Exception, cause: str
+) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
-    log.error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
+    log.error = error
     harness.settle()
     assert harness.collect() == fine.ids()
     assert {log.name.log, log.name.idx} <= harness.quarantined()
-    assert reason_of(harness, 1)["ranges"] == [
-        {"start": 0, "end": None, "cause": "CommitLog-7-1.log: encrypted", "table_id": None}
-    ]
+    (lost,) = reason_of(harness, 1)["ranges"]
+    assert (lost["start"], lost["end"], lost["table_id"]) == (0, None, None)
+    assert cause in lost["cause"]
 
 
 def test_a_live_segment_of_another_version_is_skipped(harness: PipelineHarness) -> None:
@@ -350,15 +362,6 @@ def test_a_live_segment_without_header_is_waited_for(harness: PipelineHarness) -
     assert harness.quarantined() == set()
 
 
-def test_an_error_of_the_parser_costs_one_segment(harness: PipelineHarness) -> None:
-    log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
-    log.error = RuntimeError("unexpected")
-    harness.settle()
-    assert harness.collect() == fine.ids()
-    assert log.name.log in harness.quarantined()
-    assert "RuntimeError: unexpected" in reason_of(harness, 1)["ranges"][0]["cause"]
-
-
 def test_a_segment_that_vanishes_before_its_read_is_reported(harness: PipelineHarness) -> None:
     log, fine = harness.raw.completed(1, 2), harness.raw.completed(2, 2)
     harness.raw.open_error = FileNotFoundError(2, "No such file or directory")
@@ -376,11 +379,7 @@ def test_a_transfer_that_fails_is_tried_again(
 ) -> None:
     log = harness.raw.completed(1, 2)
     with monkeypatch.context() as patch:
-
-        def fail(self: Path, target: Path) -> Path:
-            raise OSError(28, "No space left on device", str(self))
-
-        patch.setattr(Path, "replace", fail)
+        patch.setattr(Path, "replace", failing(28))
         harness.settle()
         assert "No space left" in harness.leave_error
         assert log.name.log in harness.raw.names()

@@ -27,6 +27,20 @@ def at(
     return ObservedSegment(name(segment_id, version), log, idx)
 
 
+def live(segment_id: int, limit: int, *, position: int = 0) -> ReadRequest:
+    """A read up to the index."""
+    return ReadRequest(name(segment_id), position, limit, complete=False, expected_end=limit)
+
+
+def whole(
+    segment_id: int, *, position: int = 0, expected_end: int = 0, version: int = 7
+) -> ReadRequest:
+    """A read to the end of the chain."""
+    return ReadRequest(
+        name(segment_id, version), position, None, complete=True, expected_end=expected_end
+    )
+
+
 def look(
     *found: ObservedSegment, before: Segments | None = None, ledger: SegmentOffsets = NODE
 ) -> Segments:
@@ -54,16 +68,12 @@ def test_a_segment_without_news_waits() -> None:
 def test_a_live_segment_is_read_up_to_its_index() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     assert phases(segments) == ["reading", "waiting"]
-    assert segments.next_read == ReadRequest(
-        name(1), 0, limit=500, complete=False, expected_end=500
-    )
+    assert segments.next_read == live(1, 500)
     segments = read_all(segments, 500)
     assert phases(segments) == ["idle", "waiting"]
     assert segments.next_read is None
     segments = look(at(1, LINKED, Idx(offset=700)), at(2, LINKED), before=segments)
-    assert segments.next_read == ReadRequest(
-        name(1), 500, limit=700, complete=False, expected_end=700
-    )
+    assert segments.next_read == live(1, 700, position=500)
 
 
 def test_an_offset_that_moves_back_is_ignored() -> None:
@@ -78,9 +88,7 @@ def test_completed_is_read_to_the_end_whatever_its_number() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=119936))), 119936)
     segments = look(at(1, ObservedLog(22090, 1), COMPLETED), before=segments)
     assert phases(segments) == ["final"]
-    assert segments.next_read == ReadRequest(
-        name(1), 119936, limit=None, complete=True, expected_end=119936
-    )
+    assert segments.next_read == whole(1, position=119936, expected_end=119936)
     assert phases(read_all(segments, 119936)) == ["drained"]
 
 
@@ -126,9 +134,7 @@ def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exi
     alone = look(at(1, RELEASED, Idx(offset=500)))
     assert phases(alone) == ["reading"]
     followed = look(at(1, RELEASED, Idx(offset=500)), at(2, LINKED), before=alone)
-    assert followed.next_read == ReadRequest(
-        name(1), 0, limit=None, complete=True, expected_end=500
-    )
+    assert followed.next_read == whole(1, expected_end=500)
 
 
 def test_an_orphan_without_index_is_read_and_leaves() -> None:
@@ -142,7 +148,7 @@ def test_an_orphan_without_index_is_read_and_leaves() -> None:
 
 def test_version_6_is_final_at_sight() -> None:
     segments = look(at(1, RELEASED, version=6))
-    assert segments.next_read == ReadRequest(name(1, 6), 0, limit=None, complete=True)
+    assert segments.next_read == whole(1, version=6)
     linked = look(at(1, LINKED, version=6))
     assert linked.next_read is not None
     assert linked.next_read.complete
@@ -150,13 +156,11 @@ def test_version_6_is_final_at_sight() -> None:
 
 def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
     segments = look(at(1, LINKED), at(2, LINKED, Idx(offset=500)))
-    assert segments.next_read == ReadRequest(
-        name(2), 0, limit=500, complete=False, expected_end=500
-    )
+    assert segments.next_read == live(2, 500)
     segments = read_all(segments, 500)
     assert segments.drained == ()
     late = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=900)), before=segments)
-    assert late.next_read == ReadRequest(name(1), 0, limit=None, complete=True)
+    assert late.next_read == whole(1)
 
 
 def test_blocked_segment_blocks_later_segments_only() -> None:
@@ -164,7 +168,7 @@ def test_blocked_segment_blocks_later_segments_only() -> None:
     held = segments.changed(name(2), lambda s: replace(s, is_blocked=True))
     assert held.blocked is not None
     assert held.blocked.name == name(2)
-    assert held.next_read == ReadRequest(name(1), 0, limit=None, complete=True)
+    assert held.next_read == whole(1)
     assert read_all(held, 100).next_read is None
     assert phases(held) == ["final", "blocked", "final"]
 
@@ -203,7 +207,7 @@ def test_vanished_segment_is_read_after_a_replay() -> None:
     segments = look(before=segments)
     assert phases(segments) == ["vanished"]
     back = look(at(1, RELEASED, COMPLETED), before=segments)
-    assert back.next_read == ReadRequest(name(1), 500, limit=None, complete=True, expected_end=500)
+    assert back.next_read == whole(1, position=500, expected_end=500)
     assert back.lost == ()
 
 
@@ -221,22 +225,20 @@ def test_an_open_segment_that_goes_is_read_on() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     segments = segments.changed(name(1), lambda s: replace(s, is_opened=True))
     gone = look(at(2, LINKED), before=segments)
-    assert gone.next_read == ReadRequest(name(1), 0, limit=500, complete=False, expected_end=500)
+    assert gone.next_read == live(1, 500)
     gone = read_all(gone, 500)
     assert gone.next_read is None
     assert gone.lost == ()
     # News of a newer one: the node has closed this one, so its chain is whole.
     closed = look(at(2, LINKED, Idx(offset=90)), before=gone)
-    assert closed.next_read == ReadRequest(
-        name(1), 500, limit=None, complete=True, expected_end=500
-    )
+    assert closed.next_read == whole(1, position=500, expected_end=500)
     assert read_all(closed, 800).drained == (name(1),)
 
 
 def test_unreadable_segment_is_skipped_and_quarantined_when_final() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED, Idx(offset=90)))
     segments = segments.changed(name(1), lambda s: replace(s, is_unreadable=True))
-    assert segments.next_read == ReadRequest(name(2), 0, limit=90, complete=False, expected_end=90)
+    assert segments.next_read == live(2, 90)
     assert segments.drained == ()
     done = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=90)), before=segments)
     assert done.drained == (name(1),)
@@ -249,8 +251,8 @@ def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> 
     segments = segments.changed(name(1), lambda s: after_read(s, order, 300, at_end=True))
     observation = Observation((at(1, LINKED, Idx(offset=500)),))
     assert apply_observation(segments, observation, NODE).next_read is None
-    assert apply_observation(segments, observation, NODE, retry=True).next_read == ReadRequest(
-        name(1), 300, limit=500, complete=False, expected_end=500
+    assert apply_observation(segments, observation, NODE, retry=True).next_read == live(
+        1, 500, position=300
     )
 
 

@@ -185,7 +185,7 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
 
 
 def test_the_program_is_the_command_line() -> None:
-    installed = [Path(sys.executable).with_name("mongo-agent"), "config", "check"]
+    installed = [str(Path(sys.executable).with_name("mongo-agent")), "config", "check"]
     done = subprocess.run(installed, capture_output=True, check=False)
     expected = mongo_agent("config", "check")
     assert (done.returncode, done.stdout.decode()) == (expected.exit_code, expected.output)

@@ -26,7 +26,6 @@ from tests.support.sinks.fake_registry import FakeRegistry
 
 pytestmark = pytest.mark.servers
 
-DEADLINE_S = 120.0
 UID = 65534
 Changes = Mapping[str, str | None]
 Make = Callable[[AgentDir], Changes]

@@ -14,7 +14,6 @@ def test_demo_shows_delivered_events(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -17,8 +17,6 @@ from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import AgentThread
 from tests.support.agents.fake_agents import closed_address
 
-DEADLINE_S = 120.0
-
 
 @dataclass(frozen=True)
 class Site:

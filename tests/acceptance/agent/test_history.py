@@ -12,7 +12,6 @@ from sidecar.history.ring_format import Layout, decode_file, encode_file
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
 from tests.support.agents.agent_thread import AgentThread
 
-DEADLINE_S = 120.0
 HOUR_S = 3600
 
 

@@ -16,8 +16,6 @@ from tests.support.agents.agent_thread import AgentThread, running
 from tests.support.agents.released_state import ReleasedState, events_of, released_versions
 from tests.support.servers.processes import free_port
 
-DEADLINE_S = 300.0
-
 
 @pytest.fixture(params=released_versions())
 def state(request: pytest.FixtureRequest) -> ReleasedState:

@@ -9,8 +9,6 @@ from tests.support.agents.agent_directory import AgentDir, payload, write_segmen
 from tests.support.agents.agent_health import health
 from tests.support.agents.agent_thread import AgentThread
 
-DEADLINE_S = 120.0
-
 
 def codes(process: AgentThread) -> set[str]:
     return {each["code"] for each in health(process)[1]["conditions"]}

@@ -23,7 +23,6 @@ from tests.support.servers.cassandra_settings import NodeSettings
 
 pytestmark = [pytest.mark.servers, pytest.mark.slow]
 
-DEADLINE_S = 120.0
 BYPASS = "writes_bypass_commitlog"
 TABLES = {
     "shop.plain": "",

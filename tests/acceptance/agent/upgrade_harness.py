@@ -12,8 +12,8 @@ from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_thread import AgentThread
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.processes import DEADLINE_S as DEADLINE_S
 
-DEADLINE_S = 300.0
 ROWS = 20
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 TABLE = (

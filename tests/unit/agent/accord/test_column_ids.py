@@ -8,6 +8,7 @@ from agent.accord.column_ids import QUERY, ColumnIdSource, column_ids
 from commitlog import AccordReader
 from sidecar.errors import UnavailableError
 from tests.support.node.accord_journal import MUTATIONS, entries, journal_bytes, schema
+from tests.support.servers.processes import DEADLINE_S
 
 
 def rows_of_log() -> list[dict[str, Any]]:
@@ -34,6 +35,6 @@ def test_the_ids_are_read_until_the_node_answers() -> None:
 
     source = ColumnIdSource(rows, lambda: has_ids.set() if source.ids else None)
     with source.worker:
-        assert has_ids.wait(60)
+        assert has_ids.wait(DEADLINE_S)
     assert source.error == ""
     assert queries == [QUERY, QUERY]

@@ -9,8 +9,7 @@ from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDe
 from agent.cdc_raw import inotify
 from agent.cdc_raw.inotify import OverflowObserver
 from agent.cdc_raw.watcher import Watcher
-
-DEADLINE_S = 120
+from tests.support.servers.processes import DEADLINE_S
 
 
 class Bell:

@@ -142,7 +142,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault(agent_dir: AgentDir) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
-        process.wait(timeout=60)
+        process.wait()
 
 
 def test_the_structure_needs_no_schema(agent_dir: AgentDir) -> None:

@@ -14,9 +14,9 @@ from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
 from tests.support.pipeline.fakes import Log
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
+from tests.support.servers.processes import DEADLINE_S
 from tests.support.sinks.memory_sink import MemorySink
 
-DEADLINE_S = 120
 NEVER_MS = 100 * 365 * 24 * 60 * 60 * 1000
 
 

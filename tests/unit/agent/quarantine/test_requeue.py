@@ -22,15 +22,15 @@ def link_to(text: str) -> Callable[[Path], None]:
     return lambda planted: planted.symlink_to(planted.parent.parent / text)
 
 
-def file_of(content: bytes) -> Callable[[Path], None]:
-    return lambda planted: planted.write_bytes(content) and None
+def file_of(content: bytes) -> Callable[[Path], object]:
+    return lambda planted: planted.write_bytes(content)
 
 
 def hard_link_to(text: str) -> Callable[[Path], None]:
     return lambda planted: os.link(planted.parent.parent / text, planted)
 
 
-PLANTED: dict[str, Callable[[Path], None]] = {
+PLANTED: dict[str, Callable[[Path], object]] = {
     "nothing": lambda planted: None,
     "a link to the segment itself": link_to(f"quarantine/{NAME.log}"),
     "a link to a larger file": link_to("other"),
@@ -57,7 +57,7 @@ def remaining(folder: Path) -> bool:
     )
 
 
-def attempt(folder: Path, plant: Callable[[Path], None]) -> bool | None:
+def attempt(folder: Path, plant: Callable[[Path], object]) -> bool | None:
     """What `requeue` returns; None for an error."""
     for each in ("quarantine", "cdc_raw"):
         (folder / each).mkdir()

@@ -15,9 +15,8 @@ from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from tests.support.segments.schema_names import names
-from tests.support.servers.processes import wait_until
+from tests.support.servers.processes import DEADLINE_S, wait_until
 
-DEADLINE_S = 120.0
 HOUR_MS = 3_600_000
 IDENTITY = NodeIdentity("node-1", "lab")
 

@@ -237,7 +237,7 @@ def reread(site: StatusHarness, table: Options) -> None:
     options = WriteOptions({"ks": {"durable_writes": "true"}}, {"ks.t": table})
     site.feeder.write_options = options
     site.holder.refresh("new options")
-    wait_until(lambda: site.holder.write_options is options, "the options", deadline_s=60)
+    wait_until(lambda: site.holder.write_options is options, "the options")
 
 
 def test_writes_that_bypass_the_commit_log_are_seen_until_they_do_not(site: StatusHarness) -> None:

@@ -7,6 +7,7 @@ from agent.watermark.node_watch import NodeWatch
 from sidecar.errors import SidecarError, UnavailableError
 from tests.support.node.fake_watermarks import FakeWatermarkNode
 from tests.support.pipeline.fakes import FakeClock
+from tests.support.servers.processes import DEADLINE_S
 
 
 class Prober:
@@ -32,13 +33,13 @@ def test_each_request_gives_one_result() -> None:
     watch.start()
     assert watch.take() is None
     watch.request()
-    assert done.wait(30)
+    assert done.wait(DEADLINE_S)
     assert isinstance(watch.take(), NodeProbe)
     assert watch.take() is None
     done.clear()
     prober.node.is_running = False
     watch.request()
-    assert done.wait(30)
+    assert done.wait(DEADLINE_S)
     assert isinstance(watch.take(), UnavailableError)
     watch.close()
     assert prober.is_closed

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.integration.spark.golden.changed import folded, wrong_changes, wrong_messages
@@ -41,6 +42,7 @@ def frame(spark: SparkSession, *rows: Sequence[Change]) -> DataFrame:
     return spark.createDataFrame(changes, schema).coalesce(1)
 
 
+@pytest.mark.slow
 def test_changes_of_rows(spark: SparkSession) -> None:
     right = frame(spark, CHANGES, CHANGES[:4])
     assert list(wrong_changes("t", right, COLUMNS)) == []

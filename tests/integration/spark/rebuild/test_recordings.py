@@ -20,9 +20,9 @@ from tests.support.segments.archive import agents_events, archive, recording
 from tests.support.spark.forms import Rows, shown_rows
 from tests.support.spark.options import options_of
 
-RECORDINGS = {"5.0/three-nodes": ("node1", "node2", "node3"), "5.0-none/ttl": (".",)}
+THREE_NODES, EXPIRING = "5.0/three-nodes", "5.0-none/ttl"
+NODES = {THREE_NODES: ("node1", "node2", "node3"), EXPIRING: (".",)}
 NOW_US = 1_900_000_000_000_000
-MOST_TABLES = 2
 
 
 def that_count(events: Iterable[Mapping[str, Any]], window: Window) -> list[Mapping[str, Any]]:
@@ -51,15 +51,20 @@ def windows(written_us: list[int]) -> list[Window]:
     ]
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
-def test_rows_of_the_writes_that_count(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    nodes = {node: recording(f"{name}/{node}") for node in RECORDINGS[name]}
+@pytest.mark.parametrize(
+    ("name", "most_tables"),
+    [(THREE_NODES, 1), pytest.param(EXPIRING, 2, marks=pytest.mark.slow)],
+)
+def test_rows_of_the_writes_that_count(
+    spark: SparkSession, tmp_path: Path, name: str, most_tables: int
+) -> None:
+    nodes = {node: recording(f"{name}/{node}") for node in NODES[name]}
     archive(nodes, tmp_path / "archive")
     path = next(iter(nodes.values())).folder / "schema.cql"
     schema = read_schema(path)
     events = [agents_events(scenario, tmp_path) for scenario in nodes.values()]
     compared = 0
-    for table in schema.tables[:MOST_TABLES]:
+    for table in schema.tables[:most_tables]:
         found = [{"cells": each[-1]} for of_node in events for each in of_node.get(table.id, ())]
         for window in windows([ts_us for each in found for ts_us in times(each["cells"])]):
             tables = Tables()

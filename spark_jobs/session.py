@@ -27,8 +27,7 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Old state can wait for the next records. Otherwise each quiet moment costs an empty
-    # micro-batch with its commit.
+    # Old state can wait for the next records, instead of an empty micro-batch with its commit.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # A micro-batch has more generated classes than the default of 100. Without them all in the
     # cache, each batch compiles them again.
@@ -48,8 +47,7 @@ LOCAL_SETTINGS: Mapping[str, str] = {
     # Delta reads its transaction log in 50 tasks by default.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
-    # Adaptive execution runs each stage as a job of its own. With few partitions this costs more
-    # than it saves.
+    # With few partitions, each stage as a job of its own costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
 }
 """Further settings on one machine."""

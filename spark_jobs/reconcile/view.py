@@ -23,12 +23,7 @@ def _run(options: ViewOptions) -> JobReport:
     rows = counted.get["rows"]
     return JobReport(
         f"Wrote {rows} rows of {table.full_name} at second {now_s} to {options.view_output}",
-        {
-            "table": table.full_name,
-            "rows": rows,
-            "at_s": now_s,
-            "output": options.view_output,
-        },
+        {"table": table.full_name, "rows": rows, "at_s": now_s, "output": options.view_output},
     )
 
 

@@ -19,16 +19,8 @@ from pyspark.sql import functions as F
 from spark_jobs.error_mapping import record_error
 
 EVENT_COLUMNS = (
-    "id",
-    "source",
-    "ts_us",
-    "kind",
-    "key",
-    "value",
-    "headers",
-    "topic",
-    "partition",
-    "offset",
+    *("id", "source", "ts_us", "kind", "key", "value"),
+    *("headers", "topic", "partition", "offset"),
 )
 KINDS = ("row", "static", "partition", "range")
 ID_BYTES = 16

@@ -28,21 +28,11 @@ from spark_jobs.error_mapping import MESSAGE_PREFIX
 from spark_jobs.errors import InputError
 
 EVENTS = pa.schema(
-    [
-        ("id", pa.binary()),
-        ("ts_us", pa.int64()),
-        ("kind", pa.string()),
-        ("value", pa.binary()),
-    ]
+    [("id", pa.binary()), ("ts_us", pa.int64()), ("kind", pa.string()), ("value", pa.binary())]
 )
 """The columns of an event."""
 UNREAD = pa.struct(
-    [
-        ("segment", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("cause", pa.string()),
-    ]
+    [("segment", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("cause", pa.string())]
 )
 """A range of a segment without events. Positions are logical; `end` null: the end of the segment.
 """

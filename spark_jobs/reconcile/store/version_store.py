@@ -89,8 +89,8 @@ class VersionStore:
         self.path = path
         self.buckets = buckets
         self.max_uncompacted_files = max_uncompacted_files
+        # Only buckets that were due can have more uncompacted files.
         self._most_files = math.inf
-        """No other bucket than those that were due has more uncompacted files."""
         fixed = {_FORMAT: _THIS_FORMAT, _BUCKETS: str(buckets)}
         create_delta_table(session, path, SCHEMA, ("table", "bucket", "level"), _PROPERTIES | fixed)
         found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
@@ -213,19 +213,17 @@ class VersionStore:
 
     def row_counts(self, buckets: Collection[Bucket]) -> dict[Bucket, Counter[str]]:
         """The number of stored rows of buckets by level, from the footers of their files."""
-        stored = self.stored(buckets, (EVENTS, RECENT, BASE))
+        stored = self.stored(buckets, (EVENTS, RECENT, BASE)).groupBy("table", "bucket", "level")
         counts: dict[Bucket, Counter[str]] = {bucket: Counter() for bucket in buckets}
-        for table, bucket, level, rows in (
-            stored.groupBy("table", "bucket", "level").count().collect()
-        ):
+        for table, bucket, level, rows in stored.count().collect():
             counts[table, bucket][level] = rows
         return counts
 
     def due_buckets(self) -> list[Bucket]:
         """The buckets with more uncompacted files than the limit.
 
-        An append adds at most one file to a bucket. So the files are counted, which takes several
-        Spark jobs, only when a bucket can have too many.
+        An append adds at most one file to a bucket. So Spark counts the files only when a bucket
+        can have too many.
         """
         if self._most_files <= self.max_uncompacted_files:
             return []

@@ -73,6 +73,12 @@ class ListBatch:
         ]
 
 
+class UndatedBatch(ListBatch):
+    """Without write times, as a delivery asks for them."""
+
+    last_write_ts_us: int | None = None
+
+
 def message(topic: str, number: int, partition_hash: int, value_bytes: int = 0) -> Message:
     """Key and value are JSON and carry the number; the value has at least `value_bytes`."""
     value = json.dumps({"n": number, "fill": "x" * max(0, value_bytes - 24)}).encode()

@@ -9,6 +9,7 @@ from sidecar.check.finding import Finding, Level, fault, ok
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.check.running import Waiting, run_checks
 from sidecar.errors import ConfigError
+from tests.support.pipeline.fakes import FakeClock
 from tests.support.servers.processes import DEADLINE_S, wait_until
 
 
@@ -100,16 +101,6 @@ def test_an_answer_is_asked_for_once() -> None:
     assert asked == [1]
 
 
-class Clock:
-    """Seconds that a test sets."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 class Answering:
     """A check whose finding a test sets, and which counts its calls."""
 
@@ -126,7 +117,7 @@ GOOD, BAD = ok("quota", "Known."), fault("quota", "Not known.", "GRANT …;", co
 
 
 def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -> None:
-    clock, changes = Clock(), list[tuple[Finding, ...]]()
+    clock, changes = FakeClock(), list[tuple[Finding, ...]]()
     changing, start_only, other = Answering(BAD), Answering(GOOD), Answering(GOOD)
     checks = [
         Check("quota", changing),
@@ -142,15 +133,15 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
     )
     periodic.run_due()
     assert periodic.findings == (BAD, GOOD, GOOD)
-    clock.now_s = 4.9
+    clock.now_s = 1004.9
     periodic.run_due()
     assert changing.calls == 1
-    clock.now_s = 5.0
+    clock.now_s = 1005.0
     changing.finding = GOOD
     periodic.run_due()
     assert (changing.calls, other.calls) == (2, 1)
     assert periodic.findings == (GOOD, GOOD, GOOD)
-    clock.now_s = 65.0
+    clock.now_s = 1065.0
     periodic.run_due()
     assert (changing.calls, other.calls, start_only.calls) == (3, 2, 1)
     assert changes[-1] == (GOOD, GOOD, GOOD)
@@ -158,12 +149,12 @@ def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -
 
 
 def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
-    clock, check = Clock(), Answering(BAD)
+    clock, check = FakeClock(), Answering(BAD)
     periodic = PeriodicChecks(
         [Check("transfer", check, interval_s=None, retry_s=60)], lambda: None, clock=clock
     )
     periodic.run_due()
-    clock.now_s, check.finding = 60.0, GOOD
+    clock.now_s, check.finding = 1060.0, GOOD
     periodic.run_due()
     clock.now_s = 1e6
     periodic.run_due()
@@ -172,7 +163,7 @@ def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
 
 
 def test_a_probe_that_cannot_be_made_is_made_again() -> None:
-    clock, probes = Clock(), iter([ValueError("no"), None])
+    clock, probes = FakeClock(), iter([ValueError("no"), None])
     seen: list[tuple[Finding, ...]] = []
 
     def probe() -> None:
@@ -181,7 +172,7 @@ def test_a_probe_that_cannot_be_made_is_made_again() -> None:
             raise found
 
     periodic = PeriodicChecks([good("a")], probe, clock=clock)
-    for clock.now_s in (0.0, 5.0):
+    for clock.now_s in (1000.0, 1005.0):
         periodic.run_due()
         seen.append(periodic.findings)
     assert seen == [(), (ok("a", "Well."),)]

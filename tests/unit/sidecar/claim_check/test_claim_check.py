@@ -12,15 +12,9 @@ from sidecar.errors import AccessDeniedError
 from sidecar.events import Message
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import StoreError, StoreStoppedError
-from tests.support.segments.batches import ListBatch
+from tests.support.segments.batches import UndatedBatch
 from tests.support.servers.processes import DEADLINE_S, wait_until
 from tests.support.sinks.memory_sink import MemorySink
-
-
-class DatedListBatch(ListBatch):
-    @property
-    def last_write_ts_us(self) -> int | None:
-        return None
 
 
 class FakeStore:
@@ -113,7 +107,7 @@ def event(number: int, size: int = 1) -> Message:
 
 
 def add(delivery: Delivery[str, int], *messages: Message, start: int = 0) -> None:
-    delivery.add("s", DatedListBatch(start, (1,) * len(messages), messages), start)
+    delivery.add("s", UndatedBatch(start, (1,) * len(messages), messages), start)
 
 
 def until(delivery: Delivery[str, int], condition: Callable[[], bool]) -> None:

@@ -22,7 +22,7 @@ from tests.support.agents.fake_agents import (
 )
 
 TARGET = Target("node-1", "http://node-1:8000")
-SLOW = ("--timeout", "120")
+SLOW = ("--timeout", "600")
 
 
 def run(*arguments: object) -> Result:

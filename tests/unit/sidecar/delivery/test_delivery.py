@@ -14,7 +14,7 @@ from sidecar.sinks.base import (
     SinkState,
 )
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
-from tests.support.segments.batches import ListBatch, message
+from tests.support.segments.batches import UndatedBatch, message
 from tests.support.sinks.memory_sink import MemorySink
 
 OWN = SinkState(False, "not yet recorded", code=DEAD_LETTERS_WAITING)
@@ -31,12 +31,6 @@ class StatedSink(MemorySink):
 
     def poll(self, timeout_s: float) -> DeliveryResult:
         return DeliveryResult()
-
-
-class UndatedBatch(ListBatch):
-    """Without write times."""
-
-    last_write_ts_us = None
 
 
 class RejectingSink(StatedSink):

@@ -9,8 +9,7 @@ from tests.support.agents.fake_agents import (
     health_answer,
     http_answer,
 )
-
-DEADLINE_S = 120.0
+from tests.support.servers.processes import DEADLINE_S
 
 
 def test_every_agent_gets_its_row() -> None:

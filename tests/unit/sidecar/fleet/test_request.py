@@ -9,8 +9,7 @@ from sidecar.fleet.request import Access, get
 from sidecar.tls.context import client_context
 from tests.support.agents.fake_agents import closed_address, fake_agents, http_answer
 from tests.support.servers.certificates import Authority, server_context
-
-DEADLINE_S = 120.0
+from tests.support.servers.processes import DEADLINE_S
 
 
 def soon() -> float:

@@ -13,6 +13,7 @@ import pytest
 
 from sidecar.errors import AccessDeniedError, ConfigError, LockedError, SinkError
 from sidecar.process.lifecycle import PartStop, Stop, exit_code, run
+from tests.support.servers.processes import wait_until
 
 PROGRAM = """
 import sys, time
@@ -54,7 +55,7 @@ def program(kind: str) -> Iterator[subprocess.Popen[str]]:
 def test_a_signal_stops_the_service_with_time_to_drain(number: signal.Signals) -> None:
     with program("obedient") as process:
         process.send_signal(number)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate()
         assert (out, err, process.returncode) == ("stops\ndrained True\n", "", 0)
 
 
@@ -64,7 +65,7 @@ def test_a_second_signal_ends_at_once() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "stops\n"
         process.terminate()
-        assert process.wait(120) == -signal.SIGTERM
+        assert process.wait() == -signal.SIGTERM
 
 
 class Stubborn:
@@ -75,7 +76,7 @@ class Stubborn:
 
     def run(self, stop: Stop) -> None:
         stop.request()
-        self.released.wait(120)
+        self.released.wait()
 
 
 def test_the_deadline_ends_a_service_that_does_not(
@@ -179,8 +180,7 @@ def test_a_request_from_a_thread_wakes_the_waiting_one() -> None:
     thread = threading.Thread(target=stop.request)
     thread.start()
     try:
-        while not stop.wait(120):
-            pass
+        wait_until(lambda: stop.wait(1), "the request")
         assert stop.requested
     finally:
         thread.join()

@@ -10,14 +10,8 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.loop import Loop
 from sidecar.runtime.wakeup import Wakeup
-from tests.support.segments.batches import POSITION_STEP, ListBatch
+from tests.support.segments.batches import POSITION_STEP, UndatedBatch
 from tests.support.sinks.memory_sink import MemorySink
-
-
-class DatedBatch(ListBatch):
-    @property
-    def last_write_ts_us(self) -> int | None:
-        return None
 
 
 class Source:
@@ -31,10 +25,10 @@ class Source:
         """`sizes` are those of the batches, in events."""
         ends = [sum(sizes[: index + 1]) for index in range(len(sizes))]
         self.unread = deque(
-            DatedBatch(POSITION_STEP * (end - size), (1,) * size)
+            UndatedBatch(POSITION_STEP * (end - size), (1,) * size)
             for size, end in zip(sizes, ends, strict=True)
         )
-        self.taken: list[DatedBatch] = []
+        self.taken: list[UndatedBatch] = []
         self.reached = 0
         self.letters: list[str] = []
         self.calls: list[str] = []

@@ -12,12 +12,8 @@ from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.tracing import create_tracing
 from sidecar.tracing.open_telemetry import OpenTelemetryTracing
-from tests.support.segments.batches import ListBatch
+from tests.support.segments.batches import UndatedBatch
 from tests.support.sinks.memory_sink import MemorySink
-
-
-class Dated(ListBatch):
-    last_write_ts_us = None
 
 
 class TracingHarness:
@@ -38,7 +34,7 @@ class TracingHarness:
         self.delivery.open()
 
     def add(self, start: int, *mutations: int) -> None:
-        self.delivery.add("a.log", Dated(start, mutations), start)
+        self.delivery.add("a.log", UndatedBatch(start, mutations), start)
         while self.delivery.send():
             pass
 

@@ -1,38 +1,29 @@
 """What is known about a broker, by an injected clock."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from sidecar.sinks.kafka.broker_liveness import BrokerLiveness
-
-
-@dataclass
-class Clock:
-    now_s: float = 50.0
-
-    def __call__(self) -> float:
-        return self.now_s
+from tests.support.pipeline.fakes import FakeClock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def liveness(clock: Clock) -> BrokerLiveness:
+def liveness(clock: FakeClock) -> BrokerLiveness:
     liveness = BrokerLiveness("a:1", clock)
     liveness.probed(True)
     clock.now_s += 1
     return liveness
 
 
-def test_the_first_question_is_due_at_once(clock: Clock) -> None:
+def test_the_first_question_is_due_at_once(clock: FakeClock) -> None:
     assert BrokerLiveness("a:1", clock).is_probe_due()
 
 
-def test_without_a_doubt_nothing_is_asked(liveness: BrokerLiveness, clock: Clock) -> None:
+def test_without_a_doubt_nothing_is_asked(liveness: BrokerLiveness, clock: FakeClock) -> None:
     clock.now_s += 3600
     assert (liveness.is_probe_due(), liveness.error()) == (False, None)
 
@@ -45,7 +36,7 @@ def test_an_error_of_a_connection_is_a_doubt_and_no_verdict(liveness: BrokerLive
 
 
 def test_a_broker_that_does_not_answer_is_away_until_it_does(
-    liveness: BrokerLiveness, clock: Clock
+    liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.connection_failed("a:1: connection refused")
     liveness.probed(False)
@@ -61,7 +52,7 @@ def test_a_broker_that_does_not_answer_is_away_until_it_does(
     assert (liveness.is_unavailable(), liveness.error()) == (False, None)
 
 
-def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock: Clock) -> None:
+def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock: FakeClock) -> None:
     liveness.connection_failed("x")
     liveness.probed(False)
     liveness.acknowledged(waiting=0)
@@ -73,7 +64,9 @@ def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock:
     )
 
 
-def test_silent_broker_is_probed_and_then_reported(liveness: BrokerLiveness, clock: Clock) -> None:
+def test_silent_broker_is_probed_and_then_reported(
+    liveness: BrokerLiveness, clock: FakeClock
+) -> None:
     liveness.events_sent()
     clock.now_s += 2
     assert not liveness.is_probe_due()
@@ -88,7 +81,7 @@ def test_silent_broker_is_probed_and_then_reported(liveness: BrokerLiveness, clo
 
 
 def test_silence_counts_from_the_last_acknowledgement(
-    liveness: BrokerLiveness, clock: Clock
+    liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.events_sent()
     clock.now_s += 14
@@ -103,7 +96,7 @@ def test_silence_counts_from_the_last_acknowledgement(
 
 
 def test_events_that_were_taken_back_leave_no_silence(
-    liveness: BrokerLiveness, clock: Clock
+    liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.events_sent()
     clock.now_s += 60
@@ -113,7 +106,7 @@ def test_events_that_were_taken_back_leave_no_silence(
 
 
 def test_broker_that_answered_once_is_not_reported_unconnected(
-    liveness: BrokerLiveness, clock: Clock
+    liveness: BrokerLiveness, clock: FakeClock
 ) -> None:
     liveness.connection_failed("a:1: connection refused")
     liveness.probed(True)

@@ -1,6 +1,7 @@
 """One case: statements whose events are compared."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 KEYSPACE = "peer"
@@ -31,3 +32,19 @@ class Chapter:
     title: str
     schema: tuple[str, ...]
     cases: tuple[Case, ...]
+
+
+def written_cases(name: str, loses: Loss = "nothing") -> tuple[Case, ...]:
+    """The cases of a file of CQL: blocks with a name in the first line, then a statement a line."""
+    blocks = (Path(__file__).parent / f"{name}.cql").read_text(encoding="utf-8").split("\n\n")
+    found = []
+    for block in blocks:
+        head, *statements = block.strip().split("\n")
+        found.append(Case(head.removeprefix("-- "), tuple(statements), loses=loses))
+    return tuple(found)
+
+
+def written_chapter(title: str, name: str, loses: Loss = "nothing") -> Chapter:
+    """The chapter of a file, whose first block is the schema."""
+    schema, *cases = written_cases(name, loses)
+    return Chapter(title, schema.statements, tuple(cases))

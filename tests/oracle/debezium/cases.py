@@ -1,12 +1,18 @@
 """All cases, in the order in which they are run."""
 
-from tests.oracle.debezium.case import KEYSPACE, POISON_KEYSPACE, Case, Chapter
+from tests.oracle.debezium.case import (
+    KEYSPACE,
+    POISON_KEYSPACE,
+    Case,
+    Chapter,
+    written_chapter,
+)
 from tests.oracle.debezium.poison import DEADLY, POISON, VECTORS
 from tests.oracle.debezium.ranges import RANGES
-from tests.oracle.debezium.rows import ROWS
 from tests.oracle.debezium.values import VALUES
 from tests.support.workloads.scenario import create_keyspace
 
+ROWS = written_chapter("Rows, deletions, batches, times", "rows")
 MARKS = "peer_marks.marks"
 """A row of this table stands before the first mutation of each case, and one after the last."""
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from tests.oracle.debezium.comparison import Mend
@@ -158,6 +159,7 @@ FLAWS = (
 )
 
 
+@cache
 def flaw_of(case: str) -> Flaw | None:
     """What is wrong with the peer's events of a case; None where they are right."""
     for flaw in FLAWS:

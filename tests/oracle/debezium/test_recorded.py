@@ -75,12 +75,6 @@ def test_every_flaw_has_its_cases() -> None:
             assert case.name.startswith(case.group)
 
 
-def test_a_repeated_event_changes_nothing(pairs: Pairs) -> None:
-    for case, found in pairs[:50]:
-        once, twice = (difference(sent, found) for sent in (case.sent, case.sent * 2))
-        assert once == twice
-
-
 def test_one_wrong_byte_is_seen(pairs: Pairs) -> None:
     """The comparison is not blind: any change of a value, key, position or time is a difference."""
     case, found = next(pair for pair in pairs if pair[0].name == "insert")

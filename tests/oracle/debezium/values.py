@@ -1,6 +1,6 @@
 """Cases: values of every type, collections, user types, tuples."""
 
-from tests.oracle.debezium.case import KEYSPACE, Case, Chapter
+from tests.oracle.debezium.case import KEYSPACE, Case, Chapter, written_cases
 from tests.oracle.debezium.poison import EMPTY_IS_POISON
 from tests.support.workloads.cql_types import NEVER_EMPTY, SCALARS, scalar
 from tests.support.workloads.literals import EDGES, empty_literal
@@ -110,53 +110,6 @@ def _nested_cases() -> list[Case]:
     return cases
 
 
-def _life(name: str, *assignments: str, using: str = "") -> Case:
-    return Case(name, (f"UPDATE {_COLLECTIONS}{using} SET {', '.join(assignments)} WHERE p = 1",))
-
-
-_LIFE = (
-    Case(
-        "collections insert",
-        (
-            f"INSERT INTO {_COLLECTIONS} (p, l, s, m, n) VALUES "
-            "(1, ['a', 'b'], {'x', 'y'}, {'k': 1, 'j': 2}, {2: 'b', 1: 'a'})",
-        ),
-    ),
-    Case(
-        "collections insert with TTL",
-        (
-            f"INSERT INTO {_COLLECTIONS} (p, l, s, m, n) VALUES "
-            "(2, ['a', 'b'], {'x', 'y'}, {'k': 1, 'j': 2}, {2: 'b', 1: 'a'}) USING TTL 3600",
-        ),
-    ),
-    _life("list append", "l = l + ['c']"),
-    _life("list append with TTL", "l = l + ['c']", using=" USING TTL 3600"),
-    _life("list prepend", "l = ['0', '00'] + l"),
-    _life("list overwrite", "l = ['new', 'er']"),
-    _life("list element set", "l[0] = 'z'"),
-    Case("list element delete", (f"DELETE l[0] FROM {_COLLECTIONS} WHERE p = 1",)),
-    _life("list element removed by value", "l = l - ['er']"),
-    _life("set add", "s = s + {'w', 'a'}"),
-    _life("set add with TTL", "s = s + {'w'}", using=" USING TTL 3600"),
-    _life("set remove", "s = s - {'x'}"),
-    _life("set overwrite", "s = {'only'}"),
-    _life("map put", "m['k'] = 3"),
-    _life("map add", "m = m + {'n': 9}"),
-    _life("map of int keys add", "n = n + {5: 'five'}"),
-    _life("map add with TTL", "m = m + {'n': 9}", using=" USING TTL 3600"),
-    Case("map key delete", (f"DELETE m['k'] FROM {_COLLECTIONS} WHERE p = 1",)),
-    Case("map of int keys, key delete", (f"DELETE n[2] FROM {_COLLECTIONS} WHERE p = 1",)),
-    _life("map key set to null", "m['n'] = null"),
-    _life("map overwrite", "m = {'only': 1}"),
-    Case("whole collection delete", (f"DELETE l FROM {_COLLECTIONS} WHERE p = 1",)),
-    Case("all collections deleted", (f"DELETE l, s, m, n FROM {_COLLECTIONS} WHERE p = 1",)),
-    _life("collections set to empty", "l = []", "s = {}", "m = {}"),
-    _life("collections set to null", "l = null", "s = null", "m = null"),
-    Case(
-        "insert of empty collections",
-        (f"INSERT INTO {_COLLECTIONS} (p, l, s, m) VALUES (3, [], {{}}, {{}})",),
-    ),
-    Case("row delete with collections", (f"DELETE FROM {_COLLECTIONS} WHERE p = 1",)),
+VALUES = Chapter(
+    "Values", _tables(), (*_scalar_cases(), *_nested_cases(), *written_cases("collections"))
 )
-
-VALUES = Chapter("Values", _tables(), (*_scalar_cases(), *_nested_cases(), *_LIFE))

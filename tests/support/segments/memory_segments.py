@@ -11,7 +11,7 @@ SCHEMA_TEXT = (
 
 
 READ = """
-import json, re, sys
+import json, os, re, sys
 from pathlib import Path
 import commitlog
 
@@ -23,23 +23,26 @@ schema = commitlog.Schema.from_cql(sys.argv[2])
 event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")
 keys = {alias: bytes.fromhex(key) for alias, key in json.loads(sys.argv[3]).items()}
 before_kib = peak_kib()
-reader = commitlog.SegmentReader(sys.argv[1], keys=keys)
-mutations = 0
-try:
-    if sys.argv[4] == "scan":
-        mutations = reader.scan(schema).mutations
-    else:
-        stop = "full"
-        abandoned = []
-        while stop != "end":
-            batch = reader.read(schema, event_format, complete=True, abandoned=abandoned)
-            mutations += batch.mutations
-            stop = batch.stop
-            if batch.blocked is not None:
-                abandoned.append((batch.blocked.table_id, batch.blocked.column))
-except commitlog.SegmentKeyError:
-    # A damaged chunk cannot be told from a wrong key where there is no other.
-    pass
+mutations = gaps = 0
+for path in sys.argv[1].split(os.pathsep):
+    reader = commitlog.SegmentReader(path, keys=keys)
+    try:
+        if sys.argv[4] == "scan":
+            mutations += reader.scan(schema).mutations
+        else:
+            stop = "full"
+            abandoned = []
+            while stop != "end":
+                batch = reader.read(schema, event_format, complete=True, abandoned=abandoned)
+                mutations += batch.mutations
+                stop = batch.stop
+                if batch.blocked is not None:
+                    abandoned.append((batch.blocked.table_id, batch.blocked.column))
+    except commitlog.SegmentKeyError:
+        # A damaged chunk cannot be told from a wrong key where there is no other.
+        pass
+    gaps += len(reader.gaps)
 print(json.dumps({"before": before_kib, "peak": peak_kib(), "mutations": mutations,
-                  "gaps": len(reader.gaps)}))
+                  "gaps": gaps}))
 """
+"""Reads all segments, one after the other."""

@@ -1,18 +1,14 @@
 """Compressed and encrypted segments: read, damaged, hostile, and with keys that do not fit."""
 
 import json
-import resource
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import commitlog
-from tests.oracle.writer import be32, header, marker, write_segment
+from tests.oracle.writer import header, write_segment
 from tests.oracle.writer.framings import (
     DEFLATE,
     KEY,
@@ -119,18 +115,6 @@ def test_cut_at_any_byte(framing: Framing, tmp_path: Path) -> None:
 
 
 @every_framing
-def test_every_record_end_is_a_place_to_resume(framing: Framing, tmp_path: Path) -> None:
-    whole = segment(framing)
-    lines, _ = read(whole, tmp_path, keys=framing.keys)
-    for line, following in pairwise(lines):
-        reader = commitlog.SegmentReader(
-            str(tmp_path / NAME), position=position(line), keys=framing.keys
-        )
-        assert reader.dump(SCHEMA, max_bytes=1) == following + b"\n"
-        assert reader.gaps == []
-
-
-@every_framing
 def test_a_damaged_section_before_the_position_moves_nothing(
     framing: Framing, tmp_path: Path
 ) -> None:
@@ -148,49 +132,6 @@ def test_a_damaged_section_before_the_position_moves_nothing(
         while chunk := reader.dump(SCHEMA):
             rest += chunk
         assert rest.splitlines() == lines[7:], bit
-
-
-_HOSTILE = """
-import resource, sys
-import commitlog
-schema = commitlog.Schema.from_cql(sys.argv[2])
-keys = {"testing:1": bytes(range(16))}
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-reader = commitlog.SegmentReader(sys.argv[1], keys=keys)
-while reader.dump(schema):
-    pass
-assert reader.gaps
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-@every_framing
-def test_hostile_lengths_allocate_nothing(framing: Framing, tmp_path: Path) -> None:
-    """A section, and in it a block or a chunk, that claims two gibibytes."""
-    huge = be32((1 << 31) - 1)
-    start = start_of(framing)
-    blocks = {
-        "LZ4": b"\xff\xff\xff\x7f" + b"\xf0" + b"\xff" * 200,
-        "Snappy": b"\xff\xff\xff\xff\x07" + b"\xfe\x01\x00" * 60,
-        "Zstd": bytes.fromhex("28b52ffd 84 00 ff ff ff 7f".replace(" ", "")) + bytes(99),
-    }
-    block = blocks.get(framing.name, huge + huge + bytes(200))
-    stored_section = huge + block
-    data = start + marker(1, len(start), len(start) + 8 + len(stored_section)) + stored_section
-    path = tmp_path / NAME
-    path.write_bytes(data)
-    schema = "CREATE TABLE k.t (p text PRIMARY KEY) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18"
-    limit = 4 << 30
-    done = subprocess.run(
-        [sys.executable, "-c", _HOSTILE, str(path), schema],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
-    assert done.returncode == 0 or "key" in done.stderr, done.stderr
-    if done.returncode == 0:
-        assert int(done.stdout) < 20_000, "KiB"
 
 
 @every_cipher

@@ -19,7 +19,6 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.serialization import MessageField, SerializationContext
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import commitlog
 from sidecar.errors import UnavailableError
@@ -31,8 +30,7 @@ from tests.support.avro.encodings import MODES, Encoding, cases, in_both
 from tests.support.avro.live import AvroAgent
 from tests.support.avro.reading import Ids, Message
 from tests.support.avro.recordings import check
-from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
-from tests.support.events.cql_values import schema_text, types
+from tests.support.avro.tables import DDL, ONE_SEGMENT, both, grown_tables, inserted
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.schema_registry import SchemaRegistryServer
 
@@ -148,20 +146,11 @@ def test_a_changed_table_passes_backward(
 
 
 @settings(ONE_SEGMENT, max_examples=40)
-@given(data=st.data())
+@given(tables=grown_tables())
 def test_columns_of_any_types_come_and_go(
-    registry: SchemaRegistryServer, tmp_path: Path, data: st.DataObject
+    registry: SchemaRegistryServer, tmp_path: Path, tables: tuple[str, str]
 ) -> None:
-    some, more = (data.draw(st.lists(types(), min_size=1, max_size=3)) for _ in range(2))
-    fewer = {f"a{at}": of for at, of in enumerate(some)}
-    all_of = {**fewer, **{f"b{at}": of for at, of in enumerate(more)}}
-    if data.draw(st.booleans()):
-        all_of = dict(reversed(all_of.items()))
-    schemas = []
-    for columns in (fewer, all_of):
-        ddl = schema_text(columns)
-        ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
-        schemas.append(ids.schemas[-1].schema)
+    schemas = [both(inserted(tmp_path, ddl, {}), ddl)[0].schemas[-1].schema for ddl in tables]
     asking = client(registry)
     for order in (schemas, schemas[::-1]):
         subject = fresh()

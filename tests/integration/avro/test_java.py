@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import commitlog
 from tests.oracle.reference.recordings import Scenario
@@ -17,8 +16,7 @@ from tests.support.avro.encodings import MODES, Encoding, cases, in_both
 from tests.support.avro.java_avro import JavaAvro, RefusedByJavaError
 from tests.support.avro.reading import Ids, differences
 from tests.support.avro.recordings import check
-from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
-from tests.support.events.cql_values import schema_text, types
+from tests.support.avro.tables import DDL, ONE_SEGMENT, both, grown_tables, inserted
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +73,12 @@ def test_a_changed_table_passes_backward(
 
 
 @settings(ONE_SEGMENT, max_examples=40)
-@given(data=st.data())
+@given(tables=grown_tables())
 def test_columns_of_any_types_come_and_go(
-    java: JavaAvro, tmp_path: Path, data: st.DataObject
+    java: JavaAvro, tmp_path: Path, tables: tuple[str, str]
 ) -> None:
     """Both ways: replicas may differ for a while in what they know of a table."""
-    some, more = (data.draw(st.lists(types(), min_size=1, max_size=3)) for _ in range(2))
-    fewer = {f"a{at}": of for at, of in enumerate(some)}
-    all_of = {**fewer, **{f"b{at}": of for at, of in enumerate(more)}}
-    if data.draw(st.booleans()):
-        # A type that is used twice is defined by its first use.
-        all_of = dict(reversed(all_of.items()))
-    for number, columns in enumerate((fewer, all_of), 1):
-        ddl = schema_text(columns)
+    for number, ddl in enumerate(tables, 1):
         ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
         java.parse(number, ids.schemas[-1].schema)
     for reader, writer in ((2, 1), (1, 2)):

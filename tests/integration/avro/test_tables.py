@@ -4,6 +4,7 @@ change."""
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import fastavro
 import pytest
@@ -12,37 +13,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.avro.recordings import check_content
-from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted, modes_of
-from tests.support.events.cql_values import nullable, schema_text, types
+from tests.support.avro.tables import (
+    DDL,
+    ONE_SEGMENT,
+    both,
+    inserted,
+    made_rows,
+    named_rows,
+)
 
 
 @ONE_SEGMENT
-@given(st.data())
-def test_values_of_every_type_equal_the_json_values(tmp_path: Path, data: st.DataObject) -> None:
-    columns = data.draw(
-        st.lists(types(), min_size=1, max_size=3).map(
-            lambda found: {f"c{at}": of for at, of in enumerate(found)}
-        )
-    )
-    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
-    mode = data.draw(st.sampled_from(("double", "precise", "string")))
-    ddl = schema_text(columns)
-    written = {name: value for name, value in values.items() if value is not None}
-    ids, avro, plain = both(inserted(tmp_path, ddl, written), ddl, **modes_of(mode))
+@given(made_rows())
+def test_values_of_every_type_equal_the_json_values(
+    tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
+) -> None:
+    ddl, written, modes = made
+    ids, avro, plain = both(inserted(tmp_path, ddl, written), ddl, **modes)
     check_content(ids.decoded(avro), plain)
 
 
 @settings(ONE_SEGMENT, max_examples=30)
-@given(st.sets(st.text("ab_-1. é", min_size=1, max_size=4), min_size=1, max_size=5), st.booleans())
-def test_any_names_make_a_schema(tmp_path: Path, names: set[str], is_unicode: bool) -> None:
-    columns = ", ".join(f'"{name}" int' for name in sorted(names - {"k"}))
-    if not columns:
-        return
-    ddl = DDL.format(columns=columns)
-    values = {name: number.to_bytes(4) for number, name in enumerate(sorted(names - {"k"}))}
-    ids, avro, _ = both(
-        inserted(tmp_path, ddl, values), ddl, names="avro_unicode" if is_unicode else "avro"
-    )
+@given(named_rows("ab_-1. é"), st.sampled_from(("avro", "avro_unicode")))
+def test_any_names_make_a_schema(
+    tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
+) -> None:
+    ddl, values = made
+    ids, avro, _ = both(inserted(tmp_path, ddl, values), ddl, names=names)
     after = ids.decoded(avro)["after"]
     shown = [column["value"] for column in after.values() if column is not None]
     assert sorted(shown) == sorted([7, *range(len(values))])

@@ -15,10 +15,17 @@ from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.avro.reading import messages
-from tests.support.avro.tables import DDL, ONE_SEGMENT, TIME_US, format_of, inserted, modes_of
+from tests.support.avro.tables import (
+    DDL,
+    ONE_SEGMENT,
+    TIME_US,
+    format_of,
+    inserted,
+    made_rows,
+    named_rows,
+)
 from tests.support.converters.comparison import WithSchema, is_same
 from tests.support.converters.connect import Connect
-from tests.support.events.cql_values import nullable, schema_text, types
 from tests.support.segments.segment_reading import reader_of
 
 ONE = b"\0\0\0\1"
@@ -54,44 +61,29 @@ def fields_of(value: bytes, member: str = "after") -> dict[str, dict[str, Any]]:
 
 
 @ONE_SEGMENT
-@given(st.data())
+@given(made_rows())
 def test_values_of_every_type_are_read(
-    tmp_path: Path, connect: Connect, data: st.DataObject
+    tmp_path: Path, connect: Connect, made: tuple[str, dict[str, bytes], dict[str, Any]]
 ) -> None:
-    columns = data.draw(
-        st.lists(types(), min_size=1, max_size=3).map(
-            lambda found: {f"c{at}": of for at, of in enumerate(found)}
-        )
-    )
-    drawn = {name: data.draw(nullable(of)) for name, of in columns.items()}
-    mode = data.draw(st.sampled_from(("double", "precise", "string")))
-    choices = modes_of(mode)
-    ddl = schema_text(columns)
-    path = inserted(tmp_path, ddl, {k: value for k, value in drawn.items() if value is not None})
-    (value,) = values(path, ddl, "json_with_schema", **choices)
-    (plain,) = values(path, ddl, "json", **choices)
+    ddl, written, modes = made
+    path = inserted(tmp_path, ddl, written)
+    (value,) = values(path, ddl, "json_with_schema", **modes)
+    (plain,) = values(path, ddl, "json", **modes)
     payload = taken(connect, value)
     assert {**payload, "ts_ms": 0} == {**json.loads(plain), "ts_ms": 0}
 
 
 @settings(ONE_SEGMENT, max_examples=30)
-@given(
-    st.sets(st.text('ab_-1. é"\\', min_size=1, max_size=4), min_size=1, max_size=5),
-    st.sampled_from(("none", "avro", "avro_unicode")),
-)
-def test_any_names_are_read(tmp_path: Path, connect: Connect, names: set[str], mode: str) -> None:
-    listed = sorted(names - {"k"})
-    if not listed:
-        return
-    ddl = DDL.format(
-        columns=", ".join('"{}" int'.format(name.replace('"', '""')) for name in listed)
-    )
-    path = inserted(tmp_path, ddl, {name: ONE for name in listed})
-    (value,) = values(path, ddl, "json_with_schema", names=mode)
+@given(named_rows('ab_-1. é"\\'), st.sampled_from(("none", "avro", "avro_unicode")))
+def test_any_names_are_read(
+    tmp_path: Path, connect: Connect, made: tuple[str, dict[str, bytes]], mode: str
+) -> None:
+    ddl, row = made
+    (value,) = values(inserted(tmp_path, ddl, row), ddl, "json_with_schema", names=mode)
     payload = taken(connect, value)
-    assert len(payload["after"]) == len(listed) + 3
+    assert len(payload["after"]) == len(row) + 3
     if mode == "none":
-        assert {*listed, "k"} <= payload["after"].keys()
+        assert {*row, "k"} <= payload["after"].keys()
     assert list(fields_of(value)) == list(payload["after"])
 
 

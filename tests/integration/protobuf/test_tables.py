@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,7 @@ import commitlog
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES
 from tests.support.avro.reading import differences
 from tests.support.avro.recordings import check_content
-from tests.support.avro.tables import DDL, ONE_SEGMENT, inserted, modes_of
-from tests.support.events.cql_values import nullable, schema_text, types
+from tests.support.avro.tables import DDL, ONE_SEGMENT, inserted, made_rows, named_rows
 from tests.support.protobuf.compiler import message_class
 from tests.support.protobuf.reading import ProtobufIds, both, plain
 from tests.support.segments.segment_reading import reader_of
@@ -23,37 +23,24 @@ HEAD_BYTES = 6
 
 
 @settings(ONE_SEGMENT, max_examples=40)
-@given(st.data())
-def test_values_of_every_type_equal_the_json_values(tmp_path: Path, data: st.DataObject) -> None:
-    columns = data.draw(
-        st.lists(types(), min_size=1, max_size=3).map(
-            lambda found: {f"c{at}": of for at, of in enumerate(found)}
-        )
-    )
-    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
-    mode = data.draw(st.sampled_from(("double", "precise", "string")))
-    ddl = schema_text(columns)
-    written = {name: value for name, value in values.items() if value is not None}
+@given(made_rows())
+def test_values_of_every_type_equal_the_json_values(
+    tmp_path: Path, made: tuple[str, dict[str, bytes], dict[str, Any]]
+) -> None:
+    ddl, written, modes = made
     ids = ProtobufIds()
-    ours, other = both(inserted(tmp_path, ddl, written), ddl, ids, **modes_of(mode))
+    ours, other = both(inserted(tmp_path, ddl, written), ddl, ids, **modes)
     check_content(ids.decoded(ours.value), json.loads(other.value))
 
 
 @settings(ONE_SEGMENT, max_examples=30)
-@given(
-    st.sets(st.text("abA_-1. é", min_size=1, max_size=4), min_size=1, max_size=6),
-    st.booleans(),
-)
-def test_any_names_make_a_schema(tmp_path: Path, names: set[str], is_unicode: bool) -> None:
-    columns = ", ".join(f'"{name}" int' for name in sorted(names - {"k"}))
-    if not columns:
-        return
-    ddl = DDL.format(columns=columns)
-    values = {name: number.to_bytes(4) for number, name in enumerate(sorted(names - {"k"}))}
+@given(named_rows("abA_-1. é"), st.sampled_from(("avro", "avro_unicode")))
+def test_any_names_make_a_schema(
+    tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
+) -> None:
+    ddl, values = made
     ids = ProtobufIds()
-    ours, _ = both(
-        inserted(tmp_path, ddl, values), ddl, ids, names="avro_unicode" if is_unicode else "avro"
-    )
+    ours, _ = both(inserted(tmp_path, ddl, values), ddl, ids, names=names)
     after = ids.decoded(ours.value)["after"]
     shown = [column["value"] for column in after.values() if column is not None]
     assert sorted(shown) == sorted([7, *range(len(values))])

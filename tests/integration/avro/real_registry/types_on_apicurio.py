@@ -18,8 +18,7 @@ from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.encodings import MODES, Encoding, cases, in_both
 from tests.support.avro.reading import Message
 from tests.support.avro.recordings import check, check_content
-from tests.support.avro.tables import DDL, both, inserted, modes_of
-from tests.support.events.cql_values import nullable, schema_text, types
+from tests.support.avro.tables import both, inserted, made_rows, named_rows
 from tests.support.mongodb.encodings import AT_NS, LAYOUTS, TOPICS, encoder, events, registered
 from tests.support.servers.apicurio import ApicurioRegistry
 
@@ -66,41 +65,26 @@ def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
 
 
 @ONE_SEGMENT
-@given(st.data())
+@given(made_rows())
 def test_made_values_of_every_type(
-    registry: ApicurioRegistry, tmp_path: Path, data: st.DataObject
+    registry: ApicurioRegistry,
+    tmp_path: Path,
+    made: tuple[str, dict[str, bytes], dict[str, Any]],
 ) -> None:
-    of_columns = st.lists(types(), min_size=1, max_size=3)
-    columns = {f"c{at}": of for at, of in enumerate(data.draw(of_columns))}
-    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
-    mode = data.draw(st.sampled_from(("double", "precise", "string")))
-    ddl = schema_text(columns)
-    written = {name: value for name, value in values.items() if value is not None}
-    ids, avro, plain = both(
-        inserted(tmp_path, ddl, written),
-        ddl,
-        RegisteredIds(registry),
-        topic_prefix=own_prefix(),
-        **modes_of(mode),
-    )
+    ddl, written, modes = made
+    given, path = RegisteredIds(registry), inserted(tmp_path, ddl, written)
+    ids, avro, plain = both(path, ddl, given, topic_prefix=own_prefix(), **modes)
     check_content(ids.decoded(avro), plain)
 
 
 @ONE_SEGMENT
-@given(st.sets(st.text("ab_-1. é", min_size=1, max_size=4), min_size=1, max_size=5), st.booleans())
+@given(named_rows("ab_-1. é"), st.sampled_from(("avro", "avro_unicode")))
 def test_columns_of_any_name(
-    registry: ApicurioRegistry, tmp_path: Path, names: set[str], is_unicode: bool
+    registry: ApicurioRegistry, tmp_path: Path, made: tuple[str, dict[str, bytes]], names: str
 ) -> None:
-    columns = sorted(names)
-    ddl = DDL.format(columns=", ".join(f'"{name}" int' for name in columns))
-    values = {name: number.to_bytes(4) for number, name in enumerate(columns)}
-    ids, avro, _ = both(
-        inserted(tmp_path, ddl, values),
-        ddl,
-        RegisteredIds(registry),
-        topic_prefix=own_prefix(),
-        names="avro_unicode" if is_unicode else "avro",
-    )
+    ddl, values = made
+    given, path = RegisteredIds(registry), inserted(tmp_path, ddl, values)
+    ids, avro, _ = both(path, ddl, given, topic_prefix=own_prefix(), names=names)
     after = ids.decoded(avro)["after"]
     shown = [column["value"] for column in after.values() if column is not None]
     assert sorted(shown) == sorted([7, *range(len(values))])

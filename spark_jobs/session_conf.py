@@ -38,8 +38,8 @@ def session_conf(session: SparkSession, settings: Mapping[str, str]) -> Iterator
             session.conf.set(name, value)
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
+        for name, earlier in before.items():
+            if earlier is None:
                 session.conf.unset(name)
             else:
-                session.conf.set(name, value)
+                session.conf.set(name, earlier)

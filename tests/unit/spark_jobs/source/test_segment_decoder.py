@@ -17,17 +17,8 @@ from tests.oracle.reference.segment import read_bytes
 from tests.support.segments.archive import agents_events, recording
 from tests.support.segments.segment_reading import schema_of
 
-# With types, deletions, counters, compressed, of every version of the log, with schema changes.
-RECORDINGS = (
-    "3.11/mixed",
-    "4.1/lz4",
-    "5.0/types",
-    "5.0/deletions",
-    "5.0/counter-shards/node1",
-    "5.0/zstd",
-    "5.0-none/ttl",
-    "6.0/epochs",
-)
+# With deletions, counters, compressed, with schema changes.
+RECORDINGS = ("4.1/lz4", "5.0/deletions", "5.0/counter-shards/node1", "6.0/epochs")
 
 
 def decoder(scenario: Scenario, table: Any, **members: Any) -> SegmentDecoder:

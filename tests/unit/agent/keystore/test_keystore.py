@@ -73,7 +73,9 @@ def test_keys_with_passwords_of_their_own(tmp_path: Path) -> None:
         keys(store)
 
 
-@pytest.mark.parametrize("options", [(), DES3, DES3 + SHA1_MAC])
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(DES3, marks=pytest.mark.slow), DES3 + SHA1_MAC]
+)
 def test_pkcs12(tmp_path: Path, options: tuple[str, ...]) -> None:
     store = make_keystore(
         tmp_path / "store", store_type="PKCS12", alias="Testing:1", key_bits=192, options=options
@@ -86,7 +88,7 @@ def test_pkcs12(tmp_path: Path, options: tuple[str, ...]) -> None:
         keys(store, "wrong")
 
 
-@pytest.mark.parametrize("store_type", ["JCEKS", "PKCS12"])
+@pytest.mark.parametrize("store_type", [pytest.param("JCEKS", marks=pytest.mark.slow), "PKCS12"])
 def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
     store = tmp_path / "store"
     keytool(

@@ -4,9 +4,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from agent.segments.offsets import offsets_from_entries
 from agent.transfer.archive import ArchiveTransfer
@@ -229,5 +230,7 @@ class KilledPipeline(RuleBasedStateMachine):
             assert f'"{event}"' in (self.harness.relocation / "error" / name).read_text()
 
 
-KilledPipeline.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestKilledPipeline = KilledPipeline.TestCase
+@pytest.mark.parametrize("examples", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_killed_pipeline_loses_nothing(examples: int) -> None:
+    many = settings(max_examples=examples, stateful_step_count=40)
+    run_state_machine_as_test(KilledPipeline, settings=many)

@@ -3,9 +3,16 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets
@@ -274,10 +281,10 @@ class SegmentLifecycle(RuleBasedStateMachine):
             assert content.in_commitlog or name == max(self.node.logs), f"{name} stays behind"
 
 
-SegmentLifecycle.TestCase.settings = settings(
-    max_examples=300, stateful_step_count=60, deadline=None
-)
-TestSegmentLifecycle = SegmentLifecycle.TestCase
+@pytest.mark.parametrize("examples", [120, pytest.param(600, marks=pytest.mark.slow)])
+def test_lifecycles_lose_nothing(examples: int) -> None:
+    many = settings(max_examples=examples, stateful_step_count=60)
+    run_state_machine_as_test(SegmentLifecycle, settings=many)
 
 
 def test_segments_start_with_nothing() -> None:

@@ -1,9 +1,7 @@
 """`make fuzz`: the guided targets, ten minutes each, and every bit of a segment.
 
 Prints a line a target and a table at the end; exit code 1 when something failed. An input that
-fails a guided target is put into `fuzz-failures/`; `--target T --input FILE` runs it again. The
-targets that damage recordings run when they are named; a failure of theirs prints recording and
-seed, and `--target T --seed N --runs 1` runs it again.
+fails a guided target is put into `fuzz-failures/`; `--target T --input FILE` runs it again.
 """
 
 import time
@@ -15,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tests.support.fuzz import damaged, every_bit, guided
+from tests.support.fuzz import every_bit, guided
 from tests.support.fuzz.seeds import TARGETS as GUIDED
 
 EVERY_BIT = "every-bit"
@@ -40,23 +38,14 @@ class Line:
     "--target",
     "names",
     multiple=True,
-    type=click.Choice([*GUIDED, EVERY_BIT, *damaged.TARGETS]),
+    type=click.Choice([*GUIDED, EVERY_BIT]),
     help="Several times; by default all guided ones and every-bit.",
 )
 @click.option("--keep", is_flag=True, help="Keep what covers most as the corpus (guided).")
 @click.option(
     "--input", "file", type=click.Path(exists=True, path_type=Path), help="Run one (guided)."
 )
-@click.option("--runs", type=int, help="So many of each, whatever the time (recordings).")
-@click.option("--seed", type=int, help="The first; by the clock if not given (recordings).")
-def main(
-    minutes: float,
-    names: tuple[str, ...],
-    keep: bool,
-    file: Path | None,
-    runs: int | None,
-    seed: int | None,
-) -> None:
+def main(minutes: float, names: tuple[str, ...], keep: bool, file: Path | None) -> None:
     """Feed the parser what no node wrote."""
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
@@ -77,10 +66,8 @@ def main(
             for name in chosen:
                 if name in GUIDED and programs is not None:
                     lines.append(_guided(programs / name, name, minutes, keep, bar))
-                elif flipper is not None and name == EVERY_BIT:
+                elif flipper is not None:
                     lines += [_every_bit(flipper, framing, bar) for framing in every_bit.FRAMINGS]
-                else:
-                    lines.append(_damaged(name, minutes, runs, seed, bar))
     except guided.FuzzError as error:
         raise click.ClickException(str(error)) from error
     console.print(_table(lines))
@@ -123,24 +110,6 @@ def _every_bit(program: Path, framing: str, bar: Progress) -> Line:
     seconds = time.monotonic() - start_s
     reached = f"{flipped.bits / 8192:.1f} KiB"
     return _told(Line(name, flipped.bits, seconds, reached, len(flipped.failures)), bar)
-
-
-def _damaged(name: str, minutes: float, runs: int | None, seed: int | None, bar: Progress) -> Line:
-    first = seed if seed is not None else time.time_ns() % 1_000_000_000
-    task = bar.add_task(name, total=runs or minutes * 60)
-    start_s = time.monotonic()
-
-    def goes_on(done: int) -> bool:
-        seconds = time.monotonic() - start_s
-        bar.update(task, completed=done if runs else seconds)
-        return done < runs if runs else seconds < minutes * 60
-
-    done, failure = damaged.run(name, first, goes_on)
-    bar.remove_task(task)
-    if failure:
-        bar.console.print(failure, markup=False)
-    seconds = time.monotonic() - start_s
-    return _told(Line(name, done, seconds, f"seeds from {first} on", int(bool(failure))), bar)
 
 
 def _told(line: Line, bar: Progress) -> Line:

@@ -33,7 +33,7 @@ def record(
     """
     with CassandraNode(scratch / "node", version=version, settings=settings) as node:
         for folder, name in folders.items():
-            done(folder, _record_one(node, new_folder(folder), name))
+            done(folder, _record_one(node, folder, name))
             if node.is_running:
                 # The consumer's duty: what is read is deleted.
                 for segment in node.cdc_segments():
@@ -43,7 +43,9 @@ def record(
 
 
 def _record_one(node: CassandraNode, folder: Path, name: str) -> int:
+    # The statements of a recording are in its folder.
     workload = scenario(name, release(node.version))
+    new_folder(folder)
     statements = run(node, workload)
     if release(node.version) >= (4, 0):
         schema = user_schema(node)

@@ -50,15 +50,16 @@ IGNORES_TERM = agent(
 
 @contextmanager
 def supervised(
-    tmp_path: Path, code: str, is_live: str = "True", **pace: float
+    tmp_path: Path, code: str, is_live: str = "lambda: True", **pace: float
 ) -> Iterator[subprocess.Popen[str]]:
-    """A supervisor of an agent with the code, in a process of its own."""
+    """A supervisor of an agent with the code, in a process of its own. Without `is_live` it asks
+    at HTTP_PORT."""
     script = tmp_path / "agent.py"
     script.write_text(code)
     command = [sys.executable, str(script), str(tmp_path / "log")]
     text = (
         "import os, sys; from sidecar.supervisor import Pace, Supervisor; "
-        f"sys.exit(Supervisor({command!r}, Pace(**{FAST | pace!r}), lambda: {is_live}).run())"
+        f"sys.exit(Supervisor({command!r}, Pace(**{FAST | pace!r}), {is_live}).run())"
     )
     with run([sys.executable, "-c", text]) as process:
         yield process
@@ -108,7 +109,7 @@ def test_an_agent_that_is_not_live_is_killed_and_restarted(tmp_path: Path, answe
     log.touch()
     starts = f"open({str(log)!r}).read().count('started')"
     first = f"(not os.path.exists({str(seen)!r}) and not open({str(seen)!r}, 'w').close())"
-    is_live = f"True if {starts} != 1 or {first} else {answer}"
+    is_live = f"lambda: True if {starts} != 1 or {first} else {answer}"
     with supervised(tmp_path, IGNORES_TERM, is_live, live_failures=3, kill_after_s=0.1) as process:
         assert read_line(process) == "ready"
         errors = stop(process)
@@ -126,26 +127,21 @@ def test_an_agent_that_never_answers_is_left_alone(tmp_path: Path) -> None:
         f"while len(pathlib.Path({str(checks)!r}).read_text()) < 9: time.sleep(0.01)\n"
         "print('ready', flush=True); signal.pause()"
     )
-    is_live = f"open({str(checks)!r}, 'a').write('x') and None"
+    is_live = f"lambda: open({str(checks)!r}, 'a').write('x') and None"
     with supervised(tmp_path, text, is_live, live_failures=2) as process:
         assert read_line(process) == "ready"
         stop(process)
     assert (tmp_path / "log").read_text().split() == ["started"]
 
 
-def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(tmp_path: Path) -> None:
+def test_a_wrong_port_ends_neither_the_agent_nor_the_supervisor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """HTTP_PORT is that of the database beside it, which speaks no HTTP."""
     text = agent("note('started'); print('ready', flush=True); signal.pause()")
-    script = tmp_path / "agent.py"
-    script.write_text(text)
-    command = [sys.executable, str(script), str(tmp_path / "log")]
-    start = (
-        "import sys; from sidecar.supervisor import Pace, Supervisor; "
-        f"sys.exit(Supervisor({command!r}, Pace(**{FAST | {'live_failures': 2}!r})).run())"
-    )
     with fake_agents([b"\x04\x00\x00\x00 not HTTP\r\n"]) as (database,):
-        environment = {"HTTP_PORT": str(database.port)}
-        with run([sys.executable, "-c", start], **environment) as process:
+        monkeypatch.setenv("HTTP_PORT", str(database.port))
+        with supervised(tmp_path, text, "", live_failures=2) as process:
             assert read_line(process) == "ready"
             wait_until(lambda: len(database.requests) > 4, "checks")
             stop(process)

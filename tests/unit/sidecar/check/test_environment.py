@@ -85,20 +85,22 @@ def test_an_address_of_another_machine(tmp_path: Path) -> None:
         assert "http.host=10.255.255.1 is not an address of this machine" in message
 
 
-def test_an_address_that_another_program_has(tmp_path: Path) -> None:
-    with http_server("/", b"hello") as port:
-        chosen = properties(tmp_path, http__port=port)
-        level, code, message = only(check_address(chosen))
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/", b"hello", "another program listens there"),
+        ("/buildinfo", BUILD, "cdc-sidecar-cassandra 0.1.0 answers there"),
+    ],
+    ids=["another program", "an agent of other directories"],
+)
+def test_an_address_that_another_process_has(
+    tmp_path: Path, path: str, body: bytes, message: str
+) -> None:
+    with http_server(path, body) as port:
+        level, code, shown = only(check_address(properties(tmp_path, http__port=port)))
     assert (level, code) == (Level.FAULT, "http_address_in_use")
-    assert f"The agent cannot serve HTTP on 127.0.0.1:{port}: Address already in use." in message
-    assert "another program listens there" in message
-
-
-def test_an_agent_of_other_directories_has_the_address(tmp_path: Path) -> None:
-    with http_server("/buildinfo", BUILD) as port:
-        level, code, message = only(check_address(properties(tmp_path, http__port=port)))
-    assert (level, code) == (Level.FAULT, "http_address_in_use")
-    assert "cdc-sidecar-cassandra 0.1.0 answers there" in message
+    assert f"The agent cannot serve HTTP on 127.0.0.1:{port}: Address already in use." in shown
+    assert message in shown
 
 
 def test_the_agent_of_the_same_directories_has_the_address(tmp_path: Path) -> None:

@@ -172,30 +172,6 @@ TestWindow = WindowMachine.TestCase
 TestWindow.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 
 
-def test_position_moves_at_mutation_ends_only() -> None:
-    window: Window[str, int] = Window(100, 1000)
-    window.add("a", ListBatch(0, (3, 2)))
-    window.acknowledge([range(2)])
-    assert window.watermark == 2
-    assert window.progress() == [Progress("a", 0)]
-    window.acknowledge([one(2), one(4)])
-    assert window.progress() == [Progress("a", 10)]
-    window.acknowledge([one(3)])
-    assert window.progress() == [Progress("a", 20)]
-    assert window.progress() == []
-
-
-def test_a_batch_is_let_go_though_an_earlier_one_waits() -> None:
-    window: Window[str, int] = Window(100, 1000)
-    window.add("a", ListBatch(0, (1,)))
-    window.add("a", ListBatch(10, (4,)))
-    window.acknowledge([range(1, 5)])
-    assert (window.watermark, window.buffered_bytes, window.unacknowledged) == (0, 7, 1)
-    assert window.progress() == []
-    window.acknowledge([one(0)])
-    assert window.progress() == [Progress("a", 20)]
-
-
 def test_empty_batches_take_no_memory_while_events_wait() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (1,)))

@@ -49,7 +49,11 @@ def test_samples_from_before_the_window_and_from_the_future_are_left_out(tmp_pat
     assert list(rows(found, NOW_S + 120)) == [NOW_S, NOW_S + 120]
 
 
-@pytest.mark.parametrize("content", [b"", b"damage", b"\0" * 5000, bytes(range(256)) * 40])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"damage", b"\0" * 5000, bytes(range(256)) * 40, b"x" * (2 << 20)],
+    ids=["empty", "text", "zeros", "noise", "too large"],
+)
 def test_a_damaged_file_is_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -59,12 +63,6 @@ def test_a_damaged_file_is_replaced(
     assert "the stored history is ignored" in caplog.text
     found.put(NOW_S, (1.0,))
     assert rows(ring(tmp_path)) == {NOW_S: (1.0,)}
-
-
-def test_a_file_that_is_too_large_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / FILE_NAME).write_bytes(b"x" * (2 << 20))
-    found = ring(tmp_path)
-    found.put(NOW_S, (1.0,))
     assert found.path.stat().st_size == LAYOUT.file_bytes
 
 

@@ -92,19 +92,13 @@ def test_health_names_every_condition_with_its_remedy(
         **FakeStatus().about(),
         "conditions": [
             {
-                "code": "sink_away",
-                "status": "failing",
-                "component": "sink",
-                "message": "No broker answers.",
-                "remedy": "Start it.",
-            },
-            {
-                "code": "disk_full",
-                "status": "degraded",
-                "component": "offsets",
-                "message": "The disk is full.",
-                "remedy": "Make room.",
-            },
+                "code": each.code,
+                "status": each.state.value,
+                "component": each.component,
+                "message": each.message,
+                "remedy": each.remedy,
+            }
+            for each in (AWAY, FULL)
         ],
         "components": {
             "sink": {

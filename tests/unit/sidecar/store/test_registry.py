@@ -26,16 +26,18 @@ def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) ->
     assert str(parse_remote_directory(text)) == shown
 
 
-@pytest.mark.parametrize("text", ["", "bucket/prefix", "ftp://b/p", "gs://", "gs:///x", "gs://B"])
-def test_invalid_remote_directory_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="gs://bucket/prefix"):
-        parse_remote_directory(text)
-
-
-@pytest.mark.parametrize("text", ["s3://", "s3:///x", "s3://ab", "s3://-bucket", "s3://a b/c"])
-def test_invalid_s3_directory_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="s3://bucket/prefix"):
-        parse_remote_directory(text)
+@pytest.mark.parametrize(
+    ("texts", "example"),
+    [
+        (["", "bucket/prefix", "ftp://b/p", "gs://", "gs:///x", "gs://B"], "gs://bucket/prefix"),
+        (["file:///a"], "gs://bucket/prefix"),
+        (["s3://", "s3:///x", "s3://ab", "s3://-bucket", "s3://a b/c"], "s3://bucket/prefix"),
+    ],
+)
+def test_invalid_remote_directory_is_rejected(texts: list[str], example: str) -> None:
+    for text in texts:
+        with pytest.raises(ValueError, match=example):
+            parse_remote_directory(text)
 
 
 def test_objects_are_named_inside_the_prefix() -> None:
@@ -65,8 +67,3 @@ def test_claim_directory_may_be_on_this_machine(text: str) -> None:
 def test_invalid_claim_directory_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="file:///directory"):
         parse_claim_directory(text)
-
-
-def test_segments_go_to_no_directory() -> None:
-    with pytest.raises(ValueError, match="gs://bucket/prefix"):
-        parse_remote_directory("file:///a")

@@ -105,25 +105,28 @@ def test_a_fault_of_the_store_ends_its_process_alone(
     assert store.put(segment(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (None, r"cannot be started: No such file or directory\."),
+        ("#!/bin/sh\nexit 3\n", "ended with exit code 3; the agent restarts it"),
+    ],
+    ids=["no program", "ends at once"],
+)
 def test_failed_start_of_the_store_process_is_reported(
-    store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SubprocessStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str | None,
+    message: str,
 ) -> None:
+    path = tmp_path / "python"
+    if program is not None:
+        path.write_text(program)
+        path.chmod(0o755)
     with monkeypatch.context() as patch:
-        patch.setattr(sys, "executable", str(tmp_path / "no-python"))
-        with pytest.raises(StoreError, match=r"cannot be started: No such file or directory\."):
-            store.names()
-    assert store.names() == []
-
-
-def test_store_process_that_exits_early_is_reported(
-    store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "ends-at-once"
-    program.write_text("#!/bin/sh\nexit 3\n")
-    program.chmod(0o755)
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "executable", str(program))
-        with pytest.raises(StoreError, match="ended with exit code 3; the agent restarts it"):
+        patch.setattr(sys, "executable", str(path))
+        with pytest.raises(StoreError, match=message):
             store.names()
     assert store.names() == []
 
@@ -170,7 +173,7 @@ def test_stop_abandons_hanging_and_later_calls(
     pid = store.pid
     assert pid is not None
     store.stop()
-    thread.join(60)
+    thread.join()
     assert len(raised) == 1
     assert not Path(f"/proc/{pid}").exists(), "no zombie either"
     with pytest.raises(StoreStoppedError):

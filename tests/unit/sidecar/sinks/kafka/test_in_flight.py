@@ -93,17 +93,6 @@ def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject)
     assert all(run for run in answers.acknowledged)
 
 
-def test_nothing_is_answered_before_everything_is_reported() -> None:
-    answers = Answers()
-    sent = handed_over([1, 2, 3], 0, answers)
-    sent.confirm(3)
-    report(sent, 3)
-    report(sent, 1)
-    assert answers.acknowledged == []
-    report(sent, 2)
-    assert answers.acknowledged == [range(1000, 1003)]
-
-
 def test_reports_that_come_before_the_count_is_known() -> None:
     answers = Answers()
     sent = handed_over([1, 2], 0, answers)

@@ -29,6 +29,21 @@ Item = tuple[int, Mapping[str, Any] | bytes, bool]
 """Token, an event or a state, whether it is new."""
 
 
+def table_of(
+    events: Iterable[Mapping[str, Any]],
+    truncated_us: int | None = None,
+    *,
+    has_counters: bool = False,
+) -> Table:
+    """The merge in plain Python."""
+    table = Table(has_counters=has_counters)
+    for event in events:
+        table.apply(event)
+    if truncated_us is not None:
+        table.truncate(truncated_us)
+    return table
+
+
 def items(events: Iterable[Mapping[str, Any]], *, is_new: bool = False) -> list[Item]:
     return [(event["cells"]["token"], event, is_new) for event in events]
 

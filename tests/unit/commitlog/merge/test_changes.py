@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commitlog.merge import Merger
-from tests.oracle.algebra import Table
 from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values
-from tests.support.events.merge_batches import SCHEMA, Item, input_batches, items, typed_rows
+from tests.support.events.merge_batches import (
+    SCHEMA,
+    Item,
+    input_batches,
+    items,
+    states,
+    table_of,
+    typed_rows,
+)
 
 MERGER = Merger(SCHEMA, "ks", "t")
 EVENTS = st.lists(event_values(), max_size=14)
@@ -25,15 +32,6 @@ def changes(
     batches = list(MERGER.changes(input_batches(content), **options))
     assert all(batch.schema == MERGER.changes_schema for batch in batches)
     return [row for batch in batches for row in batch.to_pylist()]
-
-
-def table_of(events: Iterable[Mapping[str, Any]], truncated_us: int | None = None) -> Table:
-    table = Table()
-    for event in events:
-        table.apply(event)
-    if truncated_us is not None:
-        table.truncate(truncated_us)
-    return table
 
 
 def by_key(rows: Iterable[Mapping[str, Any]]) -> dict[Key, Any]:
@@ -179,11 +177,7 @@ def test_states_change_nothing_in_changes(
     old: list[EventValue], new: list[EventValue], each: bool
 ) -> None:
     options: dict[str, Any] = {"before_s": 10, "after_s": 12, "each": each}
-    base = [
-        (row["token"], row["state"], False)
-        for batch in MERGER.compact(input_batches(items(old)))
-        for row in batch.to_pylist()
-    ]
+    base = states(MERGER.compact(input_batches(items(old))))
     content = [*base, *items(new, is_new=True)]
     found = [
         row

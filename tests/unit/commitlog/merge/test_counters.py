@@ -1,6 +1,7 @@
 """Counters: the shards of all leaders, in events and in row states."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from commitlog import MalformedValueError
 from commitlog.merge import Merger
-from tests.oracle.algebra import Row, RowKey, Table
+from tests.oracle.algebra import Row, RowKey
+from tests.support.events import merge_batches
 from tests.support.events.counter_events import LEADERS, context, counter_events, text
 from tests.support.events.merge_batches import SCHEMA, Item, input_batches, items, raw_rows, states
 
@@ -17,11 +19,7 @@ MERGER = Merger(SCHEMA, "ks", "n")
 EVENTS = st.lists(counter_events(), max_size=8)
 
 
-def table_of(events: Iterable[dict[str, Any]]) -> Table:
-    table = Table(has_counters=True)
-    for event in events:
-        table.apply(event)
-    return table
+table_of = partial(merge_batches.table_of, has_counters=True)
 
 
 def shown(content: Iterable[Item], **options: Any) -> dict[RowKey, Row]:
@@ -32,10 +30,8 @@ def shown(content: Iterable[Item], **options: Any) -> dict[RowKey, Row]:
 def test_rows_are_those_of_the_plain_merge(
     events: list[dict[str, Any]], truncated_us: int | None
 ) -> None:
-    table = table_of(events)
-    if truncated_us is not None:
-        table.truncate(truncated_us)
-    assert shown(items(events), truncated_us=truncated_us) == table.rows(0)
+    found = shown(items(events), truncated_us=truncated_us)
+    assert found == table_of(events, truncated_us).rows(0)
 
 
 @given(st.data(), EVENTS)

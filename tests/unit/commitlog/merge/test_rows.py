@@ -1,6 +1,7 @@
 """Visible rows of random events equal those of the merge in plain Python."""
 
 import pickle
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commitlog.merge import Merger
-from tests.oracle.algebra import Table
+from tests.oracle.algebra import Row, RowKey
 from tests.oracle.merge.event_strategies import (
     TIMES_US,
     EventValue,
@@ -21,6 +22,7 @@ from tests.support.events.merge_batches import (
     input_batches,
     items,
     raw_rows,
+    table_of,
     typed_rows,
     until,
     without,
@@ -31,16 +33,13 @@ EVENTS = st.lists(event_values(), max_size=14)
 NOWS_S = range(9, 15)
 
 
-def merged(events: Any) -> Table:
-    table = Table()
-    for event in events:
-        table.apply(event)
-    return table
+def raw(events: Iterable[Any], now_s: int = 11, **options: Any) -> dict[RowKey, Row]:
+    return raw_rows(MERGER.rows(input_batches(items(events)), now_s=now_s, **options))
 
 
 @given(EVENTS, st.sampled_from([1, 3, 1000]))
 def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) -> None:
-    table = merged(events)
+    table = table_of(events)
     for now_s in NOWS_S:
         found = raw_rows(MERGER.rows(input_batches(items(events), size), now_s=now_s))
         expected = table.rows(now_s)
@@ -50,25 +49,21 @@ def test_rows_are_those_of_the_plain_merge(events: list[EventValue], size: int) 
 
 @given(one_cell_events())
 def test_ties_are_those_of_the_plain_merge(events: list[EventValue]) -> None:
-    table = merged(events)
     for now_s in NOWS_S:
-        found = raw_rows(MERGER.rows(input_batches(items(events)), now_s=now_s))
-        assert found == table.rows(now_s)
+        assert raw(events, now_s) == table_of(events).rows(now_s)
 
 
 @given(st.data(), EVENTS)
 def test_order_and_repetitions_do_not_matter(data: st.DataObject, events: list[EventValue]) -> None:
     again = data.draw(st.permutations([*events, *events[::2]]))
     for now_s in NOWS_S:
-        found = raw_rows(MERGER.rows(input_batches(items(again)), now_s=now_s))
-        assert found == merged(events).rows(now_s)
+        assert raw(again, now_s) == table_of(events).rows(now_s)
 
 
 @given(EVENTS)
 def test_partitions_of_one_token_do_not_mix(events: list[EventValue]) -> None:
     events = [{"cells": event["cells"] | {"token": 5}} for event in events]
-    found = raw_rows(MERGER.rows(input_batches(items(events)), now_s=11))
-    assert found == merged(events).rows(11)
+    assert raw(events) == table_of(events).rows(11)
 
 
 @given(EVENTS)
@@ -78,29 +73,17 @@ def test_typed_rows_have_the_columns_of_select(events: list[EventValue]) -> None
         rows = [row for batch in batches for row in batch.to_pylist()]
         ids = [row.pop("cdc_row_id") for row in rows]
         assert len(set(ids)) == len(ids)
-        assert rows == typed_rows(merged(events), now_s)
+        assert rows == typed_rows(table_of(events), now_s)
         assert all(batch.schema == MERGER.typed_schema for batch in batches)
 
 
-@given(EVENTS, TIMES_US)
-def test_truncation(events: list[EventValue], truncated_us: int) -> None:
-    table = merged(events)
-    table.truncate(truncated_us)
-    found = MERGER.rows(input_batches(items(events)), now_s=11, truncated_us=truncated_us)
-    assert raw_rows(found) == table.rows(11)
-
-
-@given(EVENTS, TIMES_US)
-def test_until(events: list[EventValue], until_us: int) -> None:
-    found = MERGER.rows(input_batches(items(events)), now_s=11, until_us=until_us)
-    assert raw_rows(found) == merged(until(events, until_us)).rows(11)
-
-
 @given(EVENTS, TIMES_US, TIMES_US)
-def test_without(events: list[EventValue], from_us: int, to_us: int) -> None:
-    window = (from_us, to_us)
-    found = MERGER.rows(input_batches(items(events)), now_s=11, without_us=window)
-    assert raw_rows(found) == merged(without(events, *window)).rows(11)
+def test_views_without_some_writes(events: list[EventValue], first_us: int, last_us: int) -> None:
+    """Of truncated tables, up to a time, and without a window."""
+    assert raw(events, truncated_us=first_us) == table_of(events, first_us).rows(11)
+    assert raw(events, until_us=first_us) == table_of(until(events, first_us)).rows(11)
+    kept = without(events, first_us, last_us)
+    assert raw(events, without_us=(first_us, last_us)) == table_of(kept).rows(11)
 
 
 @given(EVENTS, st.dictionaries(st.sampled_from("abms"), st.integers(0, 3)))
@@ -114,7 +97,7 @@ def test_dropped_columns(events: list[EventValue], dropped: dict[str, int]) -> N
         text += f"ALTER TABLE ks.t DROP {column} USING TIMESTAMP {ts_us};"
         text += f"ALTER TABLE ks.t ADD {column} {types[column]};"
     merger = Merger(type(SCHEMA).from_cql(text), "ks", "t")
-    table = merged(events)
+    table = table_of(events)
     for column, ts_us in dropped.items():
         # `dropped_columns` has milliseconds.
         table.drop(column, ts_us)

@@ -1,6 +1,4 @@
 //! Type names: CQL as `system_schema` and `DESCRIBE` write it, and Cassandra's Java classes.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -133,105 +131,78 @@ fn collections_tuples_and_vectors() {
     }
 }
 
-/// Class names as Cassandra 5.0.9 prints them.
+/// Class names as Cassandra 5.0.9 prints them. `$` is `FROZEN_ADDR`.
 #[test]
 fn class_names_of_cassandra_there_and_back() {
     use CqlType::{Float, Int, Text, Tuple};
+    let lists = list(vector(list(Int), 2));
+    let names = map(Text, list(Int));
+    let (cells, whole) = (true, false);
     let cases = [
-        (Int, false, true, "ReversedType(Int32Type)".to_owned()),
+        (list(Int), whole, "FrozenType(ListType(Int32Type))"),
+        (list(Int), cells, "ListType(Int32Type)"),
         (
-            list(Int),
-            false,
-            false,
-            "FrozenType(ListType(Int32Type))".to_owned(),
-        ),
-        (list(Int), true, false, "ListType(Int32Type)".to_owned()),
-        (
-            map(Text, list(Int)),
-            false,
-            true,
-            "ReversedType(FrozenType(MapType(UTF8Type,ListType(Int32Type))))".to_owned(),
-        ),
-        (
-            map(Text, list(Int)),
-            true,
-            false,
-            "MapType(UTF8Type,FrozenType(ListType(Int32Type)))".to_owned(),
+            names,
+            cells,
+            "MapType(UTF8Type,FrozenType(ListType(Int32Type)))",
         ),
         (
             Tuple(vec![Int, list(Int), addr()]),
-            false,
-            false,
-            format!("TupleType(Int32Type,ListType(Int32Type),{FROZEN_ADDR})"),
+            whole,
+            "TupleType(Int32Type,ListType(Int32Type),$)",
         ),
         (
             list(Tuple(vec![Int, list(Int)])),
-            true,
-            false,
-            "ListType(TupleType(Int32Type,ListType(Int32Type)))".to_owned(),
+            cells,
+            "ListType(TupleType(Int32Type,ListType(Int32Type)))",
         ),
-        (
-            vector(Float, 3),
-            false,
-            false,
-            "VectorType(FloatType , 3)".to_owned(),
-        ),
+        (vector(Float, 3), whole, "VectorType(FloatType , 3)"),
         (
             vector(list(Int), 2),
-            false,
-            false,
-            "VectorType(FrozenType(ListType(Int32Type)) , 2)".to_owned(),
+            whole,
+            "VectorType(FrozenType(ListType(Int32Type)) , 2)",
         ),
         (
-            list(vector(list(Int), 2)),
-            true,
-            false,
-            "ListType(VectorType(FrozenType(ListType(Int32Type)) , 2))".to_owned(),
+            lists.clone(),
+            cells,
+            "ListType(VectorType(FrozenType(ListType(Int32Type)) , 2))",
         ),
         (
-            list(vector(list(Int), 2)),
-            false,
-            false,
-            "FrozenType(ListType(VectorType(ListType(Int32Type) , 2)))".to_owned(),
+            lists,
+            whole,
+            "FrozenType(ListType(VectorType(ListType(Int32Type) , 2)))",
         ),
         (
             Tuple(vec![vector(list(Int), 2)]),
-            false,
-            false,
-            "TupleType(VectorType(ListType(Int32Type) , 2))".to_owned(),
+            whole,
+            "TupleType(VectorType(ListType(Int32Type) , 2))",
         ),
-        (
-            set(addr()),
-            true,
-            false,
-            format!("SetType(FrozenType({FROZEN_ADDR}))"),
-        ),
-        (
-            set(addr()),
-            false,
-            false,
-            format!("FrozenType(SetType({FROZEN_ADDR}))"),
-        ),
-        (addr(), false, false, format!("FrozenType({FROZEN_ADDR})")),
-        (
-            addr(),
-            false,
-            true,
-            format!("ReversedType(FrozenType({FROZEN_ADDR}))"),
-        ),
-        (
-            addr(),
-            true,
-            false,
-            FROZEN_ADDR.replace("496e:", "496e:FrozenType(") + ")",
-        ),
+        (set(addr()), cells, "SetType(FrozenType($))"),
+        (set(addr()), whole, "FrozenType(SetType($))"),
+        (addr(), whole, "FrozenType($)"),
+        (Int, whole, "Int32Type"),
     ];
-    for (cql_type, multi_cell, reversed, short) in cases {
-        let class = with_packages(&short);
-        assert_eq!(marshal_name(&cql_type, multi_cell, reversed), class);
-        assert_eq!(parsed(&class), (cql_type.clone(), multi_cell), "{class}");
-        let quoted = format!("'{short}'");
-        assert_eq!(parsed(&quoted), (cql_type, multi_cell), "{quoted}");
+    for (cql_type, multi_cell, short) in cases {
+        there_and_back(
+            &cql_type,
+            multi_cell,
+            false,
+            &short.replace('$', FROZEN_ADDR),
+        );
+        if !multi_cell {
+            let reversed = format!("ReversedType({})", short.replace('$', FROZEN_ADDR));
+            there_and_back(&cql_type, multi_cell, true, &reversed);
+        }
+    }
+    let cell_by_cell = FROZEN_ADDR.replace("496e:", "496e:FrozenType(") + ")";
+    there_and_back(&addr(), true, false, &cell_by_cell);
+}
+
+fn there_and_back(cql_type: &CqlType, multi_cell: bool, reversed: bool, short: &str) {
+    let class = with_packages(short);
+    assert_eq!(marshal_name(cql_type, multi_cell, reversed), class);
+    for text in [class, format!("'{short}'")] {
+        assert_eq!(parsed(&text), (cql_type.clone(), multi_cell), "{text}");
     }
 }
 
@@ -313,39 +284,27 @@ fn user_types_by_name() {
     assert_eq!(columns, expected);
 }
 
+/// A type and what is wrong with it.
+const FAILURES: &str = "
+ | expected a type, found the end
+list<int | expected `>`, found the end
+map<int> | expected `,`, found `>`
+bag<int> | expected frozen, list, set, map, tuple or vector before `<`, found `bag`
+vector<int, 0> | expected the dimension of the vector, found `0`
+int int | expected the end of the type, found `int`
+point | there is no type ks.point
+frozen<\"A\"> | there is no type ks.A
+geo.point | there is no type geo.point
+'ListType(' | type class 'ListType(': expected a class name at byte 9
+'ListType(Int32Type' | type class 'ListType(Int32Type': expected `)` at byte 18
+'UserType(ks,6g)' | type class 'UserType(ks,6g)': expected a name as hexadecimal UTF-8 at byte 12
+'X((' | type class 'X((': expected `)` at byte 3
+";
+
 #[test]
 fn failures_say_what_was_expected() {
-    let cases = [
-        ("", "expected a type, found the end"),
-        ("list<int", "expected `>`, found the end"),
-        ("map<int>", "expected `,`, found `>`"),
-        (
-            "bag<int>",
-            "expected frozen, list, set, map, tuple or vector before `<`, found `bag`",
-        ),
-        (
-            "vector<int, 0>",
-            "expected the dimension of the vector, found `0`",
-        ),
-        ("int int", "expected the end of the type, found `int`"),
-        ("point", "there is no type ks.point"),
-        ("frozen<\"A\">", "there is no type ks.A"),
-        ("geo.point", "there is no type geo.point"),
-        (
-            "'ListType('",
-            "type class 'ListType(': expected a class name at byte 9",
-        ),
-        (
-            "'ListType(Int32Type'",
-            "type class 'ListType(Int32Type': expected `)` at byte 18",
-        ),
-        (
-            "'UserType(ks,6g)'",
-            "type class 'UserType(ks,6g)': expected a name as hexadecimal UTF-8 at byte 12",
-        ),
-        ("'X(('", "type class 'X((': expected `)` at byte 3"),
-    ];
-    for (text, what) in cases {
+    for case in FAILURES.trim_matches('\n').lines() {
+        let (text, what) = case.split_once(" | ").unwrap();
         assert_eq!(failure(text), what, "{text}");
     }
 }

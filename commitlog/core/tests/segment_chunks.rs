@@ -1,6 +1,4 @@
 //! Records of every size are read whole, wherever they lie in what is read at once.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-
 use commitlog_core::segment::{Fill, SegmentReader};
 use proptest::collection::vec;
 use proptest::prelude::*;

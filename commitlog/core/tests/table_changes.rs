@@ -1,6 +1,4 @@
 //! Statements made of two definitions of a table, and what is announced of a schema.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::sync::Arc;
 
 use commitlog_core::schema::{

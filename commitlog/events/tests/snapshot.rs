@@ -1,7 +1,5 @@
 //! Pages of answers: whatever they hold, they give events or an error.
 
-#![allow(clippy::expect_used, reason = "a test that fails says where")]
-
 use std::sync::Arc;
 
 use commitlog_core::schema::{Schema, Table, parse_cql};

@@ -1,4 +1,4 @@
-//! A slice of what `make fuzz` does whole.
+//! Flipped bits of every framing.
 
 use commitlog_fuzz::every_bit::Specimen;
 use commitlog_fuzz::framing::FRAMINGS;

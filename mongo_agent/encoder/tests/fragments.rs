@@ -1,16 +1,12 @@
 //! Parts of split events: joined when they are all of one event, rejected when they are not.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod written;
-
+use crate::written::{document, int32, int64, nested, string, timestamp};
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::fragments::{
     FragmentError, FragmentJoiner, Split, WholeEvent, join_fragments, split_of,
 };
 use mongo_encoder::stream_place::{StreamPlace, cluster_time, token_of};
 use proptest::prelude::*;
-use written::{document, int32, int64, nested, string, timestamp};
 
 /// Of one event, but for the number at the end.
 fn token(number: usize) -> Vec<u8> {

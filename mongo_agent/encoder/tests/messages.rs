@@ -1,9 +1,9 @@
 //! Messages of events: keys, values field by field, tombstones, identities, and what gives none.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod written;
-
+use crate::written::{
+    self, AT_NS, array, changed, changes, cust, document, double, element, event, int32, int64,
+    nested, string,
+};
 use mongo_encoder::batch::{Kind, MessageBatch, NOT_CAPTURED};
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
@@ -11,9 +11,6 @@ use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{DocumentJson, EventFormat, Layout};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use written::{array, cust, document, double, element, event, int32, int64, nested, string};
-
-const AT_NS: i64 = 1_700_000_000_123_456_789;
 
 fn format() -> EventFormat {
     EventFormat {
@@ -444,10 +441,10 @@ proptest! {
     #[test]
     fn changed_events_are_rejected_or_read(
         which in 0..3_usize,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        changes in changes(),
         layout in prop::sample::select(Layout::ALL.to_vec()),
     ) {
-        let mut bytes = match which {
+        let bytes = match which {
             0 => insert(),
             1 => update(&[
                 nested("updatedFields", &[string("n", "z")]),
@@ -456,10 +453,7 @@ proptest! {
             ]),
             _ => event("delete", &[nested("fullDocumentBeforeChange", &cust("before"))]),
         };
-        for (place, byte) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
-        }
+        let bytes = changed(bytes, changes);
         let length = bytes.len();
         let batch = encode_with(EventFormat { layout, ..format() }, &[bytes]);
         for failures in &batch.failures {

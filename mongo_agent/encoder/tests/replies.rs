@@ -1,13 +1,9 @@
 //! Replies of cursors: what lies where, and what is no reply.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod written;
-
+use crate::written::{array, document, double, int64, nested, string, timestamp};
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::reply::parse_reply;
 use proptest::prelude::*;
-use written::{array, document, double, int64, nested, string, timestamp};
 
 fn reply(batch: &str, events: &[Vec<u8>]) -> Vec<u8> {
     let events: Vec<_> = events

@@ -1,14 +1,10 @@
 //! Topics that several kinds of messages share.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod written;
-
+use crate::written::{cust, event, nested};
 use mongo_encoder::batch::Kind;
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{Encoding, EventFormat};
 use serde_json::Value;
-use written::{cust, event, nested};
 
 #[test]
 fn documents_and_what_happens_to_their_collection_have_each_their_schema() {

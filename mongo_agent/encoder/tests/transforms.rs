@@ -1,9 +1,9 @@
 //! Transformed messages: the documents that they contain, deletes, and what gives none.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-
-mod written;
-
+use crate::written::{
+    self, AT_NS, array, changed, changes, cust, document, double, element, event, insert, int32,
+    int64, nested, string, value,
+};
 use mongo_encoder::batch::{Kind, MessageBatch};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{EventFormat, Layout};
@@ -12,9 +12,6 @@ use mongo_encoder::transform::{
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use written::{array, cust, document, double, element, event, int32, int64, nested, string};
-
-const AT_NS: i64 = 1_700_000_000_123_456_789;
 
 fn encode(options: ExtractDocument, events: &[Vec<u8>]) -> MessageBatch {
     encode_with(Transform::ExtractDocument(options), events)
@@ -28,15 +25,6 @@ fn encode_with(transform: Transform, events: &[Vec<u8>]) -> MessageBatch {
         ..EventFormat::default()
     };
     Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
-}
-
-fn insert(fields: &[Vec<u8>]) -> Vec<u8> {
-    event("insert", &[nested("fullDocument", fields)])
-}
-
-fn value(batch: &MessageBatch, index: usize) -> Option<Value> {
-    let text = batch.value(&batch.entries[index])?;
-    Some(serde_json::from_slice(text).unwrap())
 }
 
 fn transformed(options: ExtractDocument, fields: &[Vec<u8>]) -> Value {
@@ -290,18 +278,15 @@ proptest! {
         which in 0..3_usize,
         flat: bool,
         is_document: bool,
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        changes in changes(),
     ) {
         let items = [nested("0", &[double("a", 1.5)]), nested("1", &[int64("b", 2)])];
-        let mut bytes = match which {
+        let bytes = match which {
             0 => insert(&[array("l", &items), nested("d", &[string("e", "f")])]),
             1 => event("update", &[nested("updateDescription", &[nested("updatedFields", &items)])]),
             _ => event("delete", &[nested("fullDocumentBeforeChange", &items)]),
         };
-        for (place, byte) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
-        }
+        let bytes = changed(bytes, changes);
         let options = ExtractDocument {
             arrays: if is_document { ArrayEncoding::Document } else { ArrayEncoding::Array },
             delimiter: flat.then(|| "_".to_owned()),

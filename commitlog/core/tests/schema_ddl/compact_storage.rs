@@ -3,7 +3,7 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::ColumnKind;
 
-use crate::{columns, live, schema, table};
+use super::{columns, live, schema, table};
 
 /// The layouts are those of Cassandra 5.0.9 for the same statements.
 #[test]

@@ -3,7 +3,7 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{ColumnKind, TableId};
 
-use crate::{ID, OTHER_ID, columns, live, schema, table};
+use super::{ID, OTHER_ID, columns, live, schema, table};
 
 #[test]
 fn dropped_columns() {

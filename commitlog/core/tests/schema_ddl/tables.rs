@@ -3,7 +3,7 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, ColumnKind, TableId, TableKind, parse_cql};
 
-use crate::{ID, columns, live, schema, table};
+use super::{ID, columns, live, schema, table};
 
 #[test]
 fn a_table_with_everything() {

@@ -3,7 +3,7 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{ColumnKind, Table, TableId, TableKind};
 
-use crate::{ID, columns, live, schema};
+use super::{ID, columns, live, schema};
 
 #[test]
 fn materialized_views() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, ColumnKind, Table, TableKind, UserTypes, parse_type};
 
-use crate::random_schema::{RandomSchema, RandomTable};
+use super::random_schema::{RandomSchema, RandomTable};
 
 /// Words that DESCRIBE quotes, and some that it does not.
 const QUOTED: [&str; 11] = [

@@ -3,8 +3,8 @@
 use commitlog_core::schema::{Column, ColumnKind, TableKind};
 use serde_json::{Value, json};
 
-use crate::print_cql::{nested, unfrozen};
-use crate::random_schema::{RandomSchema, RandomTable};
+use super::print_cql::{nested, unfrozen};
+use super::random_schema::{RandomSchema, RandomTable};
 
 pub fn schema(schema: &RandomSchema) -> Value {
     let types: Vec<Value> = (schema.types.iter())

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::strategies::{cql_type, value};
+use super::strategies::{cql_type, value};
 
 const MODES: [ValueModes; 3] = [
     ValueModes {

@@ -6,8 +6,8 @@ use commitlog_events::byte_comparable::{Component, write_bound, write_clustering
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::comparator::{Column, Value, compare_keys};
-use crate::strategies::{cql_type, value};
+use super::comparator::{Column, Value, compare_keys};
+use super::strategies::{cql_type, value};
 
 fn components<'a>(columns: &'a [Column], key: &'a [Value]) -> impl Iterator<Item = Component<'a>> {
     let both = columns.iter().zip(key);

@@ -4,8 +4,8 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_events::byte_comparable::{Component, equals_differ, write_clustering};
 use proptest::prelude::*;
 
-use crate::comparator::compare;
-use crate::strategies::{SCALARS, cql_type, value};
+use super::comparator::compare;
+use super::strategies::{SCALARS, cql_type, value};
 
 fn encode(ty: &CqlType, reversed: bool, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();

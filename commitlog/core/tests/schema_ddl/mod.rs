@@ -1,6 +1,4 @@
 //! Schemas out of CQL text.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 mod compact_storage;
 mod dropped_columns;
 mod errors;

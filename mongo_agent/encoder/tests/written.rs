@@ -1,6 +1,10 @@
 //! BSON that tests write, and events as a server sends them.
 
-#![allow(dead_code, reason = "not every test uses all of it")]
+use mongo_encoder::batch::MessageBatch;
+use proptest::prelude::*;
+use serde_json::Value;
+
+pub const AT_NS: i64 = 1_700_000_000_123_456_789;
 
 pub fn document(elements: &[Vec<u8>]) -> Vec<u8> {
     let length = elements.iter().map(Vec::len).sum::<usize>() + 5;
@@ -72,4 +76,29 @@ pub fn event(operation: &str, others: &[Vec<u8>]) -> Vec<u8> {
 
 pub fn cust(name: &str) -> Vec<Vec<u8>> {
     vec![int64("_id", 7), string("n", name)]
+}
+
+/// The insert of a document.
+pub fn insert(fields: &[Vec<u8>]) -> Vec<u8> {
+    event("insert", &[nested("fullDocument", fields)])
+}
+
+/// The value of a message; `None` is a tombstone.
+pub fn value(batch: &MessageBatch, index: usize) -> Option<Value> {
+    let entry = batch.entries.get(index);
+    let entry = entry.unwrap_or_else(|| panic!("{:?}", batch.failures));
+    Some(serde_json::from_slice(batch.value(entry)?).unwrap())
+}
+
+/// Changes of bytes anywhere.
+pub fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
+    prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5)
+}
+
+pub fn changed(mut bytes: Vec<u8>, changes: Vec<(prop::sample::Index, u8)>) -> Vec<u8> {
+    for (place, byte) in changes {
+        let place = place.index(bytes.len());
+        bytes[place] = byte;
+    }
+    bytes
 }

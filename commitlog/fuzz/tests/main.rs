@@ -1,0 +1,4 @@
+//! A slice of what `make fuzz` does whole.
+
+mod every_bit;
+mod replay;

@@ -1,5 +1,6 @@
 """Records of Kafka topics as rows, for tests without a broker."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +104,8 @@ class RecordStream:
         self._count += 1
         unfinished = self._folder.with_name(f"{self._folder.name}-{self._count}.parquet")
         pq.write_table(_table(records), unfinished)
+        # Spark reads files in the order of their times, which can be equal.
+        os.utime(unfinished, (self._count, self._count))
         unfinished.rename(self._folder / f"{self._count:04}.parquet")
 
     def read(self) -> DataFrame:

@@ -7,16 +7,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 SMALL_BATCH = 10_000
-"""Number of changes up to which a batch gets `small_batch_conf`."""
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-def small_batch_conf(session: SparkSession) -> Mapping[str, str]:
-    """Settings for few changes: one Spark job a query, with at most a task for each core.
+def small_batch_conf(session: SparkSession, changes: float) -> Mapping[str, str]:
+    """Settings for up to `SMALL_BATCH` changes: a query is one job, with a task for each core.
 
     An adaptive plan has a job for each stage. For few changes these jobs cost more than the work.
     """
-    if is_remote():
+    if changes > SMALL_BATCH or is_remote():
         return {}
     cores = session.sparkContext.defaultParallelism
     partitions = min(cores, int(session.conf.get(_PARTITIONS) or cores))

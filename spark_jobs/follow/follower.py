@@ -1,6 +1,7 @@
 """Follows source tables in a version store, and passes their changes to a handler."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
 from spark_jobs.follow.plan import plan_read
 from spark_jobs.follow.position import Position
-from spark_jobs.follow.stats import NO_CHANGES, TableStats, aggregates, counts_by_op
+from spark_jobs.follow.stats import OPS, TableStats, aggregates
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Commit, VersionStore
@@ -131,7 +132,7 @@ class Follower:
             with job_description(self._store.session, description):
                 (row,) = cached.agg(*aggregates()).collect()
                 visible = cached.where(F.col("op").isNotNull())
-                self._handler.finish(table, visible, counts_by_op(row))
+                self._handler.finish(table, visible, {op: row[name] for op, name in OPS.items()})
         finally:
             cached.unpersist()
         self._count(table, row, batch.after, began_s)
@@ -157,7 +158,7 @@ class Follower:
             truncated_us=self._truncated_us.get(table.id),
             expiries=self._expiries if has_due else None,
         )
-        self._apply(table, changes, before, after, has_due=has_due, is_small=plan.is_small)
+        self._apply(table, changes, before, after, has_due=has_due, touched=plan.touched_rows)
         return True
 
     def _compare(self, table: SourceTable, before: Position | None, after: Position) -> None:
@@ -179,11 +180,11 @@ class Follower:
         after: Position,
         *,
         has_due: bool,
-        is_small: bool = False,
+        touched: float = math.inf,
     ) -> None:
         began_s = self._clock()
         session, what = self._store.session, f"follow: {table.full_name}"
-        settings = small_batch_conf(session) if is_small else {}
+        settings = small_batch_conf(session, touched)
         with session_conf(session, settings):
             cached = changes.persist(_STORAGE)
         try:
@@ -200,7 +201,7 @@ class Follower:
                 # Before the first fill begins: a crash may interrupt it.
                 self._known.followed(table)
             with job_description(session, f"{what}, apply changes up to {after}"):
-                counts = counts_by_op(row)
+                counts = {op: row[name] for op, name in OPS.items()}
                 self._handler.apply(table, visible, counts, before, after, self._offsets)
         finally:
             cached.unpersist()
@@ -247,7 +248,8 @@ class Follower:
             nothing = no_changes(self._store, self._schema, table)
             what = f"follow: store position of {table.full_name}"
             with job_description(self._store.session, what):
-                self._handler.apply(table, nothing, NO_CHANGES, stored, position, self._offsets)
+                counts = dict.fromkeys(OPS, 0)
+                self._handler.apply(table, nothing, counts, stored, position, self._offsets)
             self._stored[table.id] = position
         duration_s = self._clock() - begun_s
         self._next_idle_s = begun_s + max(IDLE_S, duration_s / _IDLE_SHARE)

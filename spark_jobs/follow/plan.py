@@ -1,12 +1,12 @@
 """What to read of a table to find its changes between two positions. Pure."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from spark_jobs.follow.position import Position
 from spark_jobs.reconcile.store import Commit
-from spark_jobs.session_conf import SMALL_BATCH
 
 MAX_TOUCHED_ROWS = 5_000_000
 """Largest number of new events whose keys are sent to every task. Beyond it a scan of the whole
@@ -23,8 +23,8 @@ class ReadPlan:
 
     stored: Literal["none", "touched", "all"]
     has_new: bool
-    is_small: bool = False
-    """Whether there are few touched keys."""
+    touched_rows: float = math.inf
+    """At most so many keys are touched."""
 
 
 def plan_read(
@@ -52,5 +52,5 @@ def plan_read(
     if is_truncated or new_rows > MAX_TOUCHED_ROWS:
         return ReadPlan("all", has_new)
     if has_new or has_due:
-        return ReadPlan("touched", has_new, not has_due and new_rows <= SMALL_BATCH)
+        return ReadPlan("touched", has_new, math.inf if has_due else new_rows)
     return None

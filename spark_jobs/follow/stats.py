@@ -10,23 +10,17 @@ from pyspark.sql import functions as F
 
 from spark_jobs.follow.position import Position
 
-_OPS = {"c": "created", "u": "updated", "d": "deleted"}
+OPS = {"c": "created", "u": "updated", "d": "deleted"}
+"""The names of counts in `aggregates` by `op`."""
 _LABELS = ("spark_job", "table")
 _NEWEST = "newest_write_us"
-NO_CHANGES: Mapping[str, int] = dict.fromkeys(_OPS, 0)
-"""The number of changes by `op` of a batch without any."""
 
 
 def aggregates() -> list[Column]:
     """The aggregates of a batch's changes that `TableStats.plus` needs."""
-    counts = [F.count_if(F.col("op") == op).alias(name) for op, name in _OPS.items()]
+    counts = [F.count_if(F.col("op") == op).alias(name) for op, name in OPS.items()]
     write_us = F.when(F.col("cause") == "write", F.col("ts_us"))
     return [*counts, F.max(write_us).alias(_NEWEST)]
-
-
-def counts_by_op(batch: Row) -> dict[str, int]:
-    """The number of changes by `op`, from the `aggregates` of a batch."""
-    return {op: batch[name] for op, name in _OPS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +96,7 @@ def add_metrics(registry: CollectorRegistry, job: str, stats: Mapping[str, Table
     }
     for table, each in stats.items():
         batches.labels(job, table).inc(each.batches)
-        for op, name in _OPS.items():
+        for op, name in OPS.items():
             changes.labels(job, table, op).inc(getattr(each, name))
         values = {
             "batch_seconds": each.batch_s,

@@ -39,13 +39,8 @@ def _line(table: TypedTable, commit: Commit) -> str:
 
 
 def _document(table: TypedTable, commit: Commit) -> dict[str, object]:
-    return {
-        "version": commit.version,
-        "committed_at": commit.committed_at.isoformat(),
-        "operation": commit.operation,
-        "position": None if commit.position is None else asdict(commit.position),
-        "query": query(table, commit),
-    }
+    committed_at = commit.committed_at.isoformat()
+    return {**asdict(commit), "committed_at": committed_at, "query": query(table, commit)}
 
 
 _ABOUT = (

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.session_conf import SMALL_BATCH
 from spark_jobs.tables.columns import ROW_ID, Columns, quoted
 
 OP, ROW = "op", "row"
@@ -29,10 +28,6 @@ class NetChanges:
     inserts: int
     matched: int
     """Number of updates and deletes."""
-
-    @property
-    def is_small(self) -> bool:
-        return self.inserts + self.matched <= SMALL_BATCH
 
     @property
     def is_empty(self) -> bool:

@@ -138,7 +138,7 @@ class DeltaTypedTable:
     ) -> None:
         session = changes.frame.sparkSession
         changes.frame.createOrReplaceTempView(self._view)
-        few = small_batch_conf(session) if changes.is_small else {}
+        few = small_batch_conf(session, changes.inserts + changes.matched)
         if changes.matched and not is_merged:
             part = Part.MERGE if changes.inserts else position.part
             statement = merge_statement(self.sql_name, changes, self._view)
@@ -186,8 +186,9 @@ class DeltaTypedTable:
             actions = map(json.loads, log.read_text(name).splitlines())
             info: dict[str, Any]
             info = next((each["commitInfo"] for each in actions if "commitInfo" in each), {})
-            moment, position = info.get("timestamp", 0), read_position(info.get("userMetadata"))
-            yield Commit(version, local_time(moment), info.get("operation", ""), position)
+            moment = local_time(info.get("timestamp", 0))
+            position = read_position(info.get("userMetadata"))
+            yield Commit(version, moment, info.get("operation", ""), position)
             version += 1
 
     def read(self, version: int | None = None) -> DataFrame:

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from examples.spark.jobs import DemoJobs
 from examples.spark.recording import Sample, picture, recorded
 from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
 from tests.integration.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
-from tests.integration.spark.golden.jobs import Jobs
 from tests.integration.spark.golden.logs import read_logs
 from tests.integration.spark.golden.selected import Selected, captured_tables, select_tables
 from tests.integration.spark.golden.tables import cell_count
@@ -81,7 +81,7 @@ def demo(console: Console) -> None:
     spark = local_session(fetched_jars(), options, folder / "warehouse")
     try:
         with ClusterHarness(folder, Random(secrets.randbits(32))) as cluster:
-            jobs = Jobs(spark, folder, cluster.broker.bootstrap, micro_batch=_MICRO_BATCH)
+            jobs = DemoJobs(spark, folder, cluster.broker.bootstrap, micro_batch=_MICRO_BATCH)
             write(console, cluster, jobs)
             compare(console, cluster, jobs)
     finally:
@@ -89,7 +89,7 @@ def demo(console: Console) -> None:
     console.print(f"All servers are stopped. Logs, segments and Delta tables are in {OUTPUT}.")
 
 
-def write(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
+def write(console: Console, cluster: ClusterHarness, jobs: DemoJobs) -> None:
     """Run the shop, kill an agent, and stop and restart a node."""
     with console.status("Starting two more nodes and three agents …"):
         cluster.create(map(replicated, shop.SCHEMA))
@@ -130,7 +130,7 @@ def write(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
 
 
 def write_and_follow(
-    console: Console, cluster: ClusterHarness, jobs: Jobs, writes: Sequence[Write]
+    console: Console, cluster: ClusterHarness, jobs: DemoJobs, writes: Sequence[Write]
 ) -> None:
     """Run the shop while `spark_jobs.tables` runs, and print changes with both rows."""
     with (
@@ -197,7 +197,7 @@ def _values(row: Row | None, columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
-def compare(console: Console, cluster: ClusterHarness, jobs: Jobs) -> None:
+def compare(console: Console, cluster: ClusterHarness, jobs: DemoJobs) -> None:
     """Run the jobs and compare their results. Raises `DemoError`."""
     with console.status("SELECT * of every table at consistency ALL …"):
         now_s = int(time.time())
@@ -250,7 +250,7 @@ def print_records(console: Console, cluster: ClusterHarness) -> None:
     console.print(table)
 
 
-def print_rows(console: Console, jobs: Jobs) -> None:
+def print_rows(console: Console, jobs: DemoJobs) -> None:
     """Print the first rows of a typed table."""
     rows = jobs.typed(_SHOWN).select(*_COLUMNS).orderBy(*_KEY).limit(_MAX_ROWS).collect()
     table = Table(*_COLUMNS, title=f"The typed table {_SHOWN}: the first rows")

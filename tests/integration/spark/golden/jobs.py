@@ -96,16 +96,18 @@ class Jobs:
     def _kept(self, identity: IdentityName) -> Path:
         return self._folder / f"events-by-{identity}"
 
-    def _reconcile_options(self, **settings: str) -> ReconcileOptions:
-        options = {
+    def reconcile_settings(self) -> dict[str, str]:
+        """The options of reconcile by name."""
+        return {
             **self._common,
             **self.store_settings,
             "checkpoint": str(self._folder / "reconcile-checkpoint"),
             # So that readers find merged states as well as events.
             "compact.after.files": "4",
-            **settings,
         }
-        return options_of(ReconcileOptions, options)
+
+    def _reconcile_options(self, **settings: str) -> ReconcileOptions:
+        return options_of(ReconcileOptions, {**self.reconcile_settings(), **settings})
 
 
 def _bytes(value: bytearray | None) -> bytes | None:

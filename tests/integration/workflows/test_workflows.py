@@ -31,7 +31,7 @@ def test_actionlint_accepts_the_workflows() -> None:
 
 
 def test_there_is_a_workflow_for_each_purpose() -> None:
-    assert {path.stem for path in WORKFLOWS} == {"audit", "ci", "fuzz", "release"}
+    assert {path.stem for path in WORKFLOWS} == {"audit", "ci", "fuzz", "nightly", "release"}
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, HOOKS], ids=lambda path: path.name)
@@ -52,7 +52,8 @@ def test_a_release_is_proved_on_servers_of_each_series_before_it_is_published() 
     modules = re.findall(r"python -m (\S+)", "\n".join(commands))
     assert modules == ["tests.acceptance.mongo_real.initiation"]
     assert importlib.util.find_spec(modules[0]) is not None
-    assert "mongodb" in jobs["publish"]["needs"]
+    assert {"mongodb", "test-all"} <= {*jobs["publish"]["needs"]}
+    assert jobs["test-all"]["uses"] == "./.github/workflows/nightly.yml"
 
 
 @pytest.mark.parametrize("path", sorted(GITHUB.rglob("ISSUE_TEMPLATE/*.yml")), ids=lambda p: p.name)

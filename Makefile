@@ -292,7 +292,7 @@ prerequisites-test:
 $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
 	@echo "Installing the locked dependencies into $(VENV) …"
-	@scripts/stage install $(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@scripts/stage install $(PY) -m pip install --quiet --no-compile --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(ANSIBLE): requirements/ansible.lock $(DEPENDENCIES)

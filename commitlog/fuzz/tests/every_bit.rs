@@ -4,7 +4,7 @@ use commitlog_fuzz::every_bit::Specimen;
 use commitlog_fuzz::framing::FRAMINGS;
 
 /// Bits from one that is flipped to the next; a prime, so that it meets every bit of a byte.
-const STEP: usize = 4099;
+const STEP: usize = 16_411;
 
 #[test]
 fn one_flipped_bit_of_any_framing() {

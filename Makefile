@@ -100,7 +100,7 @@ test-page: setup ## Test the status page in Chromium with axe-core; needs Chromi
 	@$(PY) -m tests.acceptance.page $(ARGS)
 
 cargo-test: ## Run the Rust tests
-	@scripts/stage cargo-test cargo test --quiet --locked --workspace
+	+@scripts/stage cargo-test cargo test --quiet --locked --workspace
 
 coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
 	@$(PY) -m coverage erase
@@ -117,7 +117,8 @@ lint: lint-python lint-rust ## Run ruff, rustfmt and clippy; warnings are errors
 
 types: types-python types-extension ## Run mypy (strict), and compare the extension's stub with the extension
 
-# One after another, because Cargo locks its folder; Python's checks run beside them.
+# One after another, because Cargo locks its folder; Python's checks run beside them. A plus lends Cargo the
+# job server of make.
 rust-checks:
 	@$(MAKE) --no-print-directory cargo-test
 	@$(MAKE) --no-print-directory lint-rust
@@ -128,7 +129,7 @@ lint-python: $(DEPENDENCIES)
 	@scripts/stage ruff sh -c "$(PY) -m ruff check . && $(PY) -m ruff format --check ."
 
 lint-rust:
-	@scripts/stage clippy sh -c "cargo fmt --all --check && cargo clippy --quiet --locked --workspace --all-targets -- -D warnings"
+	+@scripts/stage clippy sh -c "cargo fmt --all --check && cargo clippy --quiet --locked --workspace --all-targets -- -D warnings"
 
 types-python: $(DEPENDENCIES)
 	@scripts/stage mypy $(PY) -m mypy

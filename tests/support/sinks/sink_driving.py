@@ -43,14 +43,19 @@ class Delivery:
         """Until so many of the first messages are acknowledged."""
         self.until(lambda: self.answered >= answered, f"{answered} messages")
 
-    def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Step until the condition holds."""
+    def until(
+        self,
+        condition: Callable[[], bool],
+        what: str,
+        state: Callable[[], object] | None = None,
+    ) -> None:
+        """Step until the condition holds; an error shows `state()`."""
 
         def holds() -> bool:
             self.step()
             return condition()
 
-        wait_until(holds, what)
+        wait_until(holds, what, state=state or (lambda: (self.sink.state(), self.answered)))
 
     def step(self, timeout_s: float = 0.05) -> None:
         """One turn of a pipeline's loop."""

@@ -24,12 +24,14 @@ class Results:
         return mutant_id in self._by_id
 
     def add(self, mutant_id: str, outcome: Outcome) -> None:
+        """Also after a trial with other tests, which the mutant survived."""
+        before = str(self._by_id.get(mutant_id, {}).get("tried", ""))
         self._put(
             mutant_id,
             caught=outcome.test is not None,
             test=outcome.test,
             tier=outcome.tier,
-            tried=outcome.tried,
+            tried="".join(sorted({*before, *outcome.tried})),
             seconds=outcome.seconds,
         )
 
@@ -41,6 +43,14 @@ class Results:
         self._by_id[mutant_id] = result
         text = json.dumps(dict(sorted(self._by_id.items())), indent=1, ensure_ascii=False)
         self._path.write_text(f"{text}\n", encoding="utf-8")
+
+    def keep_equivalent(self, mutant_id: str, before: "Results") -> bool:
+        """Takes over that a mutant changes nothing; False where `before` does not name it so."""
+        result = before._by_id.get(mutant_id, {})
+        if result.get("caught") != "equivalent":
+            return False
+        self._put(mutant_id, **result)
+        return True
 
     def table(self) -> list[str]:
         """A line for each module: drawn, caught, equivalent, survived, gone."""

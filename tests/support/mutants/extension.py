@@ -16,8 +16,12 @@ ENVIRONMENT = {**os.environ, "CARGO_INCREMENTAL": "1", "CARGO_PROFILE_DEV_INCREM
 
 @contextmanager
 def kept_extension() -> Iterator[None]:
-    """Puts the present extension back at the end."""
+    """Puts the present extension back at the end. Raises FileExistsError beside another run."""
     kept = EXTENSION.with_suffix(".so.kept")
+    if kept.exists():
+        raise FileExistsError(
+            f"{kept}: another run uses the extension, or was killed: move it back"
+        )
     shutil.copy2(EXTENSION, kept)
     try:
         yield
@@ -25,18 +29,36 @@ def kept_extension() -> Iterator[None]:
         kept.replace(EXTENSION)
 
 
-def build_extension() -> None:
-    """Raises CalledProcessError where the code does not compile."""
+def build_extension(folder: Path | None, name: str) -> None:
+    """Puts the extension of the present code into its place, from a folder that has it already.
+
+    Raises CalledProcessError where the code does not compile.
+    """
+    kept = None if folder is None else folder / f"{name}.so"
+    if kept is not None and kept.exists():
+        _replace(kept)
+        return
+    _replace(_build())
+
+
+def store_extension(folder: Path, name: str) -> None:
+    """Builds the extension of the present code for later; does nothing where it is built."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{name}.so"
+    if not kept.exists():
+        staged = kept.with_suffix(".new")
+        shutil.copy2(_build(), staged)
+        staged.replace(kept)
+
+
+def _build() -> Path:
     command = ["cargo", "build", "--quiet", "--locked", "--package", "commitlog-python"]
     features = ["--features", "pyo3/extension-module"]
     subprocess.run(
         [*command, *features], cwd=REPOSITORY, env=ENVIRONMENT, check=True, capture_output=True
     )
-    _replace(_target() / "debug" / "lib_commitlog.so")
-
-
-def _target() -> Path:
-    return Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    target = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+    return target / "debug" / "lib_commitlog.so"
 
 
 def _replace(built: Path) -> None:

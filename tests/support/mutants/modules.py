@@ -13,15 +13,15 @@ class Module:
     name: str
     files: tuple[str, ...]
     own_tests: tuple[str, ...]
-    """Of the first tier. For Rust they follow the tests of the crates."""
+    """Of the first tier."""
     crates: tuple[str, ...] = ()
     """Of Rust: the crate of the files first."""
+    crate_tests: tuple[str, ...] = ()
+    """Cargo's choice of the tests that can reach the files; all without one."""
     room_tests: tuple[str, ...] = ()
-    """Of the second tier. For Python it is all tests that run the line."""
+    """Of the second tier of Rust, before those of the crate."""
     wide_tests: tuple[str, ...] = ()
-    """Of the third tier, as well."""
-    wide_crates: tuple[str, ...] = ()
-    """Crates whose tests belong to the third tier."""
+    """Of the third tier of Rust."""
     server_tests: tuple[str, ...] = ()
     """With real servers or a Spark session; only on demand."""
     without: frozenset[str] = field(default_factory=frozenset)
@@ -43,10 +43,16 @@ def _of_core(name: str, *files: str) -> Module:
         name,
         files,
         crates=("commitlog-core",),
+        crate_tests=("--lib", "--test", "segment_chunks"),
         own_tests=("tests/unit/commitlog/core",),
-        room_tests=("tests/unit/commitlog", "tests/unit/agent/pipeline", "tests/unit/agent/schema"),
-        wide_tests=("tests/integration/cassandra", "tests/oracle/writer", "tests/oracle/reference"),
-        wide_crates=("commitlog-fuzz",),
+        room_tests=(
+            "tests/unit/commitlog/schema",
+            "tests/unit/commitlog/events",
+            "tests/unit/agent/pipeline/test_pipeline_missing_end.py",
+            "tests/unit/agent/pipeline/test_pipeline_no_silent_loss.py",
+            "tests/unit/agent/pipeline/test_pipeline_recorded_segments.py",
+        ),
+        wide_tests=("tests/oracle/writer", "tests/oracle/reference"),
         server_tests=("tests/integration/cassandra/test_recordings.py",),
     )
 

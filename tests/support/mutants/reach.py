@@ -75,8 +75,13 @@ class Reach:
         return self._tests({context for contexts in by_line.values() for context in contexts})
 
     def _tests(self, contexts: Iterable[str]) -> list[ReachingTest]:
-        found = {self._test(context) for context in contexts if context}
-        known = [test for test in found if test is not None]
+        found = {self._test(context) for context in contexts}
+        known = {test for test in found if test is not None}
+        if None in found:
+            # Threads and property tests run lines outside of the function of their test.
+            unmeasured = self._seconds.keys() - self._data.measured_contexts()
+            others = {self._test(name) for name in unmeasured}
+            known |= {test for test in others if test is not None}
         return sorted(known, key=lambda test: (test.seconds, test.node_id))
 
     def _test(self, context: str) -> ReachingTest | None:

@@ -10,8 +10,10 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from tests.support.mutants.extension import ENVIRONMENT, build_extension
 from tests.support.mutants.modules import MODULES, REPOSITORY, Module
@@ -25,7 +27,12 @@ _TIER_TESTS_S = 90.0
 _NO_TESTS = 5
 """Exit code of pytest."""
 _PYTEST_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?::.*?)(?: - .*)?$", re.MULTILINE)
+# The stacks of a hanging test, as pytest-timeout prints them; the last line in a test names it.
+_PYTEST_TIMEOUT = re.compile(r'File ".*?/(tests/\S+test_\w+\.py)", line \d+, in \w+')
 _CARGO_FAILURE = re.compile(r"^test (\S+)(?: - .*)? \.\.\. FAILED$", re.MULTILINE)
+
+_Tests = Callable[[], str | None]
+"""Runs tests; returns the one that fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,13 @@ class DirtyFileError(Exception):
 
 
 class Trial:
-    """Tries mutants in the working tree. `may_use_servers` adds tier d."""
+    """Tries mutants in the working tree, with the tests of some tiers, such as `abc`."""
 
-    def __init__(self, reach: Reach | None, *, may_use_servers: bool) -> None:
+    def __init__(self, reach: Reach | None, extensions: Path | None, tiers: str) -> None:
+        """`extensions` is a folder with extensions that are built already."""
         self._reach = reach
-        self._may_use_servers = may_use_servers
+        self._extensions = extensions
+        self._tiers = tiers
 
     def of(self, mutant: Mutant) -> Outcome:
         """Raises DirtyFileError, PlaceGoneError."""
@@ -56,40 +65,40 @@ class Trial:
         begin_s = time.monotonic()
         tried = ""
         with mutant.applied() as line:
-            tiers = self._rust(module) if module.is_rust else self._python(module, mutant, line)
-            for tier, failed in tiers:
+            is_rust = module.is_rust
+            tiers = self._rust(module, mutant) if is_rust else self._python(module, mutant, line)
+            for tier, tests in tiers:
+                if tier not in self._tiers:
+                    continue
+                failed = tests()
                 tried += "" if tier in tried else tier
                 if failed is not None:
                     return Outcome(failed, tier, tried, round(time.monotonic() - begin_s, 1))
         return Outcome(None, None, tried, round(time.monotonic() - begin_s, 1))
 
-    def _rust(self, module: Module) -> Iterator[tuple[str, str | None]]:
+    def _rust(self, module: Module, mutant: Mutant) -> Iterator[tuple[str, _Tests]]:
+        build_extension(self._extensions, mutant.id)
+        yield "a", partial(_pytest_failure, module.own_tests, FAST)
+        yield "b", partial(_pytest_failure, module.room_tests, FAST)
         for crate in module.crates:
-            yield "a", _cargo_failure(crate)
-        build_extension()
-        yield "a", _pytest_failure(module.own_tests, FAST)
-        yield "b", _pytest_failure(module.room_tests, FAST)
-        yield "c", _pytest_failure(module.wide_tests, FAST)
-        for crate in module.wide_crates:
-            yield "c", _cargo_failure(crate)
-        if self._may_use_servers:
-            yield "d", _pytest_failure(module.server_tests, "")
+            yield "b", partial(_cargo_failure, crate, module.crate_tests)
+        yield "c", partial(_pytest_failure, module.wide_tests, FAST)
+        yield "d", partial(_pytest_failure, module.server_tests, "")
 
-    def _python(
-        self, module: Module, mutant: Mutant, line: int
-    ) -> Iterator[tuple[str, str | None]]:
+    def _python(self, module: Module, mutant: Mutant, line: int) -> Iterator[tuple[str, _Tests]]:
         if self._reach is None:
             raise ValueError(f"{mutant.id}: the tests of a Python line need --reach")
         # A line of a class or a constant runs at the import, in no test.
         reaching = self._reach.of_line(mutant.path, line) or self._reach.of_file(mutant.path)
+        if not reaching:
+            yield "a", partial(_pytest_failure, module.own_tests, FAST)
         own = [test for test in reaching if _is_of(test, module.own_tests)]
         others = [test for test in reaching if test not in own]
         unit = [test for test in others if test.path.startswith("tests/unit/")]
         wide = [test for test in others if test not in unit]
         for tier, tests in (("a", own), ("b", unit), ("c", wide)):
-            yield tier, _pytest_failure([test.node_id for test in _quickest(tests)], FAST)
-        if self._may_use_servers:
-            yield "d", _pytest_failure(module.server_tests, "")
+            yield tier, partial(_pytest_failure, [test.node_id for test in _quickest(tests)], FAST)
+        yield "d", partial(_pytest_failure, module.server_tests, "")
 
 
 def _is_of(test: ReachingTest, paths: Iterable[str]) -> bool:
@@ -118,6 +127,7 @@ def _pytest_failure(tests: Iterable[str], marks: str) -> str | None:
     if not chosen:
         return None
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+    quiet += ["-p", "tests.support.mutants.first_failure"]
     limit = [f"--timeout={_TEST_LIMIT_S}", "-m", marks]
     found = _run([sys.executable, "-m", "pytest", *quiet, *limit, *chosen])
     if found is None:
@@ -126,11 +136,14 @@ def _pytest_failure(tests: Iterable[str], marks: str) -> str | None:
     if code in (0, _NO_TESTS):
         return None
     failed = _PYTEST_FAILURE.search(output)
-    return failed.group(1) if failed else f"exit code {code} of {chosen[0]}"
+    if failed:
+        return failed.group(1)
+    hung = _PYTEST_TIMEOUT.findall(output)
+    return f"timeout of {hung[-1]}" if hung else f"exit code {code} of {chosen[0]}"
 
 
-def _cargo_failure(crate: str) -> str | None:
-    found = _run(["cargo", "test", "--locked", "--package", crate])
+def _cargo_failure(crate: str, targets: Iterable[str]) -> str | None:
+    found = _run(["cargo", "test", "--locked", "--package", crate, *targets])
     if found is None:
         return f"timeout of {crate}"
     code, output = found

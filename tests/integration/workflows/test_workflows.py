@@ -24,6 +24,7 @@ def make_targets() -> set[str]:
 
 
 @pytest.mark.servers
+@pytest.mark.slow
 def test_actionlint_accepts_the_workflows() -> None:
     command = [str(go_program(*ACTIONLINT)), "-shellcheck=", "-pyflakes=", *map(str, WORKFLOWS)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

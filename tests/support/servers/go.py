@@ -22,7 +22,8 @@ def go_program(module: str, version: str) -> Path:
 
     def build(target: Path) -> None:
         environment = {**os.environ, "GOBIN": str(target), "CGO_ENABLED": "0"}
-        command = [str(go_command()), "install", "-ldflags=-s -w", f"{module}@{version}"]
+        # Not optimised: the programs run for moments, and would compile for a minute more.
+        command = [str(go_command()), "install", "-gcflags=all=-N -l", f"{module}@{version}"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise ToolFailedError(f"`{' '.join(command)}` failed:\n{done.stderr[-4000:]}")

@@ -136,6 +136,7 @@ def test_each_fault_of_a_typed_table_is_found(
     assert report.typed_rows == len(ROWS) + 1
 
 
+@pytest.mark.slow
 def test_writes_after_the_position_are_no_faults(spark: SparkSession, tmp_path: Path) -> None:
     lake = new_lake(spark, tmp_path, "delta")
     lake.write(ROWS)

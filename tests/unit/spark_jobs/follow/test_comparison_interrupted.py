@@ -60,6 +60,7 @@ def by_item(rows: DataFrame) -> dict[int, Row]:
     return {each["item"]: each for each in rows.collect() if each["item"] is not None}
 
 
+@pytest.mark.slow
 def test_changes_of_a_comparison_are_published(
     start: Callable[..., int],
     spark: SparkSession,

@@ -72,7 +72,9 @@ class Source:
         assert sorted(map(repr, followed)) == sorted(map(repr, shown))
 
 
-@pytest.mark.parametrize(("name", "each"), [(TABLE, True), (COUNTERS, False)])
+@pytest.mark.parametrize(
+    ("name", "each"), [(TABLE, True), pytest.param(COUNTERS, False, marks=pytest.mark.slow)]
+)
 def test_a_target_follows_events_expiry_compaction_and_truncation(
     spark: SparkSession, tmp_path: Path, name: str, each: bool
 ) -> None:

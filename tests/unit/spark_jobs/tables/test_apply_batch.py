@@ -46,7 +46,11 @@ FOLD = {row_id(key): row(key, value) for key, value in ((1, "b"), (2, "a"), (3, 
 
 @pytest.mark.parametrize(
     ("table_format", "settings"),
-    [("delta", {}), ("iceberg", {}), ("iceberg", {"iceberg.deletes": "equality"})],
+    [
+        ("delta", {}),
+        ("iceberg", {}),
+        pytest.param("iceberg", {"iceberg.deletes": "equality"}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_table_is_the_fold_of_its_batches(
     spark: SparkSession,

@@ -29,7 +29,6 @@ from spark_jobs.tables.target import open_table, read_table
 from tests.support.spark.session import descriptions
 from tests.support.spark.typed_tables import (
     APP,
-    FORMATS,
     NAME,
     Change,
     changes_frame,
@@ -84,7 +83,7 @@ def source(spark: SparkSession, tmp_path: Path, table_format: str) -> Source:
     return Source(session, target_options(session, tmp_path, table_format))
 
 
-@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("table_format", ["delta", pytest.param("iceberg", marks=pytest.mark.slow)])
 def test_columns_follow_the_source(source: Source) -> None:
     source.changes[None, FIRST] = [
         (1, "c", {"k": 1, "v": "a", "n": 5}),

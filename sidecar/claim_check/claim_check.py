@@ -98,6 +98,9 @@ class ClaimCheck:
         self._retry_at_s = clock()
         self._problem: SinkState | None = None
         self._repeated = RateLimitedLog(logger, clock=clock)
+        # Held from writing a file of the spool until it is deleted: a cancelled request has the
+        # same file as the one that stores its event again.
+        self._spool_lock = threading.Lock()
 
     @property
     def state(self) -> SinkState | None:
@@ -181,11 +184,12 @@ class ClaimCheck:
         name = f"{event_id}-{checksum}.json".removeprefix("-")
         self._settings.spool.mkdir(parents=True, exist_ok=True)
         file = self._settings.spool / name
-        try:
-            file.write_bytes(content)
-            store.put(file)
-        finally:
-            file.unlink(missing_ok=True)
+        with self._spool_lock:
+            try:
+                file.write_bytes(content)
+                store.put(file)
+            finally:
+                file.unlink(missing_ok=True)
         added = [
             (URL, f"{self._address.rstrip('/')}/{name}".encode()),
             (SIZE, str(len(content)).encode()),

@@ -57,6 +57,13 @@ class FakeStore:
         self.is_closed = True
 
 
+class LateStore(FakeStore):
+    """A cancelled request ends when the next one has had time to begin."""
+
+    def stop(self) -> None:
+        threading.Timer(0.2, super().stop).start()
+
+
 class Harness:
     def __init__(self, spool: Path) -> None:
         self.now_s = 0.0
@@ -201,7 +208,7 @@ def test_full_disk_of_the_spool_is_reported(harness: Harness) -> None:
 
 
 def test_restart_cancels_the_request_and_stores_the_event_again(harness: Harness) -> None:
-    first = harness.store
+    first = harness.store = LateStore()
     first.gate.clear()
     delivery = harness.delivery()
     add(delivery, event(1, 5000))

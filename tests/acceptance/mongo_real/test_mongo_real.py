@@ -20,6 +20,7 @@ OPLOG_MIB = 24
 
 
 @pytest.mark.servers
+@pytest.mark.slow
 def test_cases_by_uri(tmp_path: Path) -> None:
     """Those that break nothing; a database of the proof's own is removed."""
     names = ["every BSON type", "DDL events", "shards"]

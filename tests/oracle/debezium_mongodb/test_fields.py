@@ -125,7 +125,7 @@ def meaning(texts: tuple[str | None, str | None]) -> list[str | None]:
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("which", ["fixed", "fresh"])
+@pytest.mark.parametrize("which", ["fixed", pytest.param("fresh", marks=pytest.mark.slow)])
 def test_fields_are_those_of_debezium(which: str) -> None:
     seed = 7 if which == "fixed" else random.SystemRandom().getrandbits(32)
     print(f"seed {seed}")

@@ -65,7 +65,7 @@ test: prerequisites-test ## Run all checks, and the tests with real servers: 15 
 	@scripts/stage live pytest $(PY) -m pytest -m "not slow" --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
 	    status=$$?; scripts/stage report $(LIMIT_MINUTES); exit $$status
 
-test-all: prerequisites-test ## Run all checks and all tests, also the slow ones: 40 minutes on 2 cores
+test-all: prerequisites-test ## Run all checks and all tests, also the slow ones
 	@scripts/stage begin
 	@$(MAKE) --no-print-directory -j2 rust-checks python-checks
 	@$(MAKE) --no-print-directory setup types-extension

@@ -63,8 +63,7 @@ def _is_complete(log: Path, placed: Path) -> bool:
     last copy. So only the same file or the same bytes count; what is no regular file is replaced.
     Raises FileExistsError for another file.
     """
-    size_bytes = regular_size_bytes(placed)
-    if size_bytes is None:
+    if regular_size_bytes(placed) is None:
         return False
     with (
         os.fdopen(open_regular(log, os.O_RDONLY), "rb") as quarantined,

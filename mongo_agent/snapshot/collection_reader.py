@@ -98,9 +98,8 @@ class CollectionReader:
         for command in self._finds(snapshot, lower, None):
             with self._session() as session:
                 found = self._found(snapshot, [{**command, **options}], session)
-                upper = next(found, None)
-            if upper is not None:
-                return upper
+                if (upper := next(found, None)) is not None:
+                    return upper
         return None
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:

@@ -146,8 +146,8 @@ class VersionStore:
         A batch that the store already has is skipped.
         """
         bucket = bucket_of(F.col("token"), self.buckets)
-        # One task for each bucket, so one file.
         self._most_files += 1
+        # One task for each bucket, so one file.
         rows = events.withColumn("bucket", bucket).repartition("table", "bucket")
         self._append(rows.withColumn("level", F.lit(EVENTS)), "append", batch)
 

@@ -162,7 +162,7 @@ class DeltaTypedTable:
 
     def commits(self, limit: int | None = None) -> list[Commit]:
         newer = [] if limit is None or is_remote() else list(self._logged())
-        if newer:
+        if newer and _is_same(newer[0], self._known[0]):
             self._known = [*newer[::-1], *self._known[1:]][:limit]
             return settled(self._known)
         newest = "" if limit is None else f" LIMIT {limit}"
@@ -178,7 +178,8 @@ class DeltaTypedTable:
     def _logged(self) -> Iterator[Commit]:
         """The commits from the newest known one on, oldest first, from Delta's log.
 
-        They cost no Spark job. None for a table that was dropped and created again meanwhile.
+        They cost no Spark job. The first one is another commit, or there is none, for a table that
+        was dropped and created again meanwhile.
         """
         log = Folder(self._session, f"{self._path}/{_LOG}")
         version = self._known[0].version if self._known else None
@@ -227,6 +228,11 @@ class DeltaTypedTable:
 
     def _reader(self) -> DataFrameReader:
         return self._session.read.format("delta")
+
+
+def _is_same(one: Commit, other: Commit) -> bool:
+    """Whether both are one commit. The history and the log may state its time differently."""
+    return (one.operation, one.position) == (other.operation, other.position)
 
 
 def _transaction(position: CommitPosition) -> dict[str, str]:

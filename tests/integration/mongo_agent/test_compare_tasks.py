@@ -44,7 +44,10 @@ def test_all_shards_are_compared(
     router: Client,
     broker: KafkaBroker,
     topic_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # So that a collection has more than one batch, which the driver decodes in another place.
+    monkeypatch.setattr("mongo_agent.compare.topic_comparison._DOCUMENTS", DOCUMENTS // 3)
     kafka = {
         "topic_prefix": topic_prefix,
         "position_store": "kafka",

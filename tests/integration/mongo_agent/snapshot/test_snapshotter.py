@@ -42,6 +42,21 @@ def test_every_document_is_copied_once(client: Client, count: int) -> None:
     assert (finished.documents, finished.outcome.value) == (count, "copied")
 
 
+@pytest.mark.parametrize(("chunk_size", "threads"), [(1, 1), (3, 2), (50, 1)])
+def test_documents_of_shards_are_copied_once(chunk_size: int, threads: int) -> None:
+    """The router returns documents as its shards answer."""
+    with (
+        MongoShardedCluster(noop_interval_s=0.02) as cluster,
+        MongoClient[Any](cluster.connection_string) as client,
+    ):
+        client.admin.command("shardCollection", "shop.a", key={"region": 1})
+        client.shop.a.insert_many([{"_id": n, "region": n % 7} for n in range(40)])
+        settings = SnapshotSettings(chunk_size=chunk_size, threads=threads)
+        with Pipeline(client, settings=settings) as pipeline:
+            pipeline.run()
+            assert pipeline.output.copied("L.shop.a") == list(range(40))
+
+
 def test_marks_are_debeziums(client: Client) -> None:
     client.shop.a.insert_many([{"_id": number} for number in range(5)])
     client.shop.b.insert_one({"_id": 1})

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
+from random import Random
 from typing import Any
 
 from bson import Binary, Int64, MaxKey
@@ -25,6 +26,7 @@ from tests.support.mongodb.server.wire import Document
 
 _OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
 _MANY = 2**31
+_ARRIVAL = Random(1)
 # The server's, when a `getMore` names no time.
 _AWAIT_S = 1.0
 
@@ -47,8 +49,11 @@ def _find(context: Context) -> Document:
             stages.append({name: value})
     check_query(body.get("filter", {}))
     _refuse_capped(context, namespace)
-    documents = _bounded(context, _documents(context, namespace))
-    found = list(aggregated(documents, stages))
+    documents = list(_bounded(context, _documents(context, namespace)))
+    if context.deployment.is_router and namespace[0] != "config" and not body.get("sort"):
+        # A router returns documents as its shards answer.
+        _ARRIVAL.shuffle(documents)
+    found = list(aggregated(iter(documents), stages))
     size = body.get("batchSize", FIRST_BATCH)
     is_limited = body.get("limit") == len(found)
     return cursor_reply(

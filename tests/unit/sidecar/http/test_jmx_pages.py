@@ -33,7 +33,7 @@ def client_of(
 
 
 def selected(client: FlaskClient, metric: str, /, **labels: str) -> list[float]:
-    """What PromQL selects by `name{label=~"value"}`."""
+    """What PromQL selects by `metric{label="value"}`."""
     return [
         sample.value
         for family in text_string_to_metric_families(client.get("/metrics/jmx").text)

@@ -31,6 +31,9 @@ class FakeNode:
     """Five pages of one row each, unless it has an error to give."""
 
     errors: list[Exception] = field(default_factory=list)
+    """One for each of the next reads."""
+    lasting_error: Exception | None = None
+    """For each read until a test takes it away, so that the test cannot miss its effect."""
     asked: list[bytes | None] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     looks: int = 0
@@ -65,6 +68,8 @@ class PendingPage:
     number: int
 
     def result(self) -> Page:
+        if (lasting := self.node.lasting_error) is not None:
+            raise lasting
         if self.node.errors:
             raise self.node.errors.pop(0)
         cells = [struct.pack(">i", self.number), None, None, None]

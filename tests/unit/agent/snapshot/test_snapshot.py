@@ -103,12 +103,13 @@ def test_a_copy_that_is_begun_again_hears_nothing_of_its_older_pages() -> None:
 
 def test_the_node_that_does_not_answer_is_named() -> None:
     missing = ReplicasMissingError("2 of 3 replicas are up")
-    node = FakeNode(errors=[missing], silent=["10.0.0.3"])
+    node = FakeNode(lasting_error=missing, silent=["10.0.0.3"])
     with running(node) as snapshot:
         wait_until(lambda: bool(snapshot.error), "the trouble")
         assert "snapshot.consistency=ALL" in snapshot.error
         assert "10.0.0.3 does not answer" in snapshot.error
         assert not component(snapshot).ok
+        node.lasting_error = None
         assert len(taken(snapshot).batch) == 1
         wait_until(lambda: not snapshot.error, "the end of it")
 
@@ -153,10 +154,11 @@ def test_a_node_that_is_away_is_waited_for() -> None:
 
 
 def test_unexpected_fault_is_reported_and_the_snapshot_continues() -> None:
-    node = FakeNode(errors=[RuntimeError("too few bytes")])
+    node = FakeNode(lasting_error=RuntimeError("too few bytes"))
     with running(node) as snapshot:
         wait_until(lambda: "RuntimeError: too few bytes" in snapshot.error, "the trouble")
         assert not component(snapshot).ok
+        node.lasting_error = None
         assert len(taken(snapshot).batch) == 1
         wait_until(lambda: not snapshot.error, "the end of it")
 

@@ -2,6 +2,7 @@
 reads, and change streams only where they are enabled."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mongo_agent.check.probe import asking_probe
 from sidecar.check.finding import Finding, Level
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-from tests.support.mongodb.server.client import Client
+from tests.support.mongodb.server.client import Client, write_through_election
 
 
 @pytest.fixture
@@ -51,7 +52,9 @@ def test_it_resumes_after_restarts_and_elections(
             enabled.shop.a.insert_many([{"_id": number} for number in range(start, start + 5)])
             agent.wait_for(5)
             documentdb.step_down()
-            enabled.shop.a.insert_many([{"_id": number} for number in range(start + 5, start + 9)])
+            for number in range(start + 5, start + 9):
+                insert = partial(enabled.shop.a.insert_one, {"_id": number})
+                write_through_election(insert, f"the insert of {number}")
             assert [each.id for each in agent.wait_for(9)] == list(range(start, start + 9))
         enabled.shop.a.insert_one({"_id": start + 9})
         with run_agent(tmp_path, documentdb) as agent:

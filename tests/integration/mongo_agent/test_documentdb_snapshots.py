@@ -8,6 +8,7 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReas
 from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-from tests.support.mongodb.server.client import Client
+from tests.support.mongodb.server.client import Client, write_through_election
 from tests.support.sinks.memory_sink import MemorySink
 
 SMALL_CHUNKS = {"incremental.snapshot.chunk.size": 4, "snapshot.max.threads": 2}
@@ -178,7 +179,9 @@ def test_nothing_is_lost_or_runs_backwards_under_load(
         while not stopped.is_set():
             number += 1
             name = chance.choice(names)
-            writer.shop.a.replace_one({"_id": name}, {"_id": name, "n": number}, upsert=True)
+            document = {"_id": name, "n": number}
+            replace = partial(writer.shop.a.replace_one, {"_id": name}, document, upsert=True)
+            write_through_election(replace, f"version {number}")
             versions[repr(name)] = number
 
     load = threading.Thread(target=write)

@@ -7,30 +7,14 @@ from typing import Any
 
 import pytest
 from bson import Decimal128, Int64
-from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from mongo_agent.config import loading
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from tests.support.mongodb.running_agent import Published, RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-from tests.support.mongodb.server.client import Client
-from tests.support.servers.processes import free_port, wait_until
+from tests.support.mongodb.server.client import Client, write_through_election
+from tests.support.servers.processes import free_port
 from tests.support.sinks.memory_sink import MemorySink
-
-
-def insert_in_the_end(writer: Client, number: int) -> None:
-    """Around an election a driver tries once more, and then leaves it to its user."""
-
-    def is_there() -> bool:
-        try:
-            writer.shop.a.insert_one({"_id": number})
-        except DuplicateKeyError:
-            return True
-        except PyMongoError:
-            return False
-        return True
-
-    wait_until(is_there, f"the insert of {number}")
 
 
 def kinds(published: list[Published]) -> list[str]:
@@ -117,7 +101,7 @@ def test_stream_survives_faults_of_the_servers(
                 three_members.elect(three_members.members[1])
             case "stop":
                 three_members.stop_member(first)
-        insert_in_the_end(writer, 2)
+        write_through_election(partial(writer.shop.a.insert_one, {"_id": 2}), "the insert")
         published = agent.wait_for(2)
     assert ids(published) == [1, 2]
 

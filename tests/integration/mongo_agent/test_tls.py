@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from mongo_agent.server.errors import tls_error
 from sidecar.errors import AccessDeniedError, ConfigError
 from tests.support.mongodb.running_agent import RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet, User
-from tests.support.mongodb.server.client import Client
+from tests.support.mongodb.server.client import Client, write_through_election
 from tests.support.servers.certificates import Authority, Identity, server_context
 
 PASSWORD = "changeit"
@@ -84,7 +85,9 @@ def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Se
         writer.shop.a.insert_one({"_id": directory.name})
         agent.wait_for(1)
         replica_set.step_down()
-        writer.shop.b.insert_one({"_id": directory.name})
+        write_through_election(
+            partial(writer.shop.b.insert_one, {"_id": directory.name}), "the second insert"
+        )
         agent.wait_for(2)
 
 

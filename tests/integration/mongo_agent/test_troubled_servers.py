@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from mongo_agent.change_stream.recovery import HistoryLostError
 from sidecar.health.health import Component
 from tests.support.mongodb.running_agent import RunAgent, RunningAgent
 from tests.support.mongodb.server import MongoReplicaSet
-from tests.support.mongodb.server.client import Client
+from tests.support.mongodb.server.client import Client, write_through_election
 from tests.support.sinks.memory_sink import MemorySink
 
 
@@ -47,7 +48,7 @@ def test_election_is_counted_and_logged(
         agent.wait_until(lambda: metric(agent, "cdc_elections_total") == 1, "the election")
         agent.wait_until_streaming()
         agent.wait_until(lambda: part(agent).details.get("elections") == 1, "it in /health")
-        writer.shop.b.insert_one({"_id": 2})
+        write_through_election(partial(writer.shop.b.insert_one, {"_id": 2}), "the insert")
         assert [each.id for each in agent.wait_for(2)] == [1, 2]
     said = [record.message for record in caplog.records]
     assert said.count("another member became primary") == 1

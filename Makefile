@@ -72,8 +72,8 @@ test-all: prerequisites-test ## Run all checks and all tests, also the slow ones
 	@scripts/stage live pytest $(PY) -m pytest --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
 	    status=$$?; scripts/stage report; exit $$status
 
-test-fast: setup ## Run the Python tests that need no servers, no Spark and little time
-	@$(PY) -m pytest -m "not servers and not spark and not slow" -n 2 --dist loadscope $(ARGS)
+test-fast: setup ## Run the unit tests of Python with few generated examples: a minute
+	@$(PY) -m pytest tests/unit -m "not servers and not spark and not slow" --hypothesis-profile=few -n 2 --dist loadscope $(ARGS)
 
 test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 	@$(PY) -m pytest tests/integration/spark tests/unit/spark_jobs $(ARGS)

@@ -9,6 +9,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("few", settings.get_profile("cdc"), max_examples=10)
 settings.load_profile("cdc")
 
 pytest_plugins = (

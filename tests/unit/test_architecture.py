@@ -4,7 +4,7 @@ import ast
 import importlib
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -162,13 +162,16 @@ def python_files(room: str) -> list[Path]:
     return sorted((REPOSITORY / room).rglob("*.py"))
 
 
-def imported_modules(file: Path) -> Iterator[str]:
+@cache
+def imported_modules(file: Path) -> frozenset[str]:
+    found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative imports hide which room is meant"
-            yield node.module or ""
+            found.add(node.module or "")
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("room", MAY_KNOW)

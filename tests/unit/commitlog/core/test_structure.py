@@ -294,7 +294,7 @@ written_examples = partial(
 
 
 @each_version
-@written_examples(max_examples=8)
+@written_examples(max_examples=4)
 @given(data=st.data())
 def test_every_reader_reads_written_segments(
     version: int, data: st.DataObject, tmp_path: Path

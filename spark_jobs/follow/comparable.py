@@ -2,12 +2,14 @@
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, MapType, StructType
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """A value without maps, whose order is not defined, and with marks for nulls, which hashes
-    skip."""
+    """A value without maps, whose order is not defined, with marks for nulls, which hashes skip,
+    and with numbers as text, because 0.0 equals -0.0 in Spark."""
+    if isinstance(kind, (FloatType, DoubleType)):
+        return value.cast("string")
     if isinstance(kind, ArrayType):
         return F.transform(value, lambda each: comparable(each, kind.elementType))
     if isinstance(kind, MapType):

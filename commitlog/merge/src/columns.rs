@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 pub struct ShownColumn {
     pub id: u32,
     pub name: String,
+    pub cql_type: CqlType,
     pub multi_cell: bool,
 }
 
@@ -53,6 +54,7 @@ impl Columns {
                 columns.shown.push(ShownColumn {
                     id,
                     name: column.name.clone(),
+                    cql_type: column.cql_type.clone(),
                     multi_cell: column.multi_cell,
                 });
             }

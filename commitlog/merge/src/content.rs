@@ -147,8 +147,8 @@ impl Content {
         }
     }
 
-    /// Whether both show the same values. Write times do not matter.
-    pub fn shows_same(&self, other: &Self, store: &Store) -> bool {
+    /// Whether both show values of the same bytes. Write times do not matter.
+    pub fn has_same_bytes(&self, other: &Self, store: &Store) -> bool {
         let bytes = |span: Option<Span>| span.map(|span| store.arena.get(span));
         self.is_visible() == other.is_visible()
             && self.cells.len() == other.cells.len()

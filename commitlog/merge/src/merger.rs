@@ -68,7 +68,7 @@ impl Merger {
 
     /// What the new events and the time change in rows.
     pub fn changes(&self, instants: Instants) -> Session {
-        let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
+        let output = ChangeRows::new(self.typed_rows(), self.typed_rows(), self.typed_rows());
         let changes = Changes::new(instants, output);
         self.session(Box::new(changes), Window::default(), true)
     }

@@ -141,7 +141,7 @@ impl Timeline {
         let is_same = self.contexts.last().is_some_and(|last| {
             let statics = self.statics.get(last.statics);
             last.deleted_to_us == deleted_to_us
-                && statics.is_some_and(|statics| statics.shows_same(&content, view.store))
+                && statics.is_some_and(|statics| statics.has_same_bytes(&content, view.store))
         });
         if is_same {
             // Its values are the same; its expiries may be new.

@@ -8,39 +8,11 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, Fields};
 
-use super::TypedRows;
-use super::typed::row_id_field;
-use crate::arena::Span;
-use crate::content::Content;
+use super::shown::Shown;
+use super::typed::{TypedRows, row_id_field};
 use crate::error::Result;
 use crate::partition::Store;
 use crate::row_id::row_id;
-
-/// A visible row.
-#[derive(Clone, Copy)]
-pub struct Shown<'c> {
-    pub row: &'c Content,
-    pub statics: &'c Content,
-    /// The clustering values, as [`crate::state`] encodes them.
-    pub ckv: Option<Span>,
-}
-
-impl Shown<'_> {
-    fn shows_same(&self, other: &Self, store: &Store) -> bool {
-        let bytes = |ckv: Option<Span>| ckv.map(|ckv| store.arena.get(ckv));
-        self.row.shows_same(other.row, store)
-            && self.statics.shows_same(other.statics, store)
-            && bytes(self.ckv) == bytes(other.ckv)
-    }
-}
-
-/// Whether a row changed; `None` is a row that is not visible.
-pub fn is_change(before: Option<Shown<'_>>, after: Option<Shown<'_>>, store: &Store) -> bool {
-    match (before, after) {
-        (Some(before), Some(after)) => !before.shows_same(&after, store),
-        (before, after) => before.is_some() != after.is_some(),
-    }
-}
 
 /// Why a row changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +54,8 @@ pub struct ChangeRows {
     next_expiries: Vec<Option<i64>>,
     before: Side,
     after: Side,
+    /// Room for two rows that are compared.
+    compared: TypedRows,
     /// Changes of the current row.
     count: i32,
     full: VecDeque<StructArray>,
@@ -94,7 +68,7 @@ struct Side {
 }
 
 impl ChangeRows {
-    pub fn new(before: TypedRows, after: TypedRows) -> Self {
+    pub fn new(before: TypedRows, after: TypedRows, compared: TypedRows) -> Self {
         let side = |rows| Side {
             rows,
             nulls: NullBufferBuilder::new(0),
@@ -112,6 +86,7 @@ impl ChangeRows {
             next_expiries: Vec::new(),
             before: side(before),
             after: side(after),
+            compared,
             count: 0,
             full: VecDeque::new(),
         }
@@ -133,6 +108,19 @@ impl ChangeRows {
             row("after", &self.after),
             Field::new("next_expiry_s", DataType::Int64, true),
         ])
+    }
+
+    /// Whether a reader sees a change; `None` is a row that is not visible.
+    pub fn is_change(
+        &mut self,
+        row: ChangedRow<'_>,
+        before: Option<Shown<'_>>,
+        after: Option<Shown<'_>>,
+    ) -> bool {
+        match (before, after) {
+            (Some(before), Some(after)) => !self.compared.shows_same(row, before, after),
+            (before, after) => before.is_some() != after.is_some(),
+        }
     }
 
     /// Adds a change of the current row.

@@ -3,10 +3,12 @@
 mod changes;
 mod elements;
 mod raw;
+mod shown;
 mod typed;
 
-pub use changes::{Cause, Change, ChangeRows, ChangedRow, Shown, is_change};
+pub use changes::{Cause, Change, ChangeRows, ChangedRow};
 pub use raw::RawRows;
+pub use shown::Shown;
 pub use typed::{ROW_ID, TypedRows, TypedTable, row_id_field};
 
 use crate::error::{MergeError, Result};

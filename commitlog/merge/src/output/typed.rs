@@ -102,6 +102,11 @@ impl TypedRows {
         self.decoder.fields()
     }
 
+    /// In the order of their numbers.
+    pub fn columns(&self) -> impl Iterator<Item = &ShownColumn> {
+        self.columns.iter().map(|(column, _)| column)
+    }
+
     pub fn is_full(&self) -> bool {
         self.room.is_full()
     }
@@ -204,7 +209,7 @@ impl Values {
 }
 
 /// Takes the cells of a column off the front of cells that are in the order of columns.
-fn take_column<'c>(cells: &mut &'c [ShownCell], column: u32) -> &'c [ShownCell] {
+pub fn take_column<'c>(cells: &mut &'c [ShownCell], column: u32) -> &'c [ShownCell] {
     let first = cells.iter().take_while(|cell| cell.column < column).count();
     let rest = cells.get(first..).unwrap_or_default();
     let count = rest.iter().take_while(|cell| cell.column == column).count();

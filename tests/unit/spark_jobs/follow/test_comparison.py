@@ -1,5 +1,7 @@
 """A comparison of all rows after a change of the schema."""
 
+import math
+from collections.abc import Iterable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -46,3 +48,29 @@ def test_maps_are_compared_by_their_entries(spark: SparkSession) -> None:
     # Before Spark 4.1 `collect` fails for blobs as keys.
     (change,) = compared(rows(1), rows(3), 2, NOW_S).select("op", "after.id").collect()
     assert change == ("u", 1)
+
+
+def test_zeros_have_a_sign_and_nans_are_alike(spark: SparkSession) -> None:
+    """As a reader sees them, also within a value."""
+    pairs = [(0.0, -0.0), (-0.0, 0.0), (math.nan, -math.nan), (0.0, 0.0), (-0.0, -0.0)]
+
+    def rows(values: Iterable[float]) -> DataFrame:
+        found = [
+            Change(None, {"id": number, "seq": kind, "f": f, "d": d, "a": a, "m": m})
+            for number, value in enumerate(values)
+            for kind, (f, d, a, m) in enumerate(
+                [
+                    (value, 1.0, None, None),
+                    (1.0, value, None, None),
+                    (1.0, 1.0, [value], None),
+                    (1.0, 1.0, None, {"a": value}),
+                ]
+            )
+        ]
+        kind = "id int, seq int, f float, d double, a array<float>, m map<string, double>"
+        return changes_frame(spark, found, kind)
+
+    before, after = zip(*pairs, strict=True)
+    found = compared(rows(before), rows(after), 2, NOW_S).select("after.id", "after.seq")
+    differing = {(number, kind) for number in (0, 1) for kind in range(4)}
+    assert {tuple(row) for row in found.collect()} == differing

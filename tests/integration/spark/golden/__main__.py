@@ -26,7 +26,7 @@ _UPGRADE_TO = "6.0-alpha2"
 
 
 @click.command()
-@click.option("--seed", type=int, help="Seed of all writes.")
+@click.option("--seed", type=int, help="Seed of all writes; default: drawn and printed.")
 @click.option(
     "--statements",
     type=int,
@@ -34,7 +34,11 @@ _UPGRADE_TO = "6.0-alpha2"
 )
 @click.option("--small", is_flag=True, help="Do not write the recorded workloads.")
 @click.option("--upgrade", is_flag=True, help="Upgrade the cluster to 6.0 during the writes.")
-@click.option("--directory", type=Path, help="Working directory; default: a temporary folder.")
+@click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Working directory, which is created if needed; default: a temporary folder.",
+)
 def main(
     seed: int | None,
     statements: int | None,
@@ -46,7 +50,7 @@ def main(
     seed = secrets.randbits(32) if seed is None else seed
     form = SMALL if small else LARGE
     form = replace(form, statements=statements or form.statements, has_moments=True)
-    folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
+    folder = working_folder(directory)
     console = Console(highlight=False)
     console.print(
         f"Seed {seed}, {form.statements} statements; files are in {folder}.",
@@ -75,6 +79,19 @@ def main(
         console.print(f"{len(report.problems)} problems; the files are in {folder}.")
         raise SystemExit(1)
     shutil.rmtree(folder)
+
+
+def working_folder(directory: Path | None) -> Path:
+    """A new folder for a run in this one, which is created if needed."""
+    if directory is not None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.BadParameter(
+                f"cannot create it: {error}.", param_hint="--directory"
+            ) from error
+        directory = directory.resolve()
+    return Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
 
 
 def summary(report: Report) -> Table:

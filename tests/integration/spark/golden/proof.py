@@ -98,7 +98,7 @@ def prove(
 ) -> Report:
     """Run the whole test on a new cluster, which is upgraded during the writes if asked for."""
     steps = Steps(say)
-    work = workload(seed, form)
+    work = workload(seed, form, writes_oa=upgrade_to is not None)
     jobs = Jobs(
         spark,
         cluster.directory,

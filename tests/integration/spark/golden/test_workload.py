@@ -1,0 +1,73 @@
+"""The writes of a run, and the folder in which it works."""
+
+from pathlib import Path
+
+import click
+import pytest
+from cassandra import ReadFailure
+
+from tests.integration.spark.golden.__main__ import working_folder
+from tests.integration.spark.golden.workload import LARGE, workload
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
+
+_MOMENTS = "moments.t"
+_FAULT = "Invalid flags found deserializing DeletionTime"
+
+
+def _partition_deletions_before_1970(texts: list[str]) -> set[str]:
+    """Deletions of the table with negative times that name no clustering column."""
+    return {
+        text
+        for text in texts
+        if f"DELETE FROM {_MOMENTS} USING TIMESTAMP -" in text
+        and " c " not in text.rpartition(" WHERE ")[2]
+    }
+
+
+@pytest.mark.parametrize("writes_oa", [False, True])
+def test_only_nodes_that_can_read_them_get_deletions_before_1970(writes_oa: bool) -> None:
+    found = [write.text for write in workload(7, LARGE, writes_oa=writes_oa).writes]
+    assert len(_partition_deletions_before_1970(found)) == (0 if writes_oa else 2)
+    assert any(f"UPDATE {_MOMENTS} USING TIMESTAMP -" in text for text in found)
+
+
+@pytest.mark.slow
+@pytest.mark.servers
+def test_cassandra_cannot_read_such_a_deletion_in_its_format_oa(tmp_path: Path) -> None:
+    """And in `nb`, the format of `CASSANDRA_4`, it can. Without this fault, `workload` needs no
+    exception."""
+    log = tmp_path / "NONE" / "log" / "node.log"
+    query = f"SELECT * FROM {_MOMENTS}"
+    for mode in ("CASSANDRA_4", "NONE"):
+        settings = NodeSettings(storage_compatibility_mode=mode)
+        with CassandraNode(tmp_path / mode, settings=settings) as node:
+            for text in (
+                create_keyspace("moments"),
+                f"CREATE TABLE {_MOMENTS} (p int, c int, v text, PRIMARY KEY (p, c))",
+                f"INSERT INTO {_MOMENTS} (p, c, v) VALUES (1, 1, 'v') USING TIMESTAMP 0",
+                f"DELETE FROM {_MOMENTS} USING TIMESTAMP -1 WHERE p = 1",
+            ):
+                node.execute(text)
+            assert len(node.execute(query)) == 1
+            node.flush("moments")
+            if mode == "CASSANDRA_4":
+                assert len(node.execute(query)) == 1
+            else:
+                with pytest.raises(ReadFailure):
+                    node.execute(query)
+                wait_until(lambda: _FAULT in log.read_text(), _FAULT)
+
+
+def test_a_folder_that_is_missing_is_created(tmp_path: Path) -> None:
+    folder = working_folder(tmp_path / "runs" / "golden")
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / "runs" / "golden"
+
+
+def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(click.BadParameter, match=f"cannot create it: .*{tmp_path / 'file'}"):
+        working_folder(tmp_path / "file" / "golden")

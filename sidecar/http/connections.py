@@ -4,9 +4,14 @@ A client owes a request after it connects and after each answer. At the limit th
 new connection and closes the one that has owed a request for longest. So clients that send half a
 request, send a body byte by byte or never read an answer only displace each other. A connection
 with a complete request is never closed this way.
+
+No thread waits for a client: an answer is in memory as a whole, and the next request of its
+connection is read when the client has read it. All unread answers together are bounded.
 """
 
 import socket
+import sys
+import threading
 import time
 from contextlib import suppress
 from typing import Any, cast
@@ -16,20 +21,28 @@ from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
+from sidecar.http.requests import MAX_BODY_BYTES, MAX_HEAD_BYTES, RequestParser
+
 CONNECTION_LIMIT = 64
 REQUEST_TIMEOUT_S = 10
 """Maximum time from the first to the last byte of a request."""
 ANSWER_TIMEOUT_S = 30
 """Maximum time for a client to read an answer."""
 THREADS = 4
-_MAX_REQUEST_BYTES = 65536
-_MEMORY_BYTES = 16 << 20
-"""Maximum size of unread answers in memory; no answer is as large."""
+UNREAD_BYTES = 32 << 20
+"""Maximum size of the unread answers of all connections; beyond it the idlest ones are closed."""
 _CLEANUP_INTERVAL_S = 1
 
 
 class Channel(HTTPChannel):
     """One connection, with the time since when its client owes something."""
+
+    parser_class = RequestParser
+    # The stubs of waitress lack the lock, and name other types.
+    request: RequestParser | None
+    requests: list[RequestParser]
+    requests_lock: threading.Lock
+    server: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -39,18 +52,47 @@ class Channel(HTTPChannel):
         """Arrival of the first byte of the incomplete request."""
         self.unread_since_s: float | None = None
         """Time since which an answer is unread, set by `overdue`."""
+        self._following = b""
+        """Bytes after a complete request: processed when its answer is read."""
+
+    def readable(self) -> bool:
+        """Whether to receive bytes; called once per iteration of the loop."""
+        if self._following and super().readable():
+            following, self._following = self._following, b""
+            self.received(following)
+        return bool(super().readable())
 
     def received(self, data: bytes) -> bool:
-        """Process bytes of a request."""
-        known = len(self.requests)
-        is_taken = bool(super().received(data))
-        now_s = time.monotonic()
-        if len(self.requests) > known or self.request is None:
-            self.owes_since_s = now_s
-            self.request_since_s = None
-        if self.request is not None and self.request_since_s is None:
-            self.request_since_s = now_s
-        return is_taken
+        """Process bytes up to the end of one request."""
+        with self.requests_lock:
+            if self.will_close or self.close_when_flushed:
+                return False
+            while data and not self.requests:
+                if self.request is None:
+                    self.request = self.parser_class(self.adj)
+                    self.request_since_s = time.monotonic()
+                data = data[self.request.received(data) :]
+                if self.request.completed:
+                    self._serve(self.request)
+                elif self.request.expect_continue and not self.sent_continue:
+                    self.send_continue()
+            self._following = data
+        return True
+
+    def _serve(self, request: RequestParser) -> None:
+        self.request = self.request_since_s = None
+        self.sent_continue = False
+        self.owes_since_s = time.monotonic()
+        self.requests.append(request)
+        self.server.add_task(self)
+
+    def end(self) -> None:
+        """Let the loop close the connection; it may be waiting for its descriptor now."""
+        self.will_close = True
+        # Wake the loop, which would otherwise wait until the client reads.
+        if self.socket is not None:
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_RDWR)
 
     @property
     def is_served(self) -> bool:
@@ -83,6 +125,7 @@ class BoundedServer(TcpWSGIServer):
     def readable(self) -> bool:
         """Whether to accept; called once per iteration of the loop."""
         now_s = int(time.time())
+        self._limit_unread()
         if now_s >= self.next_channel_cleanup:
             self.next_channel_cleanup = now_s + self.adj.cleanup_interval
             self.maintenance(now_s)
@@ -105,11 +148,15 @@ class BoundedServer(TcpWSGIServer):
         now_s = time.monotonic()
         for channel in tuple(self._channels.values()):
             if channel.overdue(now_s):
-                channel.will_close = True
-                # Wake the loop, which would otherwise wait until the client reads.
-                if channel.socket is not None:
-                    with suppress(OSError):
-                        channel.socket.shutdown(socket.SHUT_RDWR)
+                channel.end()
+
+    def _limit_unread(self) -> None:
+        held = {each: each.total_outbufs_len for each in self._channels.values()}
+        excess = sum(held.values()) - UNREAD_BYTES
+        for channel in sorted(held, key=lambda each: each.owes_since_s):
+            if excess > 0 and held[channel] and not channel.is_served:
+                excess -= held[channel]
+                channel.end()
 
     @property
     def _channels(self) -> dict[int, Channel]:
@@ -131,8 +178,11 @@ def bounded_server(
         threads=THREADS,
         connection_limit=CONNECTION_LIMIT,
         cleanup_interval=_CLEANUP_INTERVAL_S,
-        outbuf_overflow=_MEMORY_BYTES,
-        max_request_body_size=_MAX_REQUEST_BYTES,
+        outbuf_overflow=UNREAD_BYTES,
+        # Threads wait for the client above it.
+        outbuf_high_watermark=sys.maxsize,
+        max_request_header_size=MAX_HEAD_BYTES,
+        max_request_body_size=MAX_BODY_BYTES,
         ident="cdc-sidecar",
     )
     dispatcher = ThreadedTaskDispatcher()

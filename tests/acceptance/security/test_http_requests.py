@@ -165,14 +165,20 @@ def test_strange_requests_get_a_status(request_bytes: bytes, status: int) -> Non
         asking.close()
 
 
-def test_a_request_hidden_behind_two_lengths_is_not_answered() -> None:
-    hidden = b"GET /offsets HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    for lengths in (
+@pytest.mark.parametrize(
+    "lengths",
+    [
         b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
         b"Content-Length: 5\r\nContent-Length: 60\r\n",
-    ):
-        body = b"0\r\n\r\n" + hidden
-        with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as server:
-            request = b"POST /change HTTP/1.1\r\n" + END + lengths + b"\r\n" + body
-            assert b"a.log" not in exchange(server.port, request)
+    ],
+)
+def test_a_request_hidden_behind_two_lengths_is_not_answered(lengths: bytes) -> None:
+    """The client leaves the connection open, as a proxy does. More of this is in
+    `test_request_smuggling`."""
+    hidden = b"0\r\n\r\nGET /offsets HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as server:
+        request = b"POST /change HTTP/1.1\r\nHost: localhost\r\n" + lengths + b"\r\n" + hidden
+        answer = exchange(server.port, request)
+    assert answer.split(b" ", 2)[1] == b"400"
+    assert answer.count(b"HTTP/1.") == 1

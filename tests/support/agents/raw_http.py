@@ -5,6 +5,7 @@ import socket
 from flask import Blueprint, Response
 
 from tests.support.agents.fake_status import HOST
+from tests.support.servers.processes import DEADLINE_S
 
 
 def change_pages() -> Blueprint:
@@ -18,8 +19,8 @@ def change_pages() -> Blueprint:
 
 
 def exchange(port: int, request: bytes) -> bytes:
-    """All that the server sends until it closes, or until it has answered what it was sent."""
-    with socket.create_connection((HOST, port)) as connection:
+    """All that the server sends until it closes the connection."""
+    with socket.create_connection((HOST, port), timeout=DEADLINE_S) as connection:
         connection.sendall(request)
         answer = b""
         while block := connection.recv(65536):

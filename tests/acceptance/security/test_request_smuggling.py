@@ -1,0 +1,207 @@
+"""Requests whose end a proxy and the agent could see at different places.
+
+Each goes over a connection that stays open, before a second, hidden request: exactly one answer
+comes, and the connection closes.
+"""
+
+import re
+import socket
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sidecar.http.requests import MAX_FIELDS, MAX_HEAD_BYTES, MAX_TARGET_BYTES
+from sidecar.http.server import HttpServer
+from tests.support.agents.fake_status import HOST, FakeStatus
+from tests.support.agents.raw_http import change_pages
+from tests.support.servers.processes import DEADLINE_S
+
+HIDDEN = b"GET /offsets HTTP/1.1\r\nHost: localhost\r\n\r\n"
+LINE = b"POST /change HTTP/1.1\r\n"
+HEAD = LINE + b"Host: localhost\r\nContent-Type: application/json\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+REJECTED = {b"400", b"413", b"414", b"431", b"501"}
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as server:
+        yield server.port
+
+
+def answers(port: int, content: bytes) -> list[bytes]:
+    """The status of each answer until the server closes the connection."""
+    received = b""
+    with socket.create_connection((HOST, port), timeout=DEADLINE_S) as client:
+        client.sendall(content)
+        try:
+            while block := client.recv(65536):
+                received += block
+        except ConnectionResetError:
+            # Closed before the server received all bytes.
+            pass
+    assert b"a.log" not in received
+    return re.findall(rb"HTTP/1\.[01] ([0-9]{3})", received)
+
+
+def assert_rejected(port: int, content: bytes) -> None:
+    """The client does not close: the server does."""
+    found = answers(port, content + HIDDEN)
+    assert len(found) == 1, content
+    assert found[0] in REJECTED, content
+
+
+@pytest.mark.parametrize("valid", [HEAD + b"Content-Length: 2\r\n\r\n{}", CHUNKED + b"0\r\n\r\n"])
+def test_a_request_after_a_valid_one_is_answered(port: int, valid: bytes) -> None:
+    """So the tests below would see an answer to the hidden request."""
+    last = HIDDEN.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n").replace(
+        b"offsets", b"ping"
+    )
+    assert answers(port, valid + last) == [b"200", b"200"]
+
+
+LENGTHS = [
+    b"5",
+    b"0",
+    b"05",
+    b"+5",
+    b"-5",
+    b"5.",
+    b"0x5",
+    b"5 5",
+    b"5, 5",
+    b"5,6",
+    b"\xb2",
+    b"",
+    b"9" * 5000,
+]
+ENCODINGS = [
+    b"chunked", b"Chunked", b"chunked, chunked", b"identity, chunked", b"chunked, identity",
+    b"gzip", b"x", b"", b",chunked", b"chunked;q=1", b"\x0bchunked", b"chunked\x0c", b'"chunked"',
+]  # fmt: skip
+NAMES = [b"%b ", b"%b\t", b" %b", b"\t%b", b"%b\x00", b"%b\x85", b"(%b)"]
+CHUNKS = [
+    b"", b"+0", b"-1", b"0x0", b"g", b"0 ", b" 0", b"0_0", b"5\n", b"\n0", b"0;\n", b"0;a\r",
+    b"0\x00", b"ffffffffffffffff", b"100000000", b"20000", b"0;a=\x00", b"1" * 300,
+    b"0;" + b"a" * 300,
+]  # fmt: skip
+
+
+def length(value: bytes) -> bytes:
+    return b"Content-Length: " + value + b"\r\n"
+
+
+def encoding(value: bytes) -> bytes:
+    return b"Transfer-Encoding: " + value + b"\r\n"
+
+
+@given(first=st.sampled_from(LENGTHS), second=st.sampled_from(LENGTHS))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_two_lengths(port: int, first: bytes, second: bytes) -> None:
+    assert_rejected(port, HEAD + length(first) + length(second) + b"\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("value", [each for each in LENGTHS if each not in (b"5", b"0", b"05")])
+def test_a_length_that_is_no_number(port: int, value: bytes) -> None:
+    assert_rejected(port, HEAD + length(value) + b"\r\n0\r\n\r\n")
+
+
+@given(value=st.sampled_from(ENCODINGS), size=st.sampled_from(LENGTHS), swapped=st.booleans())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_length_beside_an_encoding(port: int, value: bytes, size: bytes, swapped: bool) -> None:
+    both = [length(size), encoding(value)]
+    assert_rejected(port, HEAD + b"".join(both[::-1] if swapped else both) + b"\r\n0\r\n\r\n")
+
+
+@given(first=st.sampled_from(ENCODINGS), second=st.sampled_from(ENCODINGS))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_two_encodings(port: int, first: bytes, second: bytes) -> None:
+    assert_rejected(port, HEAD + encoding(first) + encoding(second) + b"\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("value", [each for each in ENCODINGS if each.lower() != b"chunked"])
+def test_another_encoding(port: int, value: bytes) -> None:
+    assert_rejected(port, HEAD + encoding(value) + b"\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("field", [b"Content-Length: 5", b"Transfer-Encoding: chunked", b"X: y"])
+def test_a_name_with_a_space_or_another_letter(port: int, field: bytes, name: bytes) -> None:
+    key, _, value = field.partition(b": ")
+    assert_rejected(port, HEAD + name % key + b": " + value + b"\r\n\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("field", [b"Content_Length: 5", b"transfer_encoding: chunked"])
+def test_a_name_that_some_proxies_take_for_another(port: int, field: bytes) -> None:
+    assert_rejected(port, HEAD + field + b"\r\n\r\n0\r\n\r\n")
+
+
+@given(
+    at=st.integers(0, len(HEAD) + 19),
+    letter=st.sampled_from([b"\n", b"\r", b"\0", b"\r\r", b"\n\n"]),
+)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_letter_that_ends_lines_for_some(port: int, at: int, letter: bytes) -> None:
+    request = HEAD + b"Content-Length: 5\r\n\r\n"
+    assert_rejected(port, request[:at] + letter + request[at:] + b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize("size", CHUNKS)
+def test_a_chunk_size_that_is_none(port: int, size: bytes) -> None:
+    assert_rejected(port, CHUNKED + size + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"1\r\nab\r\n0\r\n\r\n",
+        b"1\r\na\n0\r\n\r\n",
+        b"1\r\na\r\r\n0\r\n\r\n",
+        b"1\r\na0\r\n\r\n",
+        b"0\r\nContent-Length: 5\r\n\r\n",
+        b"0\r\nX: y\r\n\r\n",
+        b"0\r\n\n",
+    ],
+)
+def test_a_chunk_without_its_end_or_with_a_trailer(port: int, body: bytes) -> None:
+    assert_rejected(port, CHUNKED + body)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"POST /change\r\n",
+        b"POST  /change HTTP/1.1\r\n",
+        b"POST /change  HTTP/1.1\r\n",
+        b"POST /change HTTP/1.1 \r\n",
+        b"POST\t/change HTTP/1.1\r\n",
+        b"post /change HTTP/1.1\r\n",
+        b" POST /change HTTP/1.1\r\n",
+        b"\x0bPOST /change HTTP/1.1\r\n",
+        b"POST /change HTTP/1.2\r\n",
+        b"POST /change HTTP/2.0\r\n",
+        b"POST /change http/1.1\r\n",
+        b"POST change HTTP/1.1\r\n",
+        b"POST http://localhost/change HTTP/1.1\r\n",
+        b"CONNECT localhost:80 HTTP/1.1\r\n",
+        b"POST /chan\x7fge HTTP/1.1\r\n",
+        b"\r\n\r\n",
+        b"GET /%s HTTP/1.1\r\n" % (b"a" * MAX_TARGET_BYTES),
+        b"GET a://%s HTTP/1.1 x\r\n" % (b"1" * (MAX_HEAD_BYTES // 2 - 100)),
+        LINE + b"X: y\r\n" * MAX_FIELDS,
+        LINE + b"Host: localhost\r\n",
+        b"POST /change HTTP/1.0\r\nTransfer-Encoding: chunked\r\n",
+    ],
+    ids=lambda line: repr(line[:40]),
+)
+def test_a_first_line_or_head_that_is_not_of_http(port: int, line: bytes) -> None:
+    assert_rejected(port, line + b"Host: localhost\r\nContent-Length: 5\r\n\r\n0\r\n\r\n")
+
+
+def test_the_second_request_never_takes_headers_of_the_first(port: int) -> None:
+    """One that expects to continue, and has no body to continue with."""
+    expecting = HEAD + b"Content-Length: 0\r\nExpect: 100-continue\r\n\r\n"
+    last = b"GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert answers(port, expecting + last) == [b"200", b"200"]

@@ -1,5 +1,7 @@
 """Settings of all tests."""
 
+import os
+
 from hypothesis import HealthCheck, settings
 
 # No time limits: the machine may be busy. A failure prints what reproduces it.
@@ -19,3 +21,8 @@ pytest_plugins = (
     "tests.support.fixtures.node",
     "tests.support.fixtures.spark",
 )
+
+
+def pytest_report_header() -> str:
+    """The order of documents that the MongoDB server of the tests finds without a sort."""
+    return f"MONGODB_ORDER_SEED={os.environ.get('MONGODB_ORDER_SEED', '1')}"

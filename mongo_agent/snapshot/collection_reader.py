@@ -9,7 +9,7 @@ as its shards answer, and no server promises the order of an index that a hint n
 
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import ReadPreference
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
-from pymongo.errors import PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
@@ -33,6 +33,11 @@ from mongo_agent.snapshot.settings import SnapshotSettings
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _FIELD = {"_id": 1}
+_EMPTY_RANGE = 51175
+"""The server's code for a `min` that is not before `max`."""
+_BOUND_TRIES = 12
+_MOST_OF_ONE_ID = 128
+"""More documents of one `_id` than a cluster has shards: a bound that far away is another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +93,45 @@ class CollectionReader:
             upper = self._bound(snapshot, lower)
             if upper is None:
                 return ChunkBounds(tuple(found), is_whole=True)
-            _require_progress(snapshot, lower, upper)
             found.append(upper)
             lower = upper
         return ChunkBounds(tuple(found), is_whole=False)
 
     def _bound(self, snapshot: CollectionSnapshot, lower: bytes | None) -> bytes | None:
-        options = {"projection": _FIELD, "limit": 1, "skip": self._settings.chunk_size}
-        for command in self._finds(snapshot, lower, None):
+        """The next bound after `lower`; None without one.
+
+        Shards may have documents of one `_id`, and the index may return another value than that of
+        the document. A bound that is not after the last one is therefore chosen anew.
+        """
+        skip = self._settings.chunk_size
+        for _ in range(_BOUND_TRIES):
+            upper = self._id_at(snapshot, lower, None, skip)
+            if upper is None or lower is None:
+                return upper
+            if skip >= _MOST_OF_ONE_ID and upper != lower:
+                return upper
+            if self._id_at(snapshot, lower, upper) is not None:
+                _require_progress(snapshot, lower, upper)
+                return upper
+            skip *= 2
+        raise PyMongoError(f"no bound of {snapshot.namespace} follows {lower!r}")
+
+    def _id_at(
+        self,
+        snapshot: CollectionSnapshot,
+        lower: bytes | None,
+        upper: bytes | None,
+        skip: int = 0,
+        concern: Mapping[str, Any] | None = None,
+    ) -> bytes | None:
+        options: dict[str, Any] = {"projection": _FIELD, "limit": 1, "skip": skip}
+        if concern is not None:
+            options["readConcern"] = concern
+        for command in self._finds(snapshot, lower, upper):
             with self._session() as session:
                 found = self._found(snapshot, [{**command, **options}], session)
-                if (upper := next(found, None)) is not None:
-                    return upper
+                if (place := next(found, None)) is not None:
+                    return place
         return None
 
     def at(self, snapshot: CollectionSnapshot, chunk: Chunk, point: ClusterTime) -> ChunkDocuments:
@@ -127,12 +159,16 @@ class CollectionReader:
         options: dict[str, Any] = {"batchSize": self._settings.fetch_size or limit + 1}
         if concern is not None:
             options["readConcern"] = concern
+
+        def is_after(one: bytes, other: bytes) -> bool:
+            return self._id_at(snapshot, one, other, concern=concern) is not None
+
         read_at_ms = time.time_ns() // 1_000_000
         with self._session() as session:
             finds = self._finds(snapshot, chunk.lower, chunk.upper, snapshot.filter)
             found = self._found(snapshot, ({**each, **options} for each in finds), session)
             with closing(found):
-                documents, rest_from = self._taken(found, limit)
+                documents, rest_from = self._taken(found, limit, is_after)
             read_to = self._cluster_time(session)
         if rest_from is not None:
             _require_progress(snapshot, chunk.lower, rest_from)
@@ -169,12 +205,20 @@ class CollectionReader:
         session: ClientSession | None,
     ) -> Generator[bytes, None, None]:
         for command in commands:
-            with self._run(snapshot, command, session) as cursor:
+            try:
+                cursor = self._run(snapshot, command, session)
+            except OperationFailure as error:
+                if error.code == _EMPTY_RANGE:
+                    continue
+                raise
+            with cursor:
                 if self._settings.fetch_size:
                     cursor.batch_size(self._settings.fetch_size)
                 yield from _documents(cursor)
 
-    def _taken(self, found: Iterable[bytes], limit: int) -> tuple[tuple[bytes, ...], bytes | None]:
+    def _taken(
+        self, found: Iterable[bytes], limit: int, is_after: Callable[[bytes, bytes], bool]
+    ) -> tuple[tuple[bytes, ...], bytes | None]:
         documents: list[bytes] = []
         size_bytes = 0
         for document in found:
@@ -182,10 +226,11 @@ class CollectionReader:
                 raise ReadingStoppedError
             if len(documents) >= limit or (documents and size_bytes > self._settings.chunk_bytes):
                 # Shards may have documents of one `_id`; a range begins with all of them or none.
+                # Only the server knows whether two are one: numbers have types, texts a collation.
                 with decoded_replies():
-                    rest_from = id_document(document)
-                    if rest_from != id_document(documents[-1]):
-                        return tuple(documents), rest_from
+                    last, rest_from = id_document(documents[-1]), id_document(document)
+                if last != rest_from and is_after(last, rest_from):
+                    return tuple(documents), rest_from
             documents.append(document)
             size_bytes += len(document)
         return tuple(documents), None

@@ -29,7 +29,7 @@ def run_suite(driver: Driver, suite: Suite, version: str, log: Path) -> SuiteRun
     results: Mapping[str, CaseResult] = {}
     problems: list[str] = []
     try:
-        with MongoReplicaSet(suite.members, version=version) as replica_set:
+        with MongoReplicaSet(suite.members, version=version, keeps_order=True) as replica_set:
             uri = replica_set.connection_string
             results = driver.run(suite, series, driver.expectations, uri, log)
     except ServerFailedError as error:

@@ -20,8 +20,8 @@ Like a real server:
     server's bytes, the rules of resuming and their errors (260, 280, 286), look-ups, images,
     expanded events, `invalidate`, split fragments; `$match` behind the stream; transactions as one
     entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; TLS; X.509;
-    arbiters,
-    hidden members, members that wait for `replSetInitiate`; fail points.
+    arbiters, hidden members, members that wait for `replSetInitiate`; fail points. Documents that
+    are found without a sort have any order.
 
 `MongoShardedCluster` puts a router in front of several: one stream in the order of their times,
 document keys with the shard key, reads at a time over all shards, transactions over several;

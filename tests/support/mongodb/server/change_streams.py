@@ -176,7 +176,7 @@ class ChangeStream:
         collection = self.store.collection(change.namespace)
         if collection is None or collection.uuid != change.uuid:
             return None
-        return view.document(change.namespace, order(change.document_id))
+        return view.document(change.namespace, change.place)
 
     def _fragments(self, event: Document) -> list[tuple[Document, int]]:
         size = len(encode(event))

@@ -10,7 +10,6 @@ from bson import Timestamp
 
 from tests.support.mongodb.server.deployment import Deployment, Transaction
 from tests.support.mongodb.server.errors import CODE_NAMES, CommandError, ConnectionDroppedError
-from tests.support.mongodb.server.key_string import order
 from tests.support.mongodb.server.member_history import MemberHistory
 from tests.support.mongodb.server.members import Connection, Member
 from tests.support.mongodb.server.oplog import Change, Namespace
@@ -127,6 +126,9 @@ class Context:
         if not self.wait(lambda: history.time >= time, timeout_s):
             raise CommandError(50, "operation exceeded time limit")
 
+    def place(self, namespace: Namespace, document: Document) -> bytes:
+        return self.deployment.sharding.place(namespace, document)
+
     def write_view(self) -> View:
         return (
             self.transaction.view
@@ -168,7 +170,7 @@ class Context:
         if self.is_retryable:
             self._fail_write()
         collection = self.created(namespace)
-        document = after if after is not None else before
+        document = before if before is not None else after
         assert document is not None
         sharding = self.deployment.sharding
         change = Change(
@@ -178,6 +180,7 @@ class Context:
             document_id=document["_id"],
             shard_key=sharding.key(namespace, document),
             shard=sharding.shard_of(namespace, document),
+            place=sharding.place(namespace, document),
             before=before,
             after=copied(after) if after is not None else None,
             update=update,
@@ -186,8 +189,7 @@ class Context:
         self.commit(change)
         if self.transaction is None:
             return
-        key = order(change.document_id)
-        self.transaction.view.written[namespace, key] = change.after
+        self.transaction.view.written[namespace, change.place] = change.after
 
     def _fail_write(self) -> None:
         fail_point = self.member.write_fail_point
@@ -206,9 +208,8 @@ class Context:
             return
         self.wrote_at = self.deployment.commit((change,))
 
-    def claim(self, namespace: Namespace, document_id: Any) -> None:
+    def claim(self, namespace: Namespace, key: bytes) -> None:
         """Before a write: a conflict ends a transaction, an ordinary write waits for the other."""
-        key = order(document_id)
         deployment = self.deployment
         if self.transaction is None:
             is_free = self.wait(lambda: deployment.writer_of(namespace, key) is None, 60)

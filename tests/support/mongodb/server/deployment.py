@@ -4,9 +4,11 @@ Members differ in role, cursors, connections and fail points, not in data: every
 member at once, so nothing is ever rolled back. `changed` guards everything and tells of changes.
 """
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 from bson import Int64, Timestamp
@@ -32,6 +34,9 @@ class Transaction:
     # Collections that it creates; nobody else sees them until it commits.
     created: dict[Namespace, Collection] = field(default_factory=dict)
     state: str = "open"
+
+
+ORDER_SEED = int(os.environ.get("MONGODB_ORDER_SEED", "1"))
 
 
 @dataclass
@@ -73,6 +78,10 @@ class Deployment:
     added: Timestamp | None = None
     # The number of the shard that it is of a cluster.
     shard: int | None = None
+    # The index returns another value of an `_id` that is a decimal, as one of 4.9 did.
+    rounds_decimals: bool = False
+    # Of documents that are found without a sort.
+    order: Random | None = field(default_factory=lambda: Random(ORDER_SEED))
     # Where a replica set of its own keeps its entries over a kill.
     journal: Journal | None = None
 
@@ -108,7 +117,22 @@ class Deployment:
         self.shards.append(shard)
         self.logs += shard.logs
         self.sharding.shards = len(self.logs)
+        for namespace in self.sharding.keys:
+            self.place_anew(namespace)
         return shard
+
+    def place_anew(self, namespace: Namespace) -> None:
+        """The documents of a collection are spread over the present shards."""
+        collection = self.store.collection(namespace)
+        if collection is not None:
+            collection.place_anew(lambda document: self.sharding.place(namespace, document))
+
+    def in_any_order(self, documents: Iterable[Document]) -> list[Document]:
+        """As no server promises another one. `order` is None where it is that of the inserts."""
+        found = list(documents)
+        if self.order is not None:
+            self.order.shuffle(found)
+        return found
 
     @property
     def owns(self) -> Callable[[Namespace, Document], bool] | None:

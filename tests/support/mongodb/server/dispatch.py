@@ -65,7 +65,7 @@ def _run(context: Context) -> Document:
     command = COMMANDS.get(context.name)
     if command is None:
         raise CommandError(59, f"no such command: '{context.name}'")
-    check_fields(context.name, context.body)
+    check_fields(context.name, context.body, context.deployment.topology.release)
     check_rights(context, command)
     check_direct(context, command)
     _check_role(context, command)
@@ -114,6 +114,9 @@ def _once(context: Context, command: Command) -> Document:
     body = context.body
     if not context.is_retryable or not command.is_write:
         return command.run(context)
+    if context.database == "local":
+        message = "Retryable writes are not supported on the local database"
+        raise CommandError(20, message)
     session = context.deployment.session(body["lsid"])
     if session.write_number == body["txnNumber"] and session.write_reply is not None:
         return dict(session.write_reply)

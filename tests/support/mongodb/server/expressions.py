@@ -78,6 +78,16 @@ def _concat(values: list[Any]) -> str | None:
     return "".join(values)
 
 
+def _to_string(values: list[Any]) -> str | None:
+    (value,) = values
+    if value is ABSENT or value is None:
+        return None
+    if isinstance(value, dict | list):
+        kind = "object" if isinstance(value, dict) else "array"
+        raise CommandError(241, f"Unsupported conversion from {kind} to string in $convert")
+    return str(value)
+
+
 def _bson_size(values: list[Any]) -> int | None:
     (value,) = values
     if value is ABSENT or value is None:
@@ -100,6 +110,8 @@ def _compared(is_so: Callable[[bytes, bytes], bool]) -> Callable[[list[Any]], bo
 _OPERATORS: dict[str, Callable[[list[Any]], Any]] = {
     "$concat": _concat,
     "$bsonSize": _bson_size,
+    "$toString": _to_string,
+    "$toUpper": lambda values: (_to_string(values) or "").upper(),
     "$eq": _compared(lambda left, right: left == right),
     "$ne": _compared(lambda left, right: left != right),
     "$gt": _compared(lambda left, right: left > right),

@@ -25,8 +25,8 @@ class Change:
     `operation` is the `operationType` of change streams. `before` and `after` are whole documents.
     `state_before` are the options before a `modify`; a change of a view has `is_view`.
     `shard_key` are the fields by which a sharded collection spreads the document, `shard` is the
-    number of the shard that has it. `update` is `updateDescription`. `has_images` says that the
-    collection keeps images.
+    number of the shard that has it, and `place` its key in the store. `update` is
+    `updateDescription`. `has_images` says that the collection keeps images.
     """
 
     operation: str
@@ -38,6 +38,7 @@ class Change:
     after: Document | None = None
     shard_key: Document = field(default_factory=dict)
     shard: int = 0
+    place: bytes = b""
     update: Mapping[str, Any] | None = None
     to: Namespace | None = None
     description: Mapping[str, Any] | None = None

@@ -54,6 +54,11 @@ class Release:
         return self.numbers >= (5, 0)
 
     @property
+    def has_strict_commands(self) -> bool:
+        """Fields of commands are parsed by their IDL, whose errors have codes of their own."""
+        return self.numbers >= (5, 0)
+
+    @property
     def has_images(self) -> bool:
         """Pre- and post-images, and with them wall times and expanded events."""
         return self.numbers >= (6, 0)

@@ -32,8 +32,9 @@ class MongoReplicaSet:
     `tags` are those of the first members. One that is not initiated waits for `initiate`. With
     `tls` members speak only that. `shard_of` is the router of the cluster that it is part of
     (`MongoShardedCluster`). With a `journal` it begins with what an earlier one wrote there.
-    Leaving the block stops all members and raises what went wrong inside
-    of them.
+    Documents that are found without a sort have any order, by MONGODB_ORDER_SEED; with
+    `keeps_order` that of their inserts, which tests of drivers rely on. Leaving the block stops all
+    members and raises what went wrong inside of them.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class MongoReplicaSet:
         shard_of: Deployment | None = None,
         tls: ssl.SSLContext | None = None,
         journal: Path | None = None,
+        keeps_order: bool = False,
     ) -> None:
         release = Release(version, is_documentdb)
         self._sockets: dict[str, socket.socket] = {}
@@ -81,6 +83,8 @@ class MongoReplicaSet:
         if shard_of is None:
             kept = None if journal is None else Journal(journal)
             self._deployment = Deployment(topology, tuple(users), max_event_bytes, journal=kept)
+            if keeps_order:
+                self._deployment.order = None
         else:
             self._deployment = shard_of.new_shard(topology)
         self._listeners: dict[str, Listener] = {}

@@ -28,6 +28,13 @@ class Sharding:
         values = {path: value_at(document, path) for path in self.keys.get(namespace, ())}
         return {path: None if value is ABSENT else value for path, value in values.items()}
 
+    def place(self, namespace: Namespace, document: Mapping[str, object]) -> bytes:
+        """The key of a document in the store. `_id` is unique on each shard alone."""
+        key = order(document["_id"])
+        if namespace not in self.keys:
+            return key
+        return key + bytes([self.shard_of(namespace, document)])
+
     def shard_of(self, namespace: Namespace, document: Mapping[str, object]) -> int:
         if namespace not in self.keys:
             return PRIMARY_SHARD

@@ -58,7 +58,7 @@ class Ids:
     @classmethod
     def of(cls, documents: Mapping[bytes, Versions[Document]], ignores_case: bool) -> "Ids":
         pairs = sorted(
-            (order(folded(versions.any["_id"])) if ignores_case else key, key)
+            (order(folded(versions.any["_id"]) if ignores_case else versions.any["_id"]), key)
             for key, versions in documents.items()
         )
         return cls(ignores_case, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
@@ -92,6 +92,11 @@ class Collection:
             ignores_case = self.options.get("collation", {}).get("strength", 3) <= 2
             self._ids = Ids.of(self.documents, ignores_case)
         return self._ids
+
+    def place_anew(self, place: Callable[[Document], bytes]) -> None:
+        """Documents get other keys, as those that move between shards."""
+        self.documents = {place(each.any): each for each in self.documents.values()}
+        self._ids = Ids()
 
     def add_indexes(self, indexes: Iterable[Document]) -> None:
         self.indexes |= {index["name"]: index for index in indexes}
@@ -141,8 +146,7 @@ class Store:
         if change.is_of_document:
             collection = self._catalogue[change.namespace].at(NEWEST)
             assert collection is not None, f"no collection {change.namespace}"
-            key = order(change.document_id)
-            collection.documents.setdefault(key, Versions()).set(time, change.after)
+            collection.documents.setdefault(change.place, Versions()).set(time, change.after)
             return
         match change.operation:
             case "create":

@@ -20,6 +20,8 @@ from tests.support.mongodb.server.wire import Document
 _HIGH_WATER_MARK = 0
 _EVENT = 128
 _TIMESTAMP, _OPAQUE = "82", "01"
+_HEAD_BYTES = 9
+_END = b"\x04"
 _HEAD = {
     b"\x2b\x02\x29": (1, _HIGH_WATER_MARK),
     b"\x2b\x04\x29": (2, _HIGH_WATER_MARK),
@@ -83,29 +85,44 @@ def event_token(
 
 
 def parse_token(token: Any) -> Position:
-    """Raises 260 (InvalidResumeToken) for anything that is no token."""
+    """Raises the codes of `ResumeToken::getData` and of a key string that cannot be read for
+    anything that is no token."""
+    data = token.get("_data")
+    if not isinstance(data, str):
+        raise CommandError(40647, f"Bad resume token: _data of missing or of wrong type: {token}")
+    if not isinstance(token.get("_typeBits", b""), bytes):
+        raise CommandError(40648, f"Bad resume token: _typeBits of wrong type {token}")
+    is_opaque = data.startswith(_OPAQUE)
     try:
-        data = token["_data"]
-        is_opaque = str(data).startswith(_OPAQUE)
         raw = bytes.fromhex(_TIMESTAMP + data[len(_OPAQUE) :] if is_opaque else data)
-        if raw[0] != 0x82:
-            raise ValueError("no timestamp")
+    except ValueError as error:
+        raise CommandError(9, "resume token string was not a valid hex string") from error
+    if raw in (b"", _END):
+        raise CommandError(40649, "invalid empty resume token")
+    if raw[0] != 0x82:
+        raise CommandError(50811, f"Unknown type: {raw[0]}")
+    if len(raw) < _HEAD_BYTES:
+        raise CommandError(15, "KeyString format error: Unexpected end of input")
+    if raw[_HEAD_BYTES:] in (b"", _END):
+        raise CommandError(50796, "Resume Token does not contain version")
+    head = next((each for each in _HEAD if raw[_HEAD_BYTES:].startswith(each)), None)
+    if head is None:
+        raise CommandError(50795, "Invalid Resume Token: only supports version 0, 1 and 2")
+    version, kind = _HEAD[head]
+    try:
         seconds, increment = struct.unpack_from(">II", raw, 1)
-        head, (version, kind) = next(
-            (head, found) for head, found in _HEAD.items() if raw[9:].startswith(head)
-        )
         # Behind the index, a number of one byte or with bytes behind its kind.
         at = 9 + len(head)
         at += 1 if raw[at] == 0x29 else 2 + raw[at] - 0x2B
-        if raw[at] not in (0x6E, 0x6F) or raw[-1] != 0x04:
-            raise ValueError("no end")
+        if raw[at] not in (0x6E, 0x6F) or raw[-1:] != _END:
+            raise IndexError("no end")
         is_invalidate = raw[at] == 0x6F
         has_collection = raw[at + 1] == 0x5A
         # Behind the UUID a key or an identifier, which ends with 0, and the number of a fragment.
         end = at + 1 + (3 + 16 if has_collection else 1)
         is_fragment = end < len(raw) - 1 and raw[-2] != 0
-    except (KeyError, TypeError, ValueError, IndexError, StopIteration, struct.error) as error:
-        raise CommandError(260, f"Invalid resume token: {token!r}") from error
+    except IndexError as error:
+        raise CommandError(15, "KeyString format error: Unexpected end of input") from error
     time = Timestamp(seconds, increment)
     version = 0 if is_opaque else version
     is_event = kind == _EVENT

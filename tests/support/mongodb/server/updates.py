@@ -38,6 +38,12 @@ class Description:
             "disambiguatedPaths": self.disambiguated,
         }
 
+    @property
+    def size(self) -> int:
+        """About that of the difference in the oplog."""
+        lengths = [each["newSize"] for each in self.truncated]
+        return len(encode({"u": self.updated, "d": dict.fromkeys(self.removed), "s": lengths}))
+
     def name(self, parts: Parts) -> str:
         """The path of `parts`. A field whose name has a dot or looks like an index makes it
         ambiguous; indexes alone do not."""

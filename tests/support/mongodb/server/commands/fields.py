@@ -5,6 +5,7 @@ They are those of `find_command.idl`, `getmore_command.idl`, `kill_cursors.idl` 
 """
 
 from tests.support.mongodb.server.errors import CommandError
+from tests.support.mongodb.server.releases import Release
 from tests.support.mongodb.server.wire import Document
 
 _GENERIC = (
@@ -27,11 +28,12 @@ _OWN = {
 _FIELDS = {name: {name, *own.split(), *_GENERIC.split()} for name, own in _OWN.items()}
 
 
-def check_fields(name: str, body: Document) -> None:
-    """Raises 40415 for a field that the command does not have."""
+def check_fields(name: str, body: Document, release: Release) -> None:
+    """Raises 40415, 9 by an older release, for a field that the command does not have."""
     known = _FIELDS.get(name)
     if known is None:
         return
     for field in body:
         if field not in known:
-            raise CommandError(40415, f"BSON field '{name}.{field}' is an unknown field.")
+            code = 40415 if release.has_strict_commands else 9
+            raise CommandError(code, f"BSON field '{name}.{field}' is an unknown field.")

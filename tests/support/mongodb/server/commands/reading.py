@@ -1,11 +1,11 @@
 """`find`, `aggregate`, `count`, `distinct`, and the cursors behind them."""
 
 from collections.abc import Iterator
+from decimal import ROUND_FLOOR, Decimal
 from hashlib import sha256
-from random import Random
 from typing import Any
 
-from bson import Binary, Int64, MaxKey
+from bson import Binary, Decimal128, Int64, MaxKey
 from bson.binary import UUID_SUBTYPE
 
 from tests.support.mongodb.server.change_events import INTERNAL_DATABASES, Scope
@@ -26,7 +26,7 @@ from tests.support.mongodb.server.wire import Document
 
 _OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
 _MANY = 2**31
-_ARRIVAL = Random(1)
+_WHOLE = Decimal(1)
 # The server's, when a `getMore` names no time.
 _AWAIT_S = 1.0
 
@@ -35,10 +35,11 @@ def _find(context: Context) -> Document:
     body = context.body
     namespace = context.namespace
     stages: list[Stage] = [{"$match": body.get("filter", {})}]
+    code = 51024 if context.deployment.topology.release.has_strict_commands else 2
     for name in ("skip", "limit"):
         if body.get(name, 0) < 0:
             message = f"BSON field '{name}' value must be >= 0, actual value '{body[name]}'"
-            raise CommandError(51024, message)
+            raise CommandError(code, message)
     for name, value in (
         ("$sort", None if _is_by_id(context) else body.get("sort")),
         ("$skip", body.get("skip")),
@@ -49,11 +50,13 @@ def _find(context: Context) -> Document:
             stages.append({name: value})
     check_query(body.get("filter", {}))
     _refuse_capped(context, namespace)
-    documents = list(_bounded(context, _documents(context, namespace)))
-    if context.deployment.is_router and namespace[0] != "config" and not body.get("sort"):
-        # A router returns documents as its shards answer.
-        _ARRIVAL.shuffle(documents)
-    found = list(aggregated(iter(documents), stages))
+    documents = _bounded(context, _documents(context, namespace))
+    is_sorted = body.get("sort") or "$natural" in (body.get("hint") or {})
+    if context.deployment.is_router or not is_sorted:
+        documents = _arriving(context, documents)
+    found = list(aggregated(documents, stages))
+    if context.deployment.rounds_decimals and body.get("projection") == {"_id": 1}:
+        found = [{"_id": _rounded(each["_id"])} for each in found]
     size = body.get("batchSize", FIRST_BATCH)
     is_limited = body.get("limit") == len(found)
     return cursor_reply(
@@ -64,6 +67,19 @@ def _find(context: Context) -> Document:
         is_single=bool(body.get("singleBatch")),
         has_known_end=is_limited or context.collection(namespace) is None,
     )
+
+
+def _rounded(value: Any) -> Any:
+    is_decimal = isinstance(value, Decimal128) and value.to_decimal().is_finite()
+    return Decimal128(value.to_decimal().quantize(_WHOLE, ROUND_FLOOR)) if is_decimal else value
+
+
+def _arriving(context: Context, documents: Iterator[Document]) -> Iterator[Document]:
+    """Documents in any order, which a router makes of answers of its shards, and which a capped
+    collection alone does not have."""
+    collection = context.collection(context.namespace)
+    has_order = context.database == "local" or (collection and collection.options.get("capped"))
+    return documents if has_order else iter(context.deployment.in_any_order(documents))
 
 
 def _is_by_id(context: Context) -> bool:
@@ -177,7 +193,8 @@ def _aggregate(context: Context) -> Document:
         namespace = (context.database, "$cmd.aggregate")
         return cursor_reply(context, namespace, list(sessions), size)
     namespace = context.namespace
-    found = list(aggregated(_documents(context, namespace), pipeline))
+    documents = _arriving(context, _documents(context, namespace))
+    found = list(aggregated(documents, pipeline))
     return cursor_reply(context, namespace, found, size)
 
 

@@ -45,6 +45,7 @@ def _shard_collection(context: Context) -> Document:
     namespace = (database, name)
     collection = context.created(namespace)
     context.deployment.sharding.keys[namespace] = tuple(context.body["key"])
+    context.deployment.place_anew(namespace)
     description = {"shardKey": context.body["key"], "unique": False}
     context.commit(
         Change("shardCollection", *namespace, uuid=collection.uuid, description=description)

@@ -57,12 +57,13 @@ def _insert(context: Context) -> Document:
 def _insert_one(context: Context, namespace: Namespace, document: Document) -> None:
     document = {"_id": document.get("_id", ObjectId()), **document}
     if isinstance(document["_id"], (list, Regex)):
-        kind = "array" if isinstance(document["_id"], list) else "regex"
-        raise CommandError(53, f"The '_id' value cannot be of type {kind}")
+        kind = "an array" if isinstance(document["_id"], list) else "a regex"
+        raise CommandError(2, f"can't use {kind} for _id")
     if len(encode(document)) > MAX_DOCUMENT_BYTES:
         raise CommandError(10334, "object to insert too large")
-    context.claim(namespace, document["_id"])
-    if context.write_view().document(namespace, order(document["_id"])) is not None:
+    place = context.place(namespace, document)
+    context.claim(namespace, place)
+    if context.write_view().document(namespace, place) is not None:
         name = ".".join(namespace)
         message = f"E11000 duplicate key error collection: {name} index: _id_ dup key"
         raise CommandError(11000, f"{message}: {{ _id: {document['_id']!r} }}")
@@ -125,7 +126,7 @@ def _find_and_modify(context: Context) -> Document:
         check_stages(body["update"])
         check_operators(body["update"])
     if before is not None:
-        context.claim(namespace, before["_id"])
+        context.claim(namespace, context.place(namespace, before))
         if body.get("remove"):
             _remove(context, namespace, before)
         else:
@@ -153,8 +154,9 @@ def _found(
             break
         if not is_match(query, document):
             continue
-        context.claim(namespace, document["_id"])
-        current = context.write_view().document(namespace, order(document["_id"]))
+        place = context.place(namespace, document)
+        context.claim(namespace, place)
+        current = context.write_view().document(namespace, place)
         if current is not None and is_match(query, current):
             found.append(current)
     return found
@@ -167,7 +169,8 @@ def _change(context: Context, namespace: Namespace, before: Document, update: An
             message = "The _id field cannot be changed"
             raise CommandError(66, f"{message} from {before['_id']!r} to {update['_id']!r}.")
         after = {"_id": before["_id"], **copy.deepcopy(update)}
-        if encode(after) == encode(before):
+        # A replacement without `_id` is a write, also of equal fields.
+        if "_id" in update and encode(after) == encode(before):
             return before
         context.write(namespace, "replace", before, after)
         return after
@@ -176,7 +179,11 @@ def _change(context: Context, namespace: Namespace, before: Document, update: An
         raise CommandError(10334, "Resulting document after update is larger than 16777216")
     if encode(after) == encode(before):
         return before
-    context.write(namespace, "update", before, after, description.document())
+    if isinstance(update, list) and description.size >= len(encode(after)):
+        # The oplog has whichever is smaller, the difference or the document.
+        context.write(namespace, "replace", before, after)
+    else:
+        context.write(namespace, "update", before, after, description.document())
     return after
 
 

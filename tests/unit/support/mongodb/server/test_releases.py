@@ -64,7 +64,7 @@ def test_images_and_expanded_events_came_with_6(released: tuple[str, Client]) ->
 def test_event_content(released: tuple[str, Client]) -> None:
     version, client = released
     with client.shop.watch() as stream:
-        client.shop.a.insert_one({"_id": 1, "list": [1, 2]})
+        client.shop.a.insert_one({"_id": 1, "list": [1, 2], "long": "x" * 500})
         client.shop.a.update_one({"_id": 1}, [{"$set": {"list": [1]}}])
         insert, update = stream.next(), stream.next()
         position: Any = stream.resume_token

@@ -112,20 +112,20 @@ def find_at(client: Client, time: Timestamp, **options: Any) -> list[Any]:
 
 def test_every_state_can_be_read_again(client: Client, replica_set: MongoReplicaSet) -> None:
     customers = client.shop.customers
-    states = [(replica_set.write_noop(), list(customers.find()))]
+    states = [(replica_set.write_noop(), list(customers.find().sort("_id")))]
     for number in range(6):
         customers.insert_one({"_id": number, "n": 0})
         customers.update_many({}, {"$inc": {"n": 1}})
         if number == 3:
             customers.delete_one({"_id": 1})
-        states.append((replica_set.cluster_time, list(customers.find())))
+        states.append((replica_set.cluster_time, list(customers.find().sort("_id"))))
     customers.drop()
     states.append((replica_set.cluster_time, []))
     for time, documents in states:
-        assert find_at(client, time, batchSize=2) == documents
+        assert find_at(client, time, batchSize=2, sort={"_id": 1}) == documents
     bounds = {"min": {"_id": 1}, "max": {"_id": 3}, "hint": {"_id": 1}}
     time, documents = states[3]
-    assert find_at(client, time, **bounds) == documents[1:]
+    assert find_at(client, time, **bounds, sort={"_id": 1}) == documents[1:]
 
 
 def test_events_and_reads_agree_about_time(client: Client) -> None:

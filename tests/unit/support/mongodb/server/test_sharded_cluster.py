@@ -44,7 +44,7 @@ def test_router_identifies_itself(cluster: MongoShardedCluster, router: Client) 
     assert hello["msg"] == "isdbgrid"
     assert "setName" not in hello
     assert router.is_mongos
-    shards = list(router.config.shards.find())
+    shards = list(router.config.shards.find().sort("_id"))
     assert [shard["_id"] for shard in shards] == ["shard0", "shard1"]
     hosts = [f"{shard.name}/{shard.members[0]}" for shard in cluster.shards]
     assert [shard["host"] for shard in shards] == hosts

@@ -119,11 +119,26 @@ def test_reading_a_token(token: str) -> None:
     assert position.is_invalidate is (token is INVALIDATE_V2)
 
 
-@pytest.mark.parametrize("token", [{}, {"_data": 1}, {"_data": "82"}, {"_data": "zz"}, None])
-def test_invalid_tokens(token: Any) -> None:
+@pytest.mark.parametrize(
+    ("token", "code"),
+    [
+        ({}, 40647),
+        ({"_data": 1}, 40647),
+        ({"_data": MARK_V2, "_typeBits": 1}, 40648),
+        ({"_data": "zz"}, 9),
+        ({"_data": MARK_V2[:-1]}, 9),
+        ({"_data": ""}, 40649),
+        ({"_data": "FF" + MARK_V2[2:]}, 50811),
+        ({"_data": "82"}, 15),
+        ({"_data": MARK_V2[:18]}, 50796),
+        ({"_data": MARK_V2.replace("2B04", "2B10")}, 50795),
+        ({"_data": INSERT_V2[:60]}, 15),
+    ],
+)
+def test_invalid_tokens(token: Any, code: int) -> None:
     with pytest.raises(CommandError) as caught:
         parse_token(token)
-    assert caught.value.code == 260
+    assert caught.value.code == code
 
 
 EXPONENTS = st.integers(-6176, 6111) | st.integers(-20, 20)

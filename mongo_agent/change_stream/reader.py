@@ -73,6 +73,8 @@ class StreamState:
     is_open: bool
     message: str
     reopenings: int = 0
+    has_ended: bool = False
+    """The agent ends with the error of `message`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ class StreamReader:
             )
 
     def _end(self, error: SidecarError) -> None:
-        self.state = StreamState(False, str(error), self.state.reopenings)
+        self.state = StreamState(False, str(error), self.state.reopenings, has_ended=True)
         self.fatal = error
         self._wake()
 

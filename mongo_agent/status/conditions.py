@@ -124,7 +124,10 @@ def _stream(stream: StreamFacts) -> Iterator[Condition]:
             State.FAILING,
             component,
             f"The {component} is not open, so its changes are not delivered: {stream.message}",
-            "Start the servers or correct the agent's rights; `mongo-agent check` verifies them.",
+            "Follow the message, then start the agent again: it ends."
+            if stream.has_ended
+            else "Start the servers or correct the agent's rights; `mongo-agent check` verifies "
+            "them.",
         )
     if stream.concern is not None:
         concern = stream.concern

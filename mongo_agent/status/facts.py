@@ -16,6 +16,8 @@ class StreamFacts:
     message: str = "the stream is read"
     concern: StreamWarning | None = None
     """About the oplog, or a stream that does not advance."""
+    has_ended: bool = False
+    """The agent ends with the error of `message`, which has its remedy."""
     snapshot_error: str = ""
     """Why no documents can be read for a snapshot."""
 

@@ -71,7 +71,8 @@ class MongoStatus(StatusReporter[View]):
         """Why the server does not answer; empty while it does."""
         if self.view is None:
             return self._start_error
-        closed = (stream.state.message for stream in self.view.streams if not stream.state.is_open)
+        states = (stream.state for stream in self.view.streams)
+        closed = (each.message for each in states if not (each.is_open or each.has_ended))
         return next(closed, "")
 
     def facts(self) -> Facts:
@@ -174,6 +175,7 @@ class MongoStatus(StatusReporter[View]):
             stream.name,
             stream.state.is_open,
             stream.state.message,
+            has_ended=stream.state.has_ended,
             snapshot_error=stream.snapshot_error,
         )
         if self._oplog is None:

@@ -8,7 +8,7 @@ from typing import Protocol
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
-from sidecar.sinks.base import NOT_OPEN, SinkState
+from sidecar.sinks.base import CLOSED, NOT_OPEN, SinkState
 from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 
 ANSWER_S = 10.0
@@ -51,7 +51,7 @@ def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> Br
 
 def broker_of_run(state: SinkState, properties: SidecarProperties) -> BrokerAnswer:
     """The answer in a running agent, without a request while the sink does not reach the broker."""
-    if state.healthy or state == NOT_OPEN:
+    if state.healthy or state in (NOT_OPEN, CLOSED):
         return ask_broker(properties)
     return BrokerAnswer(error=UnavailableError(state.message))
 

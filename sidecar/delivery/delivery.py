@@ -12,6 +12,7 @@ from sidecar.errors import SidecarError
 from sidecar.events import DeliveryBatch, Message, NumberedBatch, Position, Source
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import (
+    CLOSED,
     DEAD_LETTERS_WAITING,
     NOT_OPEN,
     DeliveryResult,
@@ -251,6 +252,7 @@ class Delivery(Generic[Source, Position]):
 
     def close(self, deadline_s: float) -> None:
         """Closes the sink and notes its last answers."""
+        self.closed_state = CLOSED
         if self.is_open:
             self.is_open = False
             if self._claim_check is not None:

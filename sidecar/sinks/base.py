@@ -66,6 +66,13 @@ class SinkState:
 
 NOT_OPEN = SinkState(False, "the sink is not open yet.", remedy="Wait; `check` asks the sink.")
 """The state before the first `open`."""
+CLOSED = SinkState(
+    False,
+    "the agent ends and has closed the sink.",
+    code="sink_closed",
+    remedy="Resolve the error with which the agent ends, if there is one, and start it again.",
+)
+"""The state at the end, whether or not the sink was ever open."""
 
 
 class Outcome(Enum):

@@ -181,6 +181,13 @@ def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
     assert (None if found is None else found.code) == code
 
 
+def test_a_stream_that_ended_blames_no_server() -> None:
+    stream = StreamFacts("", False, "An event exceeds 16 MB.", has_ended=True)
+    (condition,) = conditions_of(Facts(streams=(stream,)))
+    assert "An event exceeds 16 MB." in condition.message
+    assert "Start the servers" not in condition.remedy
+
+
 def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()

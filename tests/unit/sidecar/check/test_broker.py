@@ -8,12 +8,12 @@ import pytest
 from sidecar.check.broker import broker_of_run
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import UnavailableError
-from sidecar.sinks.base import NOT_OPEN, SinkState
+from sidecar.sinks.base import CLOSED, NOT_OPEN, SinkState
 
 PROPERTIES = cast(SidecarProperties, SimpleNamespace(kafka_producer={}))
 
 
-@pytest.mark.parametrize("state", [NOT_OPEN, SinkState(True, "")], ids=["not open", "healthy"])
+@pytest.mark.parametrize("state", [NOT_OPEN, CLOSED, SinkState(True, "")], ids=str)
 def test_the_broker_answers(monkeypatch: pytest.MonkeyPatch, state: SinkState) -> None:
     """A sink that is not open yet does not mean that the broker is unavailable."""
     monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"shop": 1})

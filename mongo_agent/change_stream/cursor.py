@@ -18,6 +18,7 @@ from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.scope import Scope
+from mongo_agent.change_stream.large_events import large_event_stage
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token
@@ -31,7 +32,6 @@ from mongo_agent.server.sessions import new_session
 
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
-_SPLIT: Mapping[str, Any] = {"$changeStreamSplitLargeEvent": {}}
 
 
 class StreamFailedError(Exception):
@@ -88,7 +88,9 @@ class StreamCursor:
     ) -> Self:
         """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`."""
         stage = _stream_stage(scope, opening, options)
-        pipeline = [{"$changeStream": stage}, *stages, *([_SPLIT] if opening.is_split else [])]
+        pipeline = [{"$changeStream": stage}, *stages]
+        if opening.is_split:
+            pipeline.append(large_event_stage(options.large_events))
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"

@@ -6,6 +6,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from mongo_agent.change_stream.large_events import (
+    LargeEvents,
+    OversizePolicy,
+    can_read,
+    large_event_remedy,
+)
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import authentication_message, authorisation_message
@@ -13,7 +19,6 @@ from mongo_agent.server.failures import Failure
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
-OversizePolicy = Literal["fail", "skip", "split"]
 
 
 class HistoryLostError(SidecarError):
@@ -26,6 +31,8 @@ class RecoveryPolicy:
     oversize: OversizePolicy = "split"
     waits_when_denied: bool = False
     """Whether the agent retries rejected credentials without a limit."""
+    large_events: LargeEvents = "split"
+    """What the server can do with events above 16 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +95,14 @@ def recovery(
         return Abort(ConfigError(f"{STANDALONE} MongoDB reports: {message}."))
     if failure is Failure.AUTHORISATION:
         return Reopen(_same(last, position), authorisation_message(message), is_access_denied=True)
-    if failure is Failure.TOO_LARGE and rules.oversize == "fail":
-        return Abort(
-            SidecarError(
-                f"An event exceeds 16 MiB: {message}. Set `cursor.oversize.handling.mode=split` to "
-                "read such events in parts."
-            )
-        )
+    is_readable = can_read(rules.oversize, rules.large_events) and not last.is_split
+    if failure is Failure.TOO_LARGE and not is_readable:
+        remedy = large_event_remedy(rules.oversize, rules.large_events)
+        return Abort(SidecarError(f"An event exceeds 16 MB: {message}. {remedy}"))
     again = reopening(last, position, failure)
     if again is not None:
         has_pause = failure not in (Failure.TOO_LARGE, Failure.FILTERED_TOKEN)
-        return Reopen(again, _reopen_message(failure, message), has_pause)
+        return Reopen(again, _reopen_message(failure, message, rules), has_pause)
     return _without_history(message, last, position, rules)
 
 
@@ -106,9 +110,10 @@ def _same(last: Opening, position: StreamPosition) -> Opening:
     return reopening(last, position, Failure.RESUMABLE) or last
 
 
-def _reopen_message(failure: Failure, message: str) -> str:
+def _reopen_message(failure: Failure, message: str, rules: RecoveryPolicy) -> str:
     if failure is Failure.TOO_LARGE:
-        return "an event exceeds 16 MiB; the agent reads it in parts"
+        action = "skips it" if rules.oversize == "skip" else "reads it in parts"
+        return f"an event exceeds 16 MB; the agent {action}"
     if failure is Failure.FILTERED_TOKEN:
         return "the filters remove the event of the offset; the agent reopens the stream by time"
     return f"the agent reopens the change stream: {message}"

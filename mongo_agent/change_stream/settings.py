@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mongo_agent.change_stream.large_events import LargeEvents
+
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
@@ -9,7 +11,8 @@ class StreamOptions:
 
     `full_document` and `full_document_before` hold the server's values. `batch_size` counts events;
     0 leaves it to the server. `await_ms` limits how long the server waits for an event. Without
-    `has_start_after` streams resume by `resumeAfter`.
+    `has_start_after` streams resume by `resumeAfter`. `large_events` is what the server can do with
+    events above 16 MB.
     """
 
     full_document: str = "updateLookup"
@@ -18,3 +21,4 @@ class StreamOptions:
     batch_size: int = 0
     await_ms: int = 1000
     has_start_after: bool = True
+    large_events: LargeEvents = "split"

@@ -11,6 +11,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.capture.scope import Scope
+from mongo_agent.change_stream.large_events import large_events_of
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.server.errors import server_error
 from mongo_agent.server.replies import decoded_replies
@@ -23,13 +24,14 @@ _EXPANDED_EVENTS = (6, 0)
 def supported_options(
     client: MongoClient[Any], scope: Scope, options: StreamOptions, version: tuple[int, ...]
 ) -> StreamOptions:
-    """The options without expanded events before 6.0, with `has_start_after` as the server has it.
+    """The options of a release, with `has_start_after` as the server has it.
 
     Any other error of the server is left to the opening of the stream. Raises UnavailableError or
     ConfigError without a reply.
     """
     if version < _EXPANDED_EVENTS:
         options = replace(options, shows_expanded_events=False)
+    options = replace(options, large_events=large_events_of(version))
     stage: dict[str, object] = {_NAME: {}}
     if scope.database is None:
         stage["allChangesForCluster"] = True
@@ -40,8 +42,8 @@ def supported_options(
                 {**command, "cursor": {}}, read_preference=client.read_preference
             )
     except OperationFailure as error:
-        is_unknown = error.code == _UNKNOWN_FIELD and _NAME in str(error)
-        return replace(options, has_start_after=not is_unknown)
+        if error.code == _UNKNOWN_FIELD and _NAME in str(error):
+            return replace(options, has_start_after=False, large_events="none")
     except PyMongoError as error:
         raise server_error(error) from error
     return options

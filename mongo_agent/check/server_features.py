@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pymongo.errors import PyMongoError
 
+from mongo_agent.change_stream.large_events import can_read, large_event_remedy, large_events_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment
@@ -11,7 +12,6 @@ from sidecar.check.finding import Finding, fault, first_names, warning
 
 _SNAPSHOT_READS = (5, 0)
 _IMAGES = (6, 0)
-_SPLIT = (6, 0, 9)
 _SHOWN = 8
 _ENABLE = (
     'In mongosh: db.adminCommand({modifyChangeStreams: 1, database: "", collection: "", '
@@ -38,12 +38,14 @@ def check_features(
     if version < _IMAGES:
         yield from _without_images(config, release)
         yield from _without_expanded_events(config, release)
-    if version < _SPLIT and properties.oversize_handling == "split":
+    mode = properties.oversize_handling
+    server = large_events_of(version) if has_start_after else "none"
+    if mode != "fail" and not can_read(mode, server):
         yield warning(
             "version",
-            f"MongoDB {release} cannot split events larger than 16 MB; one such event stops the "
+            f"MongoDB {release} cannot {mode} events larger than 16 MB; one such event stops the "
             "agent.",
-            "Use MongoDB 6.0.9 or later, or set `cursor.oversize.handling.mode=skip`.",
+            large_event_remedy(mode, server),
             code="server_without_split_events",
         )
 

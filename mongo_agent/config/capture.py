@@ -200,8 +200,8 @@ class CaptureProperties(Properties):
         "cursor.oversize.handling.mode",
         default="split",
         doc="Handling of events larger than 16 MB. `split`: the server sends them in parts "
-        "(MongoDB 6.0.9); the agent requests this after the first such event. `skip`: the agent "
-        "skips, counts and logs them. `fail`: the agent exits.",
+        "(MongoDB 6.0.9 and 7.0); the agent requests this after the first such event. `skip`: the "
+        "agent skips, counts and logs them (MongoDB 4.4). `fail`: the agent exits.",
     )
     cursor_pipeline: Annotated[str, AfterValidator(_own_stages)] | None = prop(
         "cursor.pipeline",

@@ -91,6 +91,7 @@ class StreamFactory:
                 config.history_lost_policy,
                 properties.oversize_handling,
                 properties.waits_when_denied,
+                self._options.large_events,
             ),
             backoff=config.backoff,
             wake=wake,

@@ -154,6 +154,33 @@ def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
     assert "cursor.oversize.handling.mode=split" in str(error)
 
 
+@pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.8"])
+@pytest.mark.parametrize("mode", ["skip", "split"])
+def test_releases_that_split_no_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, mode: str
+) -> None:
+    """They measure events, so the agent counts what it skips; nothing else can work there."""
+    monkeypatch.setattr("mongo_agent.change_stream.large_events.MOST_BYTES", 1.5 * LARGE_BYTES)
+    with (
+        MongoReplicaSet(version=version, max_event_bytes=2 * LARGE_BYTES) as replica_set,
+        Client(replica_set.connection_string) as client,
+        RunningAgent(
+            tmp_path / "offsets",
+            replica_set.connection_string,
+            {"cursor.oversize.handling.mode": mode},
+        ).streaming() as agent,
+    ):
+        write_a_large_event(client)
+        if mode == "skip":
+            assert [each.id for each in agent.wait_for(2)] == [1, 2]
+            skipped = b'cdc_skipped_events_total{reason="too large"} 1.0'
+            assert skipped in agent.service.status.metrics()
+            return
+        error = str(agent.wait_until_ended())
+    assert "`cursor.oversize.handling.mode=skip`" in error
+    assert "Unrecognized" not in error
+
+
 def test_rejected_message_is_quarantined_and_the_rest_continues(
     writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:

@@ -247,15 +247,18 @@ ENDS: dict[Failure | None, tuple[str, ...]] = {
     Failure.AUTHORISATION: ("mongo-agent check", "grants it"),
     Failure.HISTORY_LOST: ("history.lost.policy=resnapshot", "replSetResizeOplog"),
     Failure.FILTERED_TOKEN: (),
-    Failure.TOO_LARGE: ("cursor.oversize.handling.mode=split",),
+    Failure.TOO_LARGE: ("cursor.",),
     Failure.INVALID_TOKEN: ("history.lost.policy=resnapshot",),
     Failure.NOT_SUPPORTED: ("--replSet rs0", "rs.initiate()"),
     Failure.OTHER: (),
 }
 RULES = [
-    RecoveryPolicy(history, oversize, waits)  # type: ignore[arg-type]
-    for history, oversize, waits in product(
-        ("fail", "resnapshot", "skip"), ("fail", "skip", "split"), (False, True)
+    RecoveryPolicy(history, oversize, waits, server)  # type: ignore[arg-type]
+    for history, oversize, waits, server in product(
+        ("fail", "resnapshot", "skip"),
+        ("fail", "skip", "split"),
+        (False, True),
+        ("split", "measure", "none"),
     )
 ]
 

@@ -108,6 +108,7 @@ def _compared(is_so: Callable[[bytes, bytes], bool]) -> Callable[[list[Any]], bo
 
 
 _OPERATORS: dict[str, Callable[[list[Any]], Any]] = {
+    "$add": sum,
     "$concat": _concat,
     "$bsonSize": _bson_size,
     "$toString": _to_string,

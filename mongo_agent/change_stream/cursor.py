@@ -86,7 +86,37 @@ class StreamCursor:
         opening: Opening,
         options: StreamOptions,
     ) -> Self:
-        """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`."""
+        """Open a stream; `stages` follow `$changeStream`. Raises `StreamFailedError`.
+
+        Servers report a damaged token by many codes. A token is invalid if the stream opens
+        without it, and with it fails again.
+        """
+        arguments = client, scope, stages, options
+        try:
+            return cls._open(opening, *arguments)
+        except StreamFailedError as error:
+            if opening.start_after is None or error.failure is not Failure.OTHER:
+                raise
+            try:
+                cls._open(Opening(is_split=opening.is_split), *arguments).close()
+            except StreamFailedError:
+                raise error from None
+        try:
+            return cls._open(opening, *arguments)
+        except StreamFailedError as error:
+            if error.failure is not Failure.OTHER:
+                raise
+            raise StreamFailedError(Failure.INVALID_TOKEN, str(error)) from error
+
+    @classmethod
+    def _open(
+        cls,
+        opening: Opening,
+        client: Client,
+        scope: Scope,
+        stages: Sequence[Mapping[str, Any]],
+        options: StreamOptions,
+    ) -> Self:
         stage = _stream_stage(scope, opening, options)
         pipeline = [{"$changeStream": stage}, *stages]
         if opening.is_split:

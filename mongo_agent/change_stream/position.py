@@ -86,6 +86,11 @@ def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition |
             "Correct the connection string, or give the agent another `offset.backing.store.dir`."
         )
     time = ClusterTime(second, increment)
+    if is_ordered(token) and read_token(token).time != time:
+        raise OffsetStoreError(
+            f"The stored offset is damaged: its resume token is of the cluster time "
+            f"{read_token(token).time}, and `{_TIME}` is {time}. Restore an intact copy."
+        )
     return StreamPosition(token, time, values[_FINGERPRINT], cluster)
 
 

@@ -103,7 +103,7 @@ def recovery(
     if again is not None:
         has_pause = failure not in (Failure.TOO_LARGE, Failure.FILTERED_TOKEN)
         return Reopen(again, _reopen_message(failure, message, rules), has_pause)
-    return _without_history(message, last, position, rules)
+    return _without_history(failure, message, last, position, rules)
 
 
 def _same(last: Opening, position: StreamPosition) -> Opening:
@@ -120,9 +120,18 @@ def _reopen_message(failure: Failure, message: str, rules: RecoveryPolicy) -> st
 
 
 def _without_history(
-    message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
+    failure: Failure, message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
 ) -> Reopen | Abort:
     since = f" (cluster time {position.time})"
+    if rules.history_lost == "fail" and failure is Failure.INVALID_TOKEN:
+        return Abort(
+            HistoryLostError(
+                f"MongoDB rejects the stored resume token{since}: {message}. The token is damaged, "
+                "or belongs to another cluster. Restore an intact copy of the offsets. Without one "
+                "set `history.lost.policy=resnapshot` to take a new snapshot, or `skip` to "
+                "continue and record the gap."
+            )
+        )
     if rules.history_lost == "fail":
         return Abort(
             HistoryLostError(

@@ -8,7 +8,12 @@ from typing import Any
 
 from mongo_agent.capture.match_stage import fingerprint
 from mongo_agent.capture.scope import Scope
-from mongo_agent.change_stream.cursor import Client, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import (
+    Client,
+    StreamCursor,
+    StreamFailedError,
+    current_cluster_time,
+)
 from mongo_agent.change_stream.position import StreamPosition, opening
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import Token, read_token
@@ -16,6 +21,9 @@ from mongo_agent.server.failures import Failure
 from sidecar.errors import ConfigError
 
 PROPERTY = "capture.start.token"
+_COPY_AGAIN = "Copy the whole token again, from a stream of this cluster."
+_AHEAD_S = 60
+"""How far a member may be behind the one that gave the token."""
 
 
 def position_after(
@@ -33,6 +41,12 @@ def position_after(
     """
     passed = fingerprint(stages)
     position = StreamPosition(token, read_token(token).time, passed, cluster)
+    now = current_cluster_time(client)
+    if position.time.second > now.second + _AHEAD_S:
+        raise ConfigError(
+            f"`{PROPERTY}`: the token is of the cluster time {position.time}, which is after that "
+            f"of the server, {now}. {_COPY_AGAIN}"
+        )
     try:
         StreamCursor.open(client, scope, stages, opening(position, passed), options).close()
     except StreamFailedError as error:
@@ -50,7 +64,7 @@ def _remedy(failure: Failure, position: StreamPosition) -> str | None:
     by_time = f"`capture.start.op.time={position.time}`"
     match failure:
         case Failure.INVALID_TOKEN:
-            return "Copy the whole token again, from a stream of this cluster."
+            return _COPY_AGAIN
         case Failure.FILTERED_TOKEN:
             return (
                 "Its event belongs to another cluster, database or collection, or the filters "

@@ -9,9 +9,18 @@ from typing import Any
 import bson
 import pytest
 from bson import json_util
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from mongo_agent.capture.scope import Scope
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
+from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.settings import StreamOptions
+from mongo_agent.change_stream.start_token import position_after
+from mongo_agent.change_stream.tokens import read_token, token_from_json
 from mongo_agent.check.offsets import check_offsets
 from mongo_agent.server.deployment import discover
+from mongo_agent.server.failures import Failure
 from sidecar.check.finding import Finding
 from sidecar.errors import ConfigError
 from tests.support.mongodb.agent_command import mongo_agent
@@ -154,6 +163,77 @@ def test_a_token_of_another_format(writer: Client, run_agent: RunAgent) -> None:
     """It begins with a time, and the server rejects the rest."""
     damaged = {"_data": tokens(writer, 1)[0]["_data"][:-2]}
     assert "Copy the whole token again" in rejected(run_agent, writer, damaged)
+
+
+def damaged(text: str) -> st.SearchStrategy[str]:
+    """One digit is another one, left out or twice, or the end is missing."""
+    at = st.integers(0, len(text) - 1)
+    return st.one_of(
+        st.builds(lambda n, digit: text[:n] + digit + text[n + 1 :], at, st.sampled_from("0F9A6")),
+        at.map(lambda n: text[:n] + text[n + 1 :]),
+        at.map(lambda n: text[:n] + text[n] + text[n:]),
+        at.map(lambda n: text[:n]),
+    ).filter(lambda found: found != text)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_a_damaged_token_is_an_error_of_the_property(shop: Client, data: st.DataObject) -> None:
+    """Whatever the damage, and by whatever code the server reports it. A token that the server
+    takes in spite of it is one of this time."""
+    with shop.watch() as stream:
+        shop.shop.a.insert_many([{}, {}])
+        intact = stream.next()["_id"]
+    token = {"_data": data.draw(damaged(intact["_data"]))}
+    scope, options = Scope(), StreamOptions()
+    try:
+        read_token(token)
+    except ValueError:
+        # `mongodb.properties` is rejected; as a stored token it counts as one without a time.
+        with pytest.raises(StreamFailedError) as caught:
+            StreamCursor.open(shop, scope, (), Opening(start_after=token), options)
+        assert caught.value.failure is Failure.INVALID_TOKEN
+        return
+    try:
+        position_after(token, shop, scope, (), options, "rs0")
+    except ConfigError as error:
+        assert "`capture.start.token`" in str(error)
+    else:
+        assert read_token(token).time.second <= read_token(intact).time.second + 60
+
+
+def test_another_error_is_not_blamed_on_the_token(shop: Client) -> None:
+    with shop.watch() as stream:
+        shop.shop.a.insert_one({})
+        token = stream.next()["_id"]
+    unknown = [{"$unknown": 1}]
+    with pytest.raises(StreamFailedError) as caught:
+        StreamCursor.open(shop, Scope(), unknown, Opening(start_after=token), StreamOptions())
+    assert caught.value.failure is Failure.OTHER
+
+
+@pytest.mark.parametrize("policy", ["fail", "resnapshot"])
+def test_a_damaged_stored_token(
+    writer: Client, run_agent: RunAgent, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    """`check` finds it; the agent follows the policy, with the cause in its words."""
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+    damage = "mongo_agent.change_stream.position.token_from_json"
+    monkeypatch.setattr(damage, lambda text: {"_data": token_from_json(text)["_data"][:-2]})
+    writer.shop.a.insert_one({"_id": 2})
+    with run_agent(history_lost_policy=policy, snapshot_mode="no_data") as agent:
+        found = findings(agent, writer)
+        assert found[-1].code == "offset_lost"
+        if policy == "fail":
+            error = str(agent.wait_until_ended())
+            assert "rejects the stored resume token" in error
+            assert "Restore an intact copy" in error
+        else:
+            assert {each.id for each in agent.wait_for(2)} == {1, 2}
+            assert (agent.offsets / "quarantine" / "gaps.ndjson").exists()
 
 
 def test_the_snapshot_is_that_of_the_mode(writer: Client, run_agent: RunAgent) -> None:

@@ -26,7 +26,9 @@ class ReadFailure(Enum):
     PLAIN = "plain"
     """The server has no reads at a cluster time: read without from now on."""
     AGAIN = "again"
-    """Retry with growing pauses: an election, a lost connection, a missing privilege."""
+    """Retry with growing pauses: an election, a lost connection."""
+    DENIED = "denied"
+    """A missing privilege: retry, because it can be granted meanwhile."""
     REJECTED = "rejected"
     """The server rejects the filter: the snapshot of this collection ends."""
     FATAL = "fatal"
@@ -48,7 +50,9 @@ def classify_read_failure(
     failure = classify_failure(error.code, labels)
     if failure is Failure.AUTHENTICATION:
         return ReadFailure.FATAL
-    if failure in (Failure.RESUMABLE, Failure.AUTHORISATION):
+    if failure is Failure.AUTHORISATION:
+        return ReadFailure.DENIED
+    if failure is Failure.RESUMABLE:
         return ReadFailure.AGAIN
     has_filter = snapshot is not None and snapshot.filter is not None
     if is_exact and error.code in _NO_CLUSTER_TIME and not (has_filter and error.code == 9):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.server.errors import authentication_message, error_text
+from mongo_agent.server.errors import authentication_message, authorisation_message, error_text
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
@@ -26,7 +26,8 @@ class ReadRetry:
     ) -> None:
         """`clock` is in seconds; reads start after the first delay.
 
-        With `waits_when_denied` the agent retries rejected credentials without a limit.
+        With `waits_when_denied` the agent retries rejected credentials and missing privileges
+        without a limit.
         """
         self._waits_when_denied = waits_when_denied
         self._backoff = backoff
@@ -71,6 +72,18 @@ class ReadRetry:
             )
             return
         self._wait(delay_ms, error)
+
+    def privilege_missing(self, error: PyMongoError) -> None:
+        """Record a read without a privilege. Parallel reads that fail together count once."""
+        if self._clock() < self._not_before_s:
+            return
+        delay_ms = next(self._delays_ms, None)
+        message = authorisation_message(error_text(error))
+        if delay_ms is None and not self._waits_when_denied:
+            self.error = AccessDeniedError(message)
+            return
+        self._wait(delay_ms or self._backoff.max_delay_ms, error)
+        self.message = message
 
     def _wait(self, delay_ms: int, error: PyMongoError) -> None:
         self._not_before_s = self._clock() + delay_ms / 1000

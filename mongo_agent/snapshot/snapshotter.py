@@ -379,6 +379,8 @@ class Snapshotter:
                 self._move_to(self._progress.ended(snapshot.number, SnapshotOutcome.REFUSED, note))
             case ReadFailure.FATAL:
                 self._retry.access_denied(error)
+            case ReadFailure.DENIED:
+                self._retry.privilege_missing(error)
             case _:
                 self._retry.failed(error)
 

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from mongo_agent.change_stream.reader import StreamReader
+from mongo_agent.check.probe import asking_probe
+from mongo_agent.check.server import check_privileges
+from mongo_agent.server.deployment import discover
+from sidecar.errors import AccessDeniedError
 from tests.support.mongodb.running_agent import RunningAgent
-from tests.support.mongodb.server import MongoReplicaSet, User
+from tests.support.mongodb.server import MongoReplicaSet, Privilege, User
 from tests.support.mongodb.server.client import Client
 
 DATABASE = {"capture.scope": "database", "capture.target": "shop"}
@@ -17,7 +21,12 @@ COLLECTION = {"capture.scope": "collection", "capture.target": "shop.a"}
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[MongoReplicaSet]:
-    users = [User("root", "open"), User("reader", "open", (("read", "shop"),))]
+    finding = (Privilege(("find", "changeStream"), "shop"),)
+    users = [
+        User("root", "open"),
+        User("reader", "open", (("read", "shop"),)),
+        User("finder", "open", (), finding),
+    ]
     with MongoReplicaSet(users=users) as started:
         yield started
 
@@ -52,6 +61,42 @@ def test_a_reader_of_one_database_copies_and_streams_it(
         ("p.shop.a", "insert", 4),
     ]
     root.drop_database("crm")
+
+
+@pytest.mark.parametrize("action", ["wait", "exit"])
+@pytest.mark.parametrize("scope", [DATABASE, COLLECTION], ids=["database", "collection"])
+def test_a_user_who_may_not_list_collections(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client, scope: dict[str, str], action: str
+) -> None:
+    """The stream goes on, and the snapshot names the privilege until it is granted."""
+    login = {
+        "mongodb.user": "finder",
+        "connect.backoff.initial.delay.ms": "1",
+        "connect.backoff.max.delay.ms": "1",
+        "connect.max.attempts": "2",
+    }
+    root.shop.a.insert_one({"_id": 1})
+    properties = {**scope, **login, "access.denied.action": action}
+    with agent_of(tmp_path, guarded, properties, snapshot_mode="initial") as agent:
+        if action == "exit":
+            error = agent.wait_until_ended()
+            assert isinstance(error, AccessDeniedError)
+            assert "listCollections" in str(error)
+            return
+        agent.wait_until_streaming()
+        root.shop.a.insert_one({"_id": 2})
+        assert [each.id for each in agent.wait_for(1)] == [2]
+
+        def message() -> str:
+            conditions = agent.service.status.status().conditions
+            found = (each.message for each in conditions if each.code == "snapshot_blocked")
+            return next(found, "")
+
+        agent.wait_until(message, "the condition")
+        assert "`mongo-agent check`" in message()
+        with asking_probe(agent.configuration()) as probe:
+            (fault, *_) = check_privileges(probe, discover(probe.client))
+        assert "`listCollections` on the database shop" in fault.message
 
 
 def test_a_database_that_is_dropped_and_made_again(

@@ -1,0 +1,30 @@
+"""How long a missing privilege is waited for."""
+
+import pytest
+from pymongo.errors import OperationFailure
+
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
+from mongo_agent.snapshot.read_retry import ReadRetry
+from sidecar.errors import AccessDeniedError
+
+DENIED = OperationFailure("not authorized on shop to execute command listCollections", 13)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_missing_privilege(waits: bool) -> None:
+    assert classify_read_failure(DENIED, None) is ReadFailure.DENIED
+    now_s, tries = 0.0, 0
+    retry = ReadRetry(Backoff(max_attempts=4), lambda: now_s, 0, waits_when_denied=waits)
+    for _ in range(40):
+        if retry.error is None:
+            assert retry.may_read
+            retry.privilege_missing(DENIED)
+            tries += 1
+        now_s += 1000
+    assert (retry.error is None) == waits
+    assert tries == (40 if waits else 5)
+    assert "`mongo-agent check`" in retry.message
+    if retry.error is not None:
+        assert isinstance(retry.error, AccessDeniedError)
+        assert "listCollections" in str(retry.error)

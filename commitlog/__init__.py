@@ -28,6 +28,7 @@ from commitlog._commitlog import (
 from commitlog.errors import (
     CommitLogError,
     CorruptSegmentError,
+    ForeignFileError,
     MalformedValueError,
     SchemaError,
     SegmentKeyError,
@@ -46,6 +47,7 @@ __all__ = [
     "Descriptor",
     "EventBatch",
     "EventFormat",
+    "ForeignFileError",
     "Gap",
     "LostRecords",
     "MalformedValueError",

@@ -326,12 +326,21 @@ class SegmentReader:
         - `keys`: keys of encrypted segments, by alias.
 
         Raise OSError (for a symbolic link without `follow_links`), CorruptSegmentError for an
-        unreadable header, UnsupportedFeatureError for an unknown version, compressor or cipher,
+        unreadable header, ForeignFileError for a file that is no segment or has another id,
+        UnsupportedFeatureError for an unknown version, compressor or cipher,
         SegmentKeyError for a missing key. A wrong key is found when the segment is read."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property
     def position(self) -> int: ...
+    @property
+    def fingerprint(self) -> int:
+        """A checksum of header and first records: it does not change once the first section is
+        synced, and differs in another file of the same name. Raise OSError."""
+
+    def interrupt(self) -> None:
+        """End a running call of another thread with OSError, and fail each later one."""
+
     def read(
         self,
         schema: Schema,

@@ -2,6 +2,7 @@
 
     CommitLogError
     ├── CorruptSegmentError      the header of a segment cannot be read
+    ├── ForeignFileError         a file is not the segment that its name claims
     ├── UnsupportedFeatureError  an unknown version, compressor or cipher
     ├── SegmentKeyError          the key of an encrypted segment is missing or wrong
     ├── SchemaError              a schema text or schema rows are invalid
@@ -17,6 +18,11 @@ class CommitLogError(Exception):
 
 class CorruptSegmentError(CommitLogError):
     """The header of a segment cannot be read; the message names the file and the cause."""
+
+
+class ForeignFileError(CommitLogError):
+    """A file is not the segment that its name claims: another id in its header, another content
+    than before, or too large for a segment. The message names the file and the cause."""
 
 
 class UnsupportedFeatureError(CommitLogError):

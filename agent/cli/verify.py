@@ -21,6 +21,7 @@ from commitlog import (
     CommitLogError,
     CorruptSegmentError,
     Descriptor,
+    ForeignFileError,
     Verification,
     read_descriptor,
 )
@@ -178,7 +179,8 @@ def check(
                     position = min(seen.position, file_bytes)
         except CommitLogError as error:
             # A live segment with a truncated header was never synced.
-            status: Status = "unreadable" if isinstance(error, CorruptSegmentError) else "unchecked"
+            is_unreadable = isinstance(error, CorruptSegmentError | ForeignFileError)
+            status: Status = "unreadable" if is_unreadable else "unchecked"
             advance(file_bytes)
             return Report(
                 segment, state, idx, file_bytes, descriptor, error=str(error), status=status

@@ -63,6 +63,9 @@ pub enum SegmentError {
     Incomplete { segment: String, length: u64 },
     #[error("{segment}: {what}")]
     Unsupported { segment: String, what: String },
+    /// The file is not the segment that its name claims, and never will be.
+    #[error("{segment}: {what}")]
+    Foreign { segment: String, what: String },
     /// The key of an encrypted segment is missing or another one.
     #[error("{segment}: the key \"{alias}\" of this encrypted segment {what}")]
     Key {

@@ -3,13 +3,27 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 
 use crate::error::SegmentError;
+
+/// Bytes of one read of an [`InterruptibleFile`].
+const MAX_READ_BYTES: usize = 1 << 20;
 
 /// Bytes at an offset: a file, or memory in tests.
 pub trait Source {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     fn length(&self) -> io::Result<u64>;
+
+    /// The first offset from `offset` on that is not in a hole, so that a search need not read the
+    /// zeros; `None` when only a hole follows.
+    fn skip_hole(&self, offset: u64) -> io::Result<Option<u64>> {
+        Ok(Some(offset))
+    }
 }
 
 impl Source for File {
@@ -19,6 +33,61 @@ impl Source for File {
 
     fn length(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
+    }
+
+    fn skip_hole(&self, offset: u64) -> io::Result<Option<u64>> {
+        match seek(self, SeekFrom::Data(offset)) {
+            Ok(data) => Ok(Some(data)),
+            Err(Errno::NXIO) => Ok(None),
+            // A file system that does not know its holes.
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Some(offset)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Ends the reads of a file from another thread.
+#[derive(Debug, Clone, Default)]
+pub struct Interruption(Arc<AtomicBool>);
+
+impl Interruption {
+    /// The current read fails within [`MAX_READ_BYTES`], and so does each later one.
+    pub fn interrupt(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A file that an [`Interruption`] ends.
+pub struct InterruptibleFile {
+    file: File,
+    interruption: Interruption,
+}
+
+impl InterruptibleFile {
+    pub fn new(file: File, interruption: Interruption) -> Self {
+        Self { file, interruption }
+    }
+}
+
+impl Source for InterruptibleFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.interruption.0.load(Ordering::Relaxed) {
+            return Err(io::Error::other("reading was interrupted"));
+        }
+        let length = buffer.len().min(MAX_READ_BYTES);
+        Source::read_at(
+            &self.file,
+            offset,
+            buffer.get_mut(..length).unwrap_or_default(),
+        )
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    fn skip_hole(&self, offset: u64) -> io::Result<Option<u64>> {
+        self.file.skip_hole(offset)
     }
 }
 

@@ -8,4 +8,5 @@ mod schema_round_trip;
 mod schema_system_rows;
 mod schema_types;
 mod segment_chunks;
+mod segment_searches;
 mod table_changes;

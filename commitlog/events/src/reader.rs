@@ -10,7 +10,7 @@ use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
 use commitlog_core::schema::{AnnouncedSchema, EntryContent, Schema};
 use commitlog_core::schema_log::SchemaChangeReader;
-use commitlog_core::segment::{Fill, SegmentReader};
+use commitlog_core::segment::{SegmentReader, Step};
 use commitlog_core::source::Source;
 
 use crate::announcements::Announcements;
@@ -25,6 +25,9 @@ use crate::record_error::RecordError;
 /// How much of a segment may be passed over in one read, as a multiple of the budget of bytes: a
 /// read that finds nothing to publish comes back too.
 const SCAN_FACTOR: u64 = 16;
+/// Damaged ranges of one read, and sections without records that it passes.
+const MAX_GAPS: usize = 1000;
+const MAX_EMPTY_SECTIONS: usize = 1 << 16;
 
 /// One call's bounds.
 #[derive(Debug, Clone)]
@@ -106,11 +109,23 @@ impl EventReader {
         let max_position = segment.position().saturating_add(scan);
         segment.expect_end(request.expected_end);
         segment.expect_completed(request.completed_at);
+        let mut sections = 0;
         batch.stop = loop {
-            match segment.fill(request.limit, request.complete)? {
-                Fill::End => break Stop::End,
-                Fill::Gap(gap) => batch.gaps.push(gap),
-                Fill::Records => {
+            match segment.step(request.limit, request.complete)? {
+                Step::End => break Stop::End,
+                Step::Gap(gap) | Step::BadRecord(gap) => {
+                    batch.gaps.push(gap);
+                    if batch.gaps.len() >= MAX_GAPS {
+                        break Stop::Full;
+                    }
+                }
+                Step::Section | Step::SectionEnd { .. } | Step::Skipped => {
+                    sections += 1;
+                    if sections >= MAX_EMPTY_SECTIONS {
+                        break Stop::Full;
+                    }
+                }
+                Step::Records => {
                     let mut end = segment.position();
                     let mut row = Row::default();
                     let mut stop = None;

@@ -7,6 +7,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(commitlog.errors, CorruptSegmentError);
+pyo3::import_exception!(commitlog.errors, ForeignFileError);
 pyo3::import_exception!(commitlog.errors, MalformedValueError);
 pyo3::import_exception!(commitlog.errors, SchemaError);
 pyo3::import_exception!(commitlog.errors, SegmentKeyError);
@@ -20,6 +21,7 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
         SegmentError::Corrupt { .. } | SegmentError::Incomplete { .. } => {
             CorruptSegmentError::new_err(text)
         }
+        SegmentError::Foreign { .. } => ForeignFileError::new_err(text),
         SegmentError::Unsupported { .. } => UnsupportedFeatureError::new_err(text),
         SegmentError::Key { alias, .. } => SegmentKeyError::new_err((text, alias)),
         SegmentError::Io { segment, error } => match error.raw_os_error() {

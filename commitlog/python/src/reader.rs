@@ -1,7 +1,6 @@
 //! `SegmentReader`.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +13,7 @@ use commitlog_core::scan;
 use commitlog_core::schema::SchemaChange;
 use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{self, Fill};
+use commitlog_core::source::{InterruptibleFile, Interruption};
 use commitlog_core::verify;
 use commitlog_events::batch;
 use commitlog_events::counters;
@@ -47,7 +47,7 @@ pub struct Scan {
 
 /// What changes while a segment is read.
 struct State {
-    segment: segment::SegmentReader<File>,
+    segment: segment::SegmentReader<InterruptibleFile>,
     events: Option<EventReader>,
     decoder: Option<Decoder>,
     /// Schema changes after which the last `dump` stopped.
@@ -62,6 +62,7 @@ struct State {
 #[pyclass(frozen, module = "commitlog")]
 pub struct SegmentReader {
     descriptor: Descriptor,
+    interruption: Interruption,
     state: Mutex<State>,
 }
 
@@ -216,11 +217,14 @@ impl SegmentReader {
     ) -> PyResult<Self> {
         let keys = keys.map_or_else(|| Ok(Keys::default()), keys_of)?;
         let name = segment_name(&path, name);
+        let interruption = Interruption::default();
         let file = open(&path, &name, follow_links)?;
+        let file = InterruptibleFile::new(file, interruption.clone());
         let segment = segment::SegmentReader::open_with_keys(&name, file, position, &keys)
             .map_err(from_segment_error)?;
         Ok(Self {
             descriptor: Descriptor::of(&name, segment.descriptor()),
+            interruption,
             state: Mutex::new(State {
                 segment,
                 events: None,
@@ -237,6 +241,16 @@ impl SegmentReader {
     #[getter]
     fn descriptor(&self) -> Descriptor {
         self.descriptor.clone()
+    }
+
+    /// Ends a running call from another thread with `OSError`; later calls fail too.
+    fn interrupt(&self) {
+        self.interruption.interrupt();
+    }
+
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<u32> {
+        self.detached(py, |state| state.segment.fingerprint())
     }
 
     #[getter]

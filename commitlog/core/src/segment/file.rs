@@ -1,13 +1,18 @@
 //! The file of a segment: its header, its bytes, and the sync markers at their physical offsets.
 
 use super::marker::{MARKER_LENGTH, Marker, MarkerChecksum};
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Descriptor, SegmentName};
+use crate::error::SegmentError;
 use crate::record;
 use crate::segment::Result;
 use crate::source::{Source, io_error, read_fully};
 
 /// Bytes that a search reads at once.
 const SEARCH_BYTES: usize = 256 << 10;
+/// Java's int: a position in a segment and the end in a marker have no more bits.
+const MAX_SEGMENT_BYTES: u64 = i32::MAX as u64;
+/// Bytes of the first section that [`SegmentFile::fingerprint`] covers.
+const FINGERPRINT_BYTES: u64 = 256;
 /// Bytes that [`SegmentFile::tail`] and [`SegmentFile::is_zero`] read at once.
 const ZERO_CHECK_BYTES: usize = 64 << 10;
 
@@ -34,7 +39,20 @@ pub(super) struct SegmentFile<S> {
 
 impl<S: Source> SegmentFile<S> {
     pub fn open(name: &str, source: S) -> Result<Self> {
+        checked_length(name, &source)?;
         let descriptor = read_descriptor(name, &source)?;
+        // As `CommitLogReader`, which compares the ids and reads by the version in the header.
+        if let Some(claimed) = SegmentName::parse(name)
+            && claimed.id != descriptor.id
+        {
+            return Err(SegmentError::Foreign {
+                segment: name.to_owned(),
+                what: format!(
+                    "the header has the id {}, so this is another segment under a wrong name",
+                    descriptor.id
+                ),
+            });
+        }
         Ok(Self {
             name: name.to_owned(),
             checksum: MarkerChecksum::of(descriptor.id),
@@ -43,10 +61,37 @@ impl<S: Source> SegmentFile<S> {
         })
     }
 
+    /// Fails for a file that is too large for a segment, also when it has become so.
     pub fn length(&self) -> Result<u64> {
-        self.source
-            .length()
-            .map_err(|error| io_error(&self.name, error))
+        checked_length(&self.name, &self.source)
+    }
+
+    /// A checksum of the header, the first marker and the start of the first section. It does not
+    /// change once the first section is synced, and differs in any other segment.
+    pub fn fingerprint(&self) -> Result<u32> {
+        let first = self.descriptor.length;
+        let marker = self.marker(first)?;
+        let end = if marker.is_plausible(first, self.length()?) {
+            marker.end.min(first + MARKER_LENGTH + FINGERPRINT_BYTES)
+        } else {
+            first
+        };
+        let mut bytes = vec![0; end as usize];
+        let read = self.read(0, &mut bytes)?;
+        Ok(crc32fast::hash(bytes.get(..read).unwrap_or_default()))
+    }
+
+    /// The next offset from `at` on that a search has to read, `end` at most.
+    fn after_hole(&self, at: u64, end: u64) -> Result<u64> {
+        let data = (self.source.skip_hole(at)).map_err(|error| io_error(&self.name, error))?;
+        Ok(data.unwrap_or(end).min(end))
+    }
+
+    /// Where a search for eight bytes that are not all zero goes on from `at`: they can begin in a
+    /// hole.
+    pub fn search_from(&self, at: u64, end: u64) -> Result<u64> {
+        let data = self.after_hole(at, end)?;
+        Ok(data.saturating_sub(MARKER_LENGTH - 1).max(at))
     }
 
     /// Reads until `buffer` is full or the file ends; returns the number of bytes.
@@ -75,7 +120,11 @@ impl<S: Source> SegmentFile<S> {
     pub fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; SEARCH_BYTES];
         let mut at = from;
-        while at + MARKER_LENGTH <= length {
+        loop {
+            at = self.search_from(at, length)?;
+            if at + MARKER_LENGTH > length {
+                break;
+            }
             let read = self.read(at, &mut chunk)?;
             let bytes = chunk.get(..read).unwrap_or_default();
             for (offset, window) in (at..).zip(bytes.windows(MARKER_LENGTH as usize)) {
@@ -104,7 +153,14 @@ impl<S: Source> SegmentFile<S> {
     pub fn is_zero(&self, from: u64, end: u64) -> Result<bool> {
         let mut at = from;
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
-        while at < end {
+        if end > self.length()? {
+            return Ok(false);
+        }
+        loop {
+            at = self.after_hole(at, end)?;
+            if at >= end {
+                return Ok(true);
+            }
             let length = (chunk.len() as u64).min(end - at) as usize;
             let bytes = chunk.get_mut(..length).unwrap_or_default();
             let read = self.read(at, bytes)?;
@@ -113,7 +169,6 @@ impl<S: Source> SegmentFile<S> {
             }
             at += length as u64;
         }
-        Ok(true)
     }
 
     /// The bytes from `from` to the end of the file.
@@ -126,7 +181,8 @@ impl<S: Source> SegmentFile<S> {
         };
         let mut chunk = vec![0; ZERO_CHECK_BYTES];
         let mut at = tail.physical;
-        while at < length {
+        loop {
+            at = self.after_hole(at, length)?;
             let read = self.read(at, &mut chunk)?;
             let bytes = chunk.get(..read).unwrap_or_default();
             if bytes.is_empty() {
@@ -150,6 +206,20 @@ impl<S> SegmentFile<S> {
     pub fn descriptor(&self) -> &Descriptor {
         &self.descriptor
     }
+}
+
+fn checked_length(segment: &str, source: &impl Source) -> Result<u64> {
+    let length = (source.length()).map_err(|error| io_error(segment, error))?;
+    if length > MAX_SEGMENT_BYTES {
+        return Err(SegmentError::Foreign {
+            segment: segment.to_owned(),
+            what: format!(
+                "the file has {length} bytes, and a segment at most {MAX_SEGMENT_BYTES}, so no \
+                 node wrote it"
+            ),
+        });
+    }
+    Ok(length)
 }
 
 /// Reads the header of a segment.

@@ -93,6 +93,12 @@ impl<S: Source> SegmentReader<S> {
         self.chain.decoder().file().name()
     }
 
+    /// What tells this content from another file of the same name; it does not change once the
+    /// first section is synced.
+    pub fn fingerprint(&self) -> Result<u32> {
+        self.chain.decoder().file().fingerprint()
+    }
+
     /// Logical position up to which everything is consumed.
     pub fn position(&self) -> u64 {
         self.position

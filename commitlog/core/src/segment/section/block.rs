@@ -80,9 +80,14 @@ impl<S: Source> SectionDecoder<S> {
         }
         let first = content + BLOCK_HEADER_LENGTH;
         let is_near = |end: &u64| (first..=first + MAX_EMPTY_BLOCK as u64).contains(end);
-        let next = self.file.find_marker(first, file_length)?.filter(is_near);
+        for at in first..=first + MAX_EMPTY_BLOCK as u64 {
+            let marker = self.file.marker(at)?;
+            if marker.is_plausible(at, file_length) && self.file.is_good(at, &marker) {
+                return Ok(Some(at));
+            }
+        }
         let last = Some(file_length).filter(is_near);
-        Ok(next.or(last).or(Some(marker.end).filter(is_near)))
+        Ok(last.or(Some(marker.end).filter(is_near)))
     }
 
     /// The decoded length of a block section; `None` when it cannot be known.

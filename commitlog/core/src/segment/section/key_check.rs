@@ -30,7 +30,7 @@ impl<S: Source> SectionDecoder<S> {
         }
         let length = self.file.length()?;
         let mut at = self.file.descriptor().length;
-        while at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
+        while !self.has_no_trial && at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
             let marker = self.file.marker(at)?;
             if !marker.is_plausible(at, length) || !self.file.is_good(at, &marker) {
                 let Some(next) = self.file.find_marker(at + 1, length)? else {
@@ -46,6 +46,8 @@ impl<S: Source> SectionDecoder<S> {
             at = marker.end;
         }
         if trials == 0 {
+            // Each later block that does not decode would search all of the file again.
+            self.has_no_trial = true;
             return Ok(());
         }
         Err(SegmentError::Key {

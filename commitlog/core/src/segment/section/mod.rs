@@ -37,6 +37,8 @@ pub(super) struct SectionDecoder<S> {
     /// Damaged ranges of the block section, in order.
     gaps: VecDeque<Gap>,
     is_sound: bool,
+    /// The rest of an encrypted segment has no chunk that its key can be tried on.
+    has_no_trial: bool,
 }
 
 impl<S: Source> SectionDecoder<S> {
@@ -51,6 +53,7 @@ impl<S: Source> SectionDecoder<S> {
             block: StoredBlock::default(),
             gaps: VecDeque::new(),
             is_sound: false,
+            has_no_trial: false,
         })
     }
 

@@ -16,18 +16,26 @@ impl<S: Source> SectionDecoder<S> {
     /// The first position after `from` from which records lead to `end`, that of the section.
     pub fn find_record(&self, from: u64, end: u64) -> Result<Option<u64>> {
         let mut chunk = vec![0; CHUNK_BYTES];
+        let (mut start, mut read) = (0, 0);
         let mut at = from + 1;
         while at + record::HEADER as u64 <= end {
-            let read = self.read(at, &mut chunk)?;
-            let bytes = chunk.get(..read).unwrap_or_default();
+            // Candidates can be dense, so each chunk is read once.
+            if at + record::HEADER as u64 > start + read as u64 {
+                if self.is_plain() {
+                    at = self.file.search_from(at, end)?;
+                }
+                start = at;
+                read = self.read(at, &mut chunk)?;
+            }
+            let bytes = chunk.get((at - start) as usize..read).unwrap_or_default();
             let candidate = (at..)
                 .zip(bytes.windows(record::HEADER))
                 .find(|(position, header)| record::end(header, *position, end).is_some());
             let Some((position, _)) = candidate else {
-                match read.checked_sub(record::HEADER - 1) {
-                    Some(step) if step > 0 => at += step as u64,
-                    _ => break,
+                if read < record::HEADER {
+                    break;
                 }
+                at = start + (read - record::HEADER + 1) as u64;
                 continue;
             };
             let reached = self.follow(position, end)?;

@@ -115,8 +115,8 @@ def test_a_broker_that_crashes_and_one_that_stops(
     plain.run()
     exact.run()
     assert (plain.failed, plain.restarts) == ({}, [])
-    assert sink.state().healthy
-    assert exact_sink.state().healthy
+    plain.until(lambda: sink.state().healthy, "the end of the loss to be seen")
+    exact.until(lambda: exact_sink.state().healthy, "the end of the loss to be seen")
     assert_arrived(messages, broker.consume_all("plain"), {"plain": 3})
     assert arrived(broker, "exact") == contents(mutations)
 

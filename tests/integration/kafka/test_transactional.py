@@ -183,8 +183,10 @@ def test_a_transaction_that_outlived_its_timeout_is_no_other_instance(
     wait_until(lambda: last_stable_offset(broker, "slow") > 50, "the end of the transaction")
     delivery.sink.commit_rule = QUICK
     delivery.run()
-    assert len(delivery.restarts) == 1
-    assert "Kafka ended a transaction that was open for " in delivery.restarts[0]
+    # A machine that stands still for a second has another one.
+    assert delivery.restarts
+    for restart in delivery.restarts:
+        assert "Kafka ended a transaction that was open for " in restart
     assert arrived(broker, "slow") == contents(mutations)
 
 

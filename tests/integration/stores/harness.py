@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent.metrics import AgentMetrics
+from agent.transfer.base import Backlog
 from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from sidecar.store.base import Store, StoreStoppedError
@@ -114,6 +115,21 @@ def s3_kind(server: S3Server) -> RemoteKind:
     return RemoteKind("s3", server, create, is_second_part, "HEAD", server.unfinished_uploads)
 
 
+class WatchedUploads(UploadQueue):
+    """Remembers each error, because the next try may end it at once."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.errors: list[str] = []
+
+    @property
+    def backlog(self) -> Backlog:
+        shown = super().backlog
+        if shown.error:
+            self.errors.append(shown.error)
+        return shown
+
+
 class TransferHarness:
     """Directories, a bucket with a way to it, and uploads that can be begun again."""
 
@@ -125,19 +141,19 @@ class TransferHarness:
         self.proxy = proxy
         self.bucket = bucket
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-        self.uploads: UploadQueue | None = None
+        self.uploads: WatchedUploads | None = None
         self.store: SubprocessStore | None = None
         self.sent: dict[str, bytes] = {}
         """What the store is to have of the given segments: content by object."""
 
     def start(
         self, max_bytes: int = 100 * MIB, *, in_worker: bool = False, **options: Any
-    ) -> UploadQueue:
+    ) -> WatchedUploads:
         directory = RemoteDirectory(self.bucket, "cdc/node-1/archive", self.kind.scheme)
         store = self.kind.create(directory, self.proxy.url, **options)
         self.store = SubprocessStore(store) if in_worker else LocalStore(store)
         settings = UploadSettings(self.upload, max_bytes, 0.01, 0.05)
-        self.uploads = UploadQueue(self.store, settings, self.metrics)
+        self.uploads = WatchedUploads(self.store, settings, self.metrics)
         self.uploads.open()
         return self.uploads
 
@@ -177,8 +193,12 @@ class TransferHarness:
     def wait_for_error(self, part: str) -> str:
         uploads = self.uploads
         assert uploads is not None
-        wait_until(lambda: part in uploads.backlog.error, f"{part!r} to be reported")
-        message = uploads.backlog.error
+        wait_until(
+            lambda: any(part in error for error in uploads.errors),
+            f"{part!r} to be reported",
+            state=lambda: uploads.backlog,
+        )
+        message = next(error for error in uploads.errors if part in error)
         assert message.endswith(".")
         assert "\n" not in message
         assert os.environ.get("AWS_SECRET_ACCESS_KEY", "a secret") not in message

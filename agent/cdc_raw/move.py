@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -71,9 +70,25 @@ def _copy(source: Path, temporary: Path) -> None:
         os.fdopen(open_regular(source, os.O_RDONLY), "rb") as original,
         os.fdopen(open_new(temporary), "wb") as copied,
     ):
-        shutil.copyfileobj(original, copied, _COPY_BLOCK_BYTES)
-        copied.flush()
+        _copy_data(original.fileno(), copied.fileno())
         found = os.fstat(original.fileno())
         os.fchmod(copied.fileno(), stat.S_IMODE(found.st_mode) & CREATION_MODE)
         os.utime(copied.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
         os.fsync(copied.fileno())
+
+
+def _copy_data(original: int, copied: int) -> None:
+    """Copies the data and leaves out the holes: anybody can make a hole of any length."""
+    length, at = os.fstat(original).st_size, 0
+    while at < length:
+        try:
+            at = os.lseek(original, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                break
+            raise
+        block = os.pread(original, _COPY_BLOCK_BYTES, at)
+        if not block:
+            break
+        at += os.pwrite(copied, block, at)
+    os.ftruncate(copied, length)

@@ -160,7 +160,7 @@ def test_a_full_disk_is_reported_until_there_is_room(
             raise OSError(errno.ENOSPC, "No space left on device")
 
         full.setattr(os, "link", link)
-        full.setattr("shutil.copyfileobj", copy)
+        full.setattr(os, "pwrite", copy)
         for _ in range(3):
             harness.pass_time(5)
             assert "No space left on device" in harness.leave_error

@@ -1,9 +1,7 @@
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -116,7 +114,7 @@ def _fail_copy(patch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    patch.setattr("shutil.copyfileobj", fail)
+    patch.setattr(os, "pwrite", fail)
 
 
 @pytest.mark.parametrize("break_something", [_fail_rename, _fail_copy])
@@ -156,15 +154,31 @@ def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
 def test_a_full_disk_is_named_and_not_kept_full(
     raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fill(original: IO[bytes], copied: IO[bytes], length: int) -> None:
-        copied.write(original.read(3))
+    def fill(copied: int, block: bytes, at: int) -> int:
+        os.write(copied, block[:3])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     refuse_links(monkeypatch, errno.EXDEV)
-    monkeypatch.setattr(shutil, "copyfileobj", fill)
+    monkeypatch.setattr(os, "pwrite", fill)
     (tmp_path / "archive").mkdir()
     with pytest.raises(OSError, match=f"{raw / LOG}.*{tmp_path / 'archive' / LOG}") as caught:
         move(raw / LOG, tmp_path / "archive" / LOG)
     assert caught.value.errno == errno.ENOSPC
     assert list((tmp_path / "archive").iterdir()) == []
     assert (raw / LOG).read_bytes() == b"segment"
+
+
+def test_holes_are_not_copied(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody who may write to `cdc_raw` can make a hole of a terabyte."""
+    refuse_links(monkeypatch, errno.EXDEV)
+    with (raw / LOG).open("r+b") as file:
+        file.truncate(1 << 40)
+        file.seek(1 << 30)
+        file.write(b"data")
+    assert move(raw / LOG, tmp_path / LOG)
+    moved = (tmp_path / LOG).stat()
+    assert (moved.st_size, moved.st_blocks * 512 < 1 << 23) == (1 << 40, True)
+    with (tmp_path / LOG).open("rb") as file:
+        assert file.read(7) == b"segment"
+        file.seek(1 << 30)
+        assert file.read(4) == b"data"

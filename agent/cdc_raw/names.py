@@ -2,7 +2,9 @@
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 # At most the digits of the largest number: int() raises ValueError beyond 4,300 digits, and an
@@ -32,6 +34,10 @@ class SegmentName:
 
     def __str__(self) -> str:
         return self.log
+
+
+by_age: Callable[[SegmentName], tuple[int, int]] = attrgetter("id", "version")
+"""A sort key that compares as the names do, many times faster."""
 
 
 def parse_log_name(file_name: str) -> SegmentName | None:

@@ -7,20 +7,22 @@ syncs segments in order, so an older segment without an update has no changes be
 
 import os
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, read_idx
 from agent.cdc_raw.names import (
     SegmentName,
+    by_age,
     is_temporary,
     parse_idx_name,
     parse_log_name,
     shown_name,
 )
 
-_COMPLETED = Idx(completed=True)
+COMPLETED_IDX = Idx(completed=True)
+"""Of a segment whose index said so before, so that it was not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Observation:
 
 def observe(
     directory: Path,
-    completed: Collection[SegmentName] = (),
+    is_completed: Callable[[SegmentName], bool] = lambda name: False,
     commit_log: Path | None = None,
 ) -> Observation:
     """Observes the directory once. Raises OSError when it cannot be listed.
@@ -92,7 +94,7 @@ def observe(
     `commit_log` is the node's commit-log directory. It is trusted when it has at least one of the
     segments, because the node never releases all of them.
 
-    The indexes of `completed` segments are final and not read again, which keeps observations of
+    The indexes of completed segments are final and not read again, which keeps observations of
     thousands of segments cheap.
     """
     names: set[SegmentName] = set()
@@ -104,7 +106,9 @@ def observe(
                 names.add(name)
             elif not is_temporary(entry.name):
                 others.append(shown_name(entry.name))
-    observed = [_observe_segment(directory, name, completed) for name in sorted(names)]
+    observed = [
+        _observe_segment(directory, name, is_completed) for name in sorted(names, key=by_age)
+    ]
     segments = tuple(seen for seen in _reread_older(directory, observed) if seen is not None)
     if commit_log is not None:
         segments = _compared(directory, segments, commit_log)
@@ -124,11 +128,13 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _observe_segment(
-    directory: Path, name: SegmentName, completed: Collection[SegmentName] = ()
+    directory: Path,
+    name: SegmentName,
+    is_completed: Callable[[SegmentName], bool] = lambda name: False,
 ) -> ObservedSegment | None:
     log = _stat(directory / name.log)
-    if log is not None and name in completed:
-        return ObservedSegment(name=name, log=log, idx=_COMPLETED)
+    if log is not None and is_completed(name):
+        return ObservedSegment(name=name, log=log, idx=COMPLETED_IDX)
     idx = _read_idx(directory / name.idx)
     if log is None and idx is None:
         return None

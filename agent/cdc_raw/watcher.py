@@ -13,6 +13,7 @@ from watchdog.events import (
     FileClosedEvent,
     FileCreatedEvent,
     FileDeletedEvent,
+    FileMovedEvent,
     FileSystemEvent,
     FileSystemEventHandler,
 )
@@ -29,7 +30,12 @@ logging.getLogger("watchdog.observers.inotify_c").setLevel(logging.ERROR)
 
 # Closed: an index was written. Created: a link or a moved file. Not "opened" or "closed unwritten":
 # each scan would wake the next one.
-_EVENTS: list[type[FileSystemEvent]] = [FileClosedEvent, FileCreatedEvent, FileDeletedEvent]
+_EVENTS: list[type[FileSystemEvent]] = [
+    FileClosedEvent,
+    FileCreatedEvent,
+    FileDeletedEvent,
+    FileMovedEvent,
+]
 
 
 class Watcher:
@@ -42,6 +48,9 @@ class Watcher:
         self._watched: tuple[int, int] | None = None
         self._reason = ""
         self._repeated = RateLimitedLog(logger)
+        self.removing: set[str] = set()
+        """Names of files that the agent removes: their events are no news. Any thread may change
+        it."""
 
     def is_active(self) -> bool:
         """False when only periodic scans detect changes."""
@@ -65,7 +74,7 @@ class Watcher:
         self.stop()
         self._watched = _identity(self._directory)
         try:
-            handler = _Wake(self._on_change)
+            handler = _Wake(self._on_change, self.removing)
             self._observer = _started(self._directory, handler, self._overflowed)
         except (ImportError, OSError) as error:
             reason = (
@@ -99,11 +108,16 @@ class Watcher:
 
 
 class _Wake(FileSystemEventHandler):
-    def __init__(self, on_change: Callable[[], None]) -> None:
+    def __init__(self, on_change: Callable[[], None], removing: set[str]) -> None:
         self._on_change = on_change
+        self._removing = removing
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        file_name = Path(str(event.src_path)).name
+        # A copy can be renamed within the directory.
+        file_name = Path(str(event.dest_path or event.src_path)).name
+        if isinstance(event, FileDeletedEvent) and file_name in self._removing:
+            self._removing.discard(file_name)
+            return
         if parse_idx_name(file_name) or parse_log_name(file_name):
             self._on_change()
 

@@ -95,13 +95,13 @@ class PipelineContext:
         segment = self.segments.get(name)
         return segment is not None and (segment.log is not None or segment.is_opened)
 
-    def change(self, name: SegmentName, **facts: bool) -> None:
+    def change(self, name: SegmentName, **facts: bool | int | None) -> None:
         """Changes fields of a segment, by their names in `Segment`."""
 
         def changed(segment: Segment) -> Segment:
             return replace(segment, **facts)  # type: ignore[arg-type]
 
-        self.segments = self.segments.changed(name, changed)
+        self.segments.change(name, changed)
 
     def close_reader(self, name: SegmentName) -> None:
         self.read_worker.close(name)

@@ -1,12 +1,13 @@
 """Scans `cdc_raw`: after changes, and periodically."""
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import Observation, observe
 from agent.cdc_raw.watcher import Watcher
+from agent.segments.state import Segment
 from sidecar.files.access import access_denial
 from sidecar.logs import RateLimitedLog, fields
 
@@ -50,6 +51,7 @@ class DirectoryScanner:
         """Why the last scan failed, or what it could not read; empty after a good scan."""
         self.last = Observation()
         """The result of the last scan."""
+        self._removed_bytes = 0
 
     @property
     def watch_error(self) -> str:
@@ -66,17 +68,33 @@ class DirectoryScanner:
         next_s = self._clock() if self._is_requested else self._next_s
         return max(0.0, max(next_s, self._pause_until_s) - self._clock())
 
+    @property
+    def size_bytes(self) -> int:
+        """Size of all segments by the last scan, without those that the agent has removed since."""
+        return max(0, self.last.size_bytes - self._removed_bytes)
+
+    def begin_removal(self, name: SegmentName) -> None:
+        """The agent removes a segment: that is no reason for a scan of all others."""
+        self._watcher.removing.update((name.log, name.idx))
+
+    def end_removal(self, segment: Segment) -> None:
+        """A segment is removed."""
+        self._removed_bytes += 0 if segment.log is None else segment.log.size_bytes
+
     def request(self) -> None:
         self._is_requested = True
 
-    def scan(self, completed: Collection[SegmentName]) -> Observation | None:
-        """The present content of the directory; None when it cannot be read, which is retried."""
+    def scan(self, is_completed: Callable[[SegmentName], bool]) -> Observation | None:
+        """The present content of the directory; None when it cannot be read, which is retried.
+        `is_completed` as for `observe`."""
         self._next_s = self._clock() + self._interval_s
         self._watcher.ensure()
         # Before the scan: a change during it requests another one.
         self._is_requested = False
+        self._watcher.removing.clear()
+        self._removed_bytes = 0
         try:
-            self.last = observe(self._directory, completed, self._commit_log)
+            self.last = observe(self._directory, is_completed, self._commit_log)
         except OSError as error:
             found = access_denial(self._directory) if isinstance(error, PermissionError) else None
             self.error = (

@@ -7,7 +7,7 @@ from agent.pipeline.read_errors import is_environmental
 from agent.pipeline.read_worker import ReadResult
 from agent.quarantine.reason import LostRange
 from agent.segments.state import ReadRequest
-from commitlog import CommitLogError, CorruptSegmentError, SegmentKeyError
+from commitlog import CommitLogError, CorruptSegmentError, ForeignFileError, SegmentKeyError
 
 Loss = tuple[str, tuple[LostRange, ...]]
 """A reason of `agent.metrics`, and ranges."""
@@ -27,7 +27,9 @@ def losses(result: ReadResult) -> Iterator[Loss]:
         gaps = result.batch.gaps
         yield DAMAGE, tuple(LostRange(gap.start, gap.end, gap.cause) for gap in gaps)
     if result.error is not None and not may_pass(result.order, result.error):
-        yield UNREADABLE, (LostRange(result.order.position, None, _cause(result.error)),)
+        # Of another file nothing was read.
+        start = 0 if isinstance(result.error, ForeignFileError) else result.order.position
+        yield UNREADABLE, (LostRange(start, None, _cause(result.error)),)
 
 
 def may_pass(order: ReadRequest, error: BaseException) -> bool:

@@ -1,6 +1,6 @@
 """Offsets of segments on their way to the offset file."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Container, Iterable
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets
@@ -25,24 +25,24 @@ class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
         clock: Callable[[], float],
     ) -> None:
         super().__init__(
-            store, ledger, SegmentOffsets.to_entries, flush_interval_s, metrics=metrics, clock=clock
+            store, ledger, SegmentOffsets.to_stored, flush_interval_s, metrics=metrics, clock=clock
         )
 
     @property
     def ledger(self) -> SegmentOffsets:
         return self.reached
 
-    def advance(self, name: SegmentName, position: int) -> None:
-        self.reached = self.reached.advanced(name, position)
+    def advance(self, name: SegmentName, position: int, fingerprint: int | None) -> None:
+        self.reached = self.reached.advanced(name, position, fingerprint)
 
     def forget(self, name: SegmentName) -> None:
         """Forgets the offset of a segment, so that reading restarts at its beginning."""
         self.reached = self.reached.forgotten(name)
 
-    def finish(self, names: Iterable[SegmentName], *, present: Collection[SegmentName]) -> None:
+    def finish(self, names: Iterable[SegmentName], *, present: Container[SegmentName]) -> None:
         """Notes segments as COMPLETED; `present` ones are never forgotten."""
         ledger = self.reached
-        for name in names:
-            if not ledger.is_completed(name):
-                ledger = ledger.finished(name)
+        new = [name for name in names if not ledger.is_completed(name)]
+        if new:
+            ledger = ledger.finished(*new)
         self.reached = ledger.trimmed(present)

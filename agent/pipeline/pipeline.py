@@ -87,7 +87,7 @@ class Pipeline(LoopPipeline[View]):
                 clock=clock,
                 commit_log=settings.commit_log_directory,
             ),
-            read_worker=ReadWorker(directory, open_reader, worker, wakeup.ring),
+            read_worker=ReadWorker(directory, open_reader, worker, wakeup.ring, clock=clock),
             blocked_read=BlockedRead(settings.blocked_timeout_ms / 1000),
             delivery=Delivery(
                 sink,
@@ -137,6 +137,14 @@ class Pipeline(LoopPipeline[View]):
             clock=clock,
         )
         super().__init__(loop, publisher)
+
+    @property
+    def last_tick_s(self) -> float:
+        """When the last tick ended, or when the present read began if that is earlier: a read that
+        does not end is a stall too. Any thread may ask."""
+        reading_since_s = self.context.read_worker.reading_since_s
+        last_tick_s = super().last_tick_s
+        return last_tick_s if reading_since_s is None else min(last_tick_s, reading_since_s)
 
     def wake(self) -> None:
         """Something changed that a tick should see, such as the schema. Any thread may call it."""

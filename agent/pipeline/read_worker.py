@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.reader import Abandoned, OpenReader, Reader, SegmentBatch
 from agent.segments.state import ReadRequest
-from commitlog import AnnouncedSchema, Schema, SegmentKeyError
+from commitlog import AnnouncedSchema, ForeignFileError, Schema, SegmentKeyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,8 @@ class ReadResult:
     order: ReadRequest
     schema: Schema
     batch: SegmentBatch | None = None
+    fingerprint: int | None = None
+    """That of the file; None before its first section."""
     error: BaseException | None = None
 
 
@@ -34,20 +36,31 @@ class ReadWorker:
         open_reader: OpenReader,
         executor: Executor,
         on_done: Callable[[], None],
+        *,
+        clock: Callable[[], float],
     ) -> None:
-        """`executor` has one worker; `on_done` is called by it."""
+        """`executor` has one worker; `on_done` is called by it; `clock` gives seconds."""
         self._directory = directory
         self._open_reader = open_reader
         self._executor = executor
         self._on_done = on_done
+        self._clock = clock
         self._readers: dict[SegmentName, Reader] = {}
+        self._inodes: dict[SegmentName, int | None] = {}
         self._running: Future[ReadResult] | None = None
+        self._started_s = clock()
         self._refreshing: Future[bool] | None = None
 
     @property
     def is_busy(self) -> bool:
         """True while the worker is busy or a result waits to be taken."""
         return self._running is not None or self._refreshing is not None
+
+    @property
+    def reading_since_s(self) -> float | None:
+        """When the present read began; None without one. Any thread may ask."""
+        running = self._running
+        return None if running is None or running.done() else self._started_s
 
     def is_opened(self, name: SegmentName) -> bool:
         return name in self._readers
@@ -64,7 +77,7 @@ class ReadWorker:
         """Begins a read, which skips abandoned tables and columns. `announced`: what the
         schema-change topic has."""
         readers, open_reader = self._readers, self._open_reader
-        path = self._directory / order.name.log
+        path, inodes = self._directory / order.name.log, self._inodes
 
         def work() -> ReadResult:
             try:
@@ -72,6 +85,11 @@ class ReadWorker:
                 if reader is None or reader.position != order.position:
                     readers.pop(order.name, None)
                     reader = readers[order.name] = open_reader(path, order.name, order.position)
+                    inodes[order.name] = _inode(path)
+                    if readers is not self._readers:
+                        # The reader was opened after `abandon` interrupted the others.
+                        reader.interrupt()
+                    _check_fingerprint(reader, order)
                 batch = reader.read(
                     schema,
                     order,
@@ -80,13 +98,17 @@ class ReadWorker:
                     abandoned=abandoned,
                     announced=announced,
                 )
+                fingerprint = order.fingerprint
+                if fingerprint is None and batch.end_position > 0:
+                    fingerprint = reader.fingerprint
             except BaseException as error:
-                if isinstance(error, SegmentKeyError):
-                    # The reader keeps the keys from its opening.
+                if isinstance(error, SegmentKeyError | ForeignFileError):
+                    # The reader keeps the keys, and the file, from its opening.
                     readers.pop(order.name, None)
                 return ReadResult(order, schema, error=error)
-            return ReadResult(order, schema, batch)
+            return ReadResult(order, schema, batch, fingerprint)
 
+        self._started_s = self._clock()
         self._running = self._executor.submit(work)
         self._running.add_done_callback(lambda _: self._on_done())
 
@@ -106,11 +128,39 @@ class ReadWorker:
         self._running = None
         return result
 
+    def is_replaced(self, name: SegmentName) -> bool:
+        """True when another file has taken the name of a segment since it was read."""
+        read, found = self._inodes.get(name), _inode(self._directory / name.log)
+        return read is not None and found is not None and found != read
+
+    def forget(self, name: SegmentName) -> None:
+        """The segment has left `cdc_raw`."""
+        self._readers.pop(name, None)
+        self._inodes.pop(name, None)
+
     def close(self, name: SegmentName) -> None:
         """Closes the file of a segment. Not during a read of it."""
         self._readers.pop(name, None)
 
     def abandon(self) -> None:
-        """Drops all readers and the result of a running read."""
-        self._readers = {}
+        """Drops all readers and ends a running read."""
+        readers, self._readers = self._readers, {}
         self._running = None
+        for reader in tuple(readers.values()):
+            reader.interrupt()
+
+
+def _check_fingerprint(reader: Reader, order: ReadRequest) -> None:
+    """Never reads on in the middle of another file that has taken the name of a segment."""
+    if order.fingerprint not in (None, reader.fingerprint):
+        raise ForeignFileError(
+            f"{order.name}: another file has taken the name of the segment that was read up to "
+            f"{order.position}; what that one had after it is not in cdc_raw"
+        )
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return None

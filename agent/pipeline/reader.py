@@ -105,6 +105,13 @@ class Reader(Protocol):
     def position(self) -> int:
         """Where the next read starts."""
 
+    @property
+    def fingerprint(self) -> int:
+        """What tells the segment from another file of its name. Raises OSError."""
+
+    def interrupt(self) -> None:
+        """Ends a running read from another thread: it raises OSError."""
+
     def read(
         self,
         schema: Schema,
@@ -175,6 +182,13 @@ class _FormattedReader:
     @property
     def position(self) -> int:
         return self._reader.position
+
+    @property
+    def fingerprint(self) -> int:
+        return self._reader.fingerprint
+
+    def interrupt(self) -> None:
+        self._reader.interrupt()
 
     def read(
         self,

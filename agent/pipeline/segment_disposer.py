@@ -5,7 +5,7 @@ completed in its offsets and removes it unread.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,10 +97,11 @@ class SegmentDisposer:
             self._errors.resolve("look")
         return self._usage
 
-    def forget_others(self, present: Collection[SegmentName]) -> None:
+    def forget_others(self, present: Container[SegmentName]) -> None:
         """Forgets errors of segments that are not `present`: the node deletes segments too."""
-        for name in self._remaining.keys() - set(present):
-            self._removed(name)
+        for name in tuple(self._remaining):
+            if name not in present:
+                self._removed(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
         """Records ranges that gave no events; False when that is not possible for now."""
@@ -245,7 +246,7 @@ class SegmentDisposer:
     def _removal_messages(self) -> Iterator[str]:
         """One message for all: they mostly have one cause."""
         if self._remaining:
-            yield self._remaining[min(self._remaining)]
+            yield next(iter(self._remaining.values()))
         if len(self._remaining) > 1:
             yield f"{len(self._remaining)} finished segments are in cdc_raw in all."
 

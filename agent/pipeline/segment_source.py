@@ -120,6 +120,7 @@ class SegmentSource:
         others = (
             self._scan.due_in_s,
             self._accord.due_in_s,
+            self._dispose.due_in_s,
             context.offsets.due_in_s,
             self._snapshot.save_in_s,
             context.blocked_read.due_in_s(now_s),
@@ -136,4 +137,6 @@ class SegmentSource:
     def close(self) -> None:
         self._context.scanner.close()
         self._accord.close()
+        # The process would wait for the end of a running read.
+        self._read.abandon()
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -1,10 +1,11 @@
 """The published state of the pipeline: a frozen value for any thread."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.accord.view import AccordView
+from agent.cdc_raw.names import SegmentName
 from agent.quarantine.scanner import QuarantineUsage
 from agent.segments.offsets import SegmentOffsets
 from agent.segments.state import Phase, Segment
@@ -29,7 +30,11 @@ class View:
     ledger: SegmentOffsets
     stored: SegmentOffsets
     delivery: DeliveryView
-    segments: tuple[Segment, ...] = ()
+    all_segments: Callable[[], tuple[Segment, ...]] = tuple
+    """The segments at the time of the call, the oldest first: a copy in each view would cost as
+    much as there are segments."""
+    pinned_by_link: tuple[SegmentName, ...] = ()
+    """The oldest segment that another hard link keeps from being final."""
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
     blocked: BlockedView | None = None
     is_stopping: bool = False

@@ -12,7 +12,11 @@ from agent.quarantine.scanner import QuarantineUsage
 from sidecar.status.publisher import delivery_view
 
 _QUARANTINE_INTERVAL_S = 5.0
-"""Between scans for changes by the operator; changes by the agent appear at once."""
+"""Between scans for changes by the operator; changes by the agent appear at once, unless scans take
+long."""
+_LONG_SCAN_S = 0.005
+_PAUSE_SHARE = 4
+"""Pause after a long scan, as a multiple of its duration."""
 
 
 class ViewBuilder:
@@ -24,29 +28,34 @@ class ViewBuilder:
         self._has_caught_up = False
         self._raw_growth = GrowthRate()
         self._quarantine = QuarantineUsage()
+        self._quarantine_pause_s = 0.0
         self._quarantine_at_s = context.clock() - _QUARANTINE_INTERVAL_S
 
     def build(self, *, snapshot_save_error: str, is_stopping: bool) -> View:
         context, now_s = self._context, self._context.clock()
         scanner, disposer, segments = context.scanner, context.disposer, context.segments
-        is_due = now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S
-        if is_due or disposer.has_changed_quarantine:
-            self._quarantine_at_s = now_s
+        since_s = now_s - self._quarantine_at_s
+        has_changed = disposer.has_changed_quarantine and since_s >= self._quarantine_pause_s
+        if has_changed or since_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine = disposer.usage()
-        self._raw_growth.add(scanner.last.size_bytes, now_s)
+            self._quarantine_at_s = context.clock()
+            took_s = self._quarantine_at_s - now_s
+            self._quarantine_pause_s = _PAUSE_SHARE * took_s if took_s > _LONG_SCAN_S else 0.0
+        self._raw_growth.add(scanner.size_bytes, now_s)
         lag_bytes = segments.readable_bytes
         return View(
             at_s=now_s,
             ledger=context.offsets.ledger,
             stored=context.offsets.stored,
             delivery=delivery_view(context.delivery),
-            segments=tuple(segments),
+            all_segments=segments.all,
+            pinned_by_link=() if segments.pinned_by_link is None else (segments.pinned_by_link,),
             count_by_phase=segments.count_by_phase,
             blocked=_blocked_view(context.blocked_read, now_s),
             is_stopping=is_stopping,
             lag_bytes=lag_bytes,
             lag_s=self._lag_s(lag_bytes),
-            raw_bytes=scanner.last.size_bytes,
+            raw_bytes=scanner.size_bytes,
             raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
             read_error=scanner.error,
             watch_error=scanner.watch_error,

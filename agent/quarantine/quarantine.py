@@ -38,10 +38,20 @@ class Quarantine:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
+        self._known: tuple[int, int] | None = None
+        """When the directory last changed, and the size of all files then."""
 
     def size_bytes(self) -> int:
         """Size of all files; zero without the directory. Raises OSError."""
         return sum(_size_bytes(self.directory / name) for name in self._names())
+
+    def _known_bytes(self) -> int:
+        """The size of all files, counted again only when somebody else has added or removed one: a
+        file more costs the same, however many there are. Raises OSError."""
+        changed_ns = _changed_ns(self.directory)
+        if self._known is None or self._known[0] != changed_ns:
+            self._known = (changed_ns, self.size_bytes())
+        return self._known[1]
 
     def reason(self, name: SegmentName) -> QuarantineReason | None:
         """The reason to quarantine a segment; None without one. Raises OSError."""
@@ -88,21 +98,26 @@ class Quarantine:
     def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
         """Appends rejected events, durably. False at the size limit. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
-        if self.size_bytes() + len(lines) > self.max_bytes:
+        known_bytes = self._known_bytes()
+        if known_bytes + len(lines) > self.max_bytes:
             return False
         append_lines(self.directory / f"{source.log}{EVENTS}", lines)
+        self._known = (_changed_ns(self.directory), known_bytes + len(lines))
         return True
 
     def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
         """Moves a segment in; either file may be missing. False at the size limit. Raises
         OSError."""
         inside = self.directory / log.name
-        if self.size_bytes() - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
+        known_bytes = self._known_bytes() - _size_bytes(inside) + _size_bytes(log)
+        if known_bytes > self.max_bytes:
             return False
         make_directory(self.directory)
         # The index first: a reader that finds the segment also finds its index.
         for source in (idx, log):
+            known_bytes += _size_bytes(idx) if source is idx else 0
             move(source, self.directory / source.name)
+        self._known = (_changed_ns(self.directory), known_bytes)
         return True
 
     def retry_requests(self) -> dict[SegmentName, bool]:
@@ -133,14 +148,17 @@ class Quarantine:
     def _write_reason(self, name: SegmentName, reason: QuarantineReason) -> None:
         target = self._reason_path(name)
         temporary = target.with_name(f".{target.name}.tmp")
+        text = reason_text(reason)
+        known_bytes = self._known_bytes() + len(text) - _size_bytes(target)
         try:
-            write_synced(temporary, reason_text(reason))
+            write_synced(temporary, text)
             temporary.replace(target)
         except OSError:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
         sync_directory(self.directory)
+        self._known = (_changed_ns(self.directory), known_bytes)
 
     def _names(self) -> list[str]:
         try:
@@ -153,7 +171,17 @@ class Quarantine:
 
 
 def _size_bytes(path: Path) -> int:
+    """The size of a file without its holes."""
     try:
-        return path.lstat().st_size
+        found = path.lstat()
+    except FileNotFoundError:
+        return 0
+    return min(found.st_size, 512 * found.st_blocks)
+
+
+def _changed_ns(directory: Path) -> int:
+    """When a file was last added or removed; 0 without the directory."""
+    try:
+        return directory.stat().st_mtime_ns
     except FileNotFoundError:
         return 0

@@ -4,15 +4,17 @@ The offsets file has these entries. Completed segments stay in it after they hav
 because the node links them again when it replays its log after a crash.
 """
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from agent.cdc_raw.names import SegmentName, parse_log_name
+from agent.cdc_raw.names import SegmentName, by_age, parse_log_name
 from sidecar.errors import ConfigError, OffsetStoreError
 
 NODE_ID_KEY = "node.id"
 COMPLETED = "COMPLETED"
+FINGERPRINT = "#fingerprint."
 
 # The node can replay at most `commitlog_total_space`: 8 GiB or 256 segments by default.
 REMEMBERED_SEGMENTS = 1000
@@ -26,6 +28,8 @@ class SegmentOffsets:
     positions: Mapping[SegmentName, int] = field(default_factory=lambda: MappingProxyType({}))
     """Logical positions of partly acknowledged segments."""
     completed: frozenset[SegmentName] = frozenset()
+    fingerprints: Mapping[SegmentName, int] = field(default_factory=lambda: MappingProxyType({}))
+    """What tells the segments of `positions` from other files of their names, where it is known."""
 
     def position(self, name: SegmentName) -> int:
         """The acknowledged position; 0 for a new or completed segment."""
@@ -34,44 +38,50 @@ class SegmentOffsets:
     def is_completed(self, name: SegmentName) -> bool:
         return name in self.completed
 
-    def advanced(self, name: SegmentName, position: int) -> "SegmentOffsets":
+    def advanced(
+        self, name: SegmentName, position: int, fingerprint: int | None = None
+    ) -> "SegmentOffsets":
         """Moves a position forward; never back, and never of a completed segment."""
         if name in self.completed or position <= self.positions.get(name, 0):
             return self
-        return replace(self, positions=MappingProxyType({**self.positions, name: position}))
-
-    def finished(self, name: SegmentName) -> "SegmentOffsets":
+        fingerprints = self.fingerprints
+        if fingerprint is not None and fingerprints.get(name) != fingerprint:
+            fingerprints = MappingProxyType({**fingerprints, name: fingerprint})
         return replace(
             self,
-            positions=MappingProxyType({n: p for n, p in self.positions.items() if n != name}),
-            completed=self.completed | {name},
+            positions=MappingProxyType({**self.positions, name: position}),
+            fingerprints=fingerprints,
         )
+
+    def finished(self, *names: SegmentName) -> "SegmentOffsets":
+        """Segments that are read and acknowledged to their end."""
+        done = frozenset(names)
+        return replace(self._without(done), completed=self.completed | done)
 
     def forgotten(self, name: SegmentName) -> "SegmentOffsets":
         """Removes a segment."""
         if name not in self.completed and name not in self.positions:
             return self
-        return replace(
-            self,
-            positions=MappingProxyType({n: p for n, p in self.positions.items() if n != name}),
-            completed=self.completed - {name},
+        return self._without(frozenset((name,)))
+
+    def _without(self, names: frozenset[SegmentName]) -> "SegmentOffsets":
+        return SegmentOffsets(
+            self.node_id,
+            MappingProxyType({n: each for n, each in self.positions.items() if n not in names}),
+            self.completed - names,
+            MappingProxyType({n: each for n, each in self.fingerprints.items() if n not in names}),
         )
 
     def trimmed(
-        self, present: Collection[SegmentName], limit: int = REMEMBERED_SEGMENTS
+        self, present: Container[SegmentName], limit: int = REMEMBERED_SEGMENTS
     ) -> "SegmentOffsets":
         """Removes the oldest segments that are not `present`, beyond `limit`."""
-        absent = sorted((self.completed | self.positions.keys()) - set(present))
-        forgotten = frozenset(absent[: max(0, len(absent) - limit)])
-        if not forgotten:
+        known = self.completed | self.positions.keys()
+        if len(known) <= limit:
             return self
-        return replace(
-            self,
-            positions=MappingProxyType(
-                {n: p for n, p in self.positions.items() if n not in forgotten}
-            ),
-            completed=self.completed - forgotten,
-        )
+        absent = sorted((name for name in known if name not in present), key=by_age)
+        forgotten = frozenset(absent[: max(0, len(absent) - limit)])
+        return self._without(forgotten) if forgotten else self
 
     def to_entries(self) -> dict[str, str]:
         return {
@@ -79,6 +89,11 @@ class SegmentOffsets:
             **{name.log: str(position) for name, position in self.positions.items()},
             **{name.log: COMPLETED for name in self.completed},
         }
+
+    def to_stored(self) -> dict[str, str]:
+        """The entries of the offsets file; older releases skip the fingerprints."""
+        known = {f"{FINGERPRINT}{name}": f"{each:08x}" for name, each in self.fingerprints.items()}
+        return {**self.to_entries(), **known}
 
 
 def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOffsets:
@@ -98,10 +113,15 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
         )
     positions: dict[SegmentName, int] = {}
     completed: set[SegmentName] = set()
+    fingerprints: dict[SegmentName, int] = {}
     for key, value in entries.items():
         if key == NODE_ID_KEY:
             continue
-        name = parse_log_name(key)
+        name = parse_log_name(key.removeprefix(FINGERPRINT))
+        if name is not None and key.startswith(FINGERPRINT):
+            if re.fullmatch("[0-9a-f]{8}", value):
+                fingerprints[name] = int(value, 16)
+            continue
         if name is None or not (value == COMPLETED or (value.isascii() and value.isdigit())):
             raise OffsetStoreError(
                 f"The stored offsets have the entry `{key}={value}`, which is neither a position "
@@ -112,4 +132,9 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
             completed.add(name)
         else:
             positions[name] = int(value)
-    return SegmentOffsets(node_id, MappingProxyType(positions), frozenset(completed))
+    return SegmentOffsets(
+        node_id,
+        MappingProxyType(positions),
+        frozenset(completed),
+        MappingProxyType({n: each for n, each in fingerprints.items() if n in positions}),
+    )

@@ -1,16 +1,17 @@
-"""All segments together: which one to read next, and which can leave `cdc_raw`. Pure.
+"""All segments together: which one to read next, and which can leave `cdc_raw`.
 
 The agent reads one segment at a time, oldest first. A blocked segment blocks all newer ones, so
 that the writes of a partition keep their order.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from agent.cdc_raw.names import SegmentName
-from agent.cdc_raw.observation import Observation
+from agent.cdc_raw.names import SegmentName, by_age
+from agent.cdc_raw.observation import COMPLETED_IDX, Observation, ObservedSegment
 from agent.segments.offsets import SegmentOffsets
+from agent.segments.oldest_first import OldestFirst
 from agent.segments.state import (
     Neighbours,
     Phase,
@@ -22,80 +23,196 @@ from agent.segments.state import (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Segments:
-    """All segments in `cdc_raw`, and missing ones that are not yet recorded, oldest first."""
+    """All segments in `cdc_raw`, and missing ones that are not yet recorded. For one thread; any
+    thread may call `all`.
 
-    by_name: Mapping[SegmentName, Segment] = field(default_factory=lambda: MappingProxyType({}))
+    Each change of a segment updates the answers, so that none of them passes over the segments that
+    wait: one segment costs the same, however many do.
+    """
+
+    def __init__(self, segments: Iterable[Segment] = ()) -> None:
+        self._by_name: dict[SegmentName, Segment] = {}
+        self._in_turn = OldestFirst()
+        """Segments that can be read, or that block newer ones."""
+        self._linked = OldestFirst()
+        self._drained: set[SegmentName] = set()
+        self._lost: set[SegmentName] = set()
+        self._opened: set[SegmentName] = set()
+        self._counts = dict.fromkeys(Phase, 0)
+        self._newest_updated: SegmentName | None = None
+        self.readable_bytes = 0
+        """Readable, unacknowledged bytes of all segments."""
+        for segment in segments:
+            self.put(segment)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
 
     def __iter__(self) -> Iterator[Segment]:
-        return iter(self.by_name.values())
+        """The oldest first."""
+        return iter(self.all())
+
+    def all(self) -> tuple[Segment, ...]:
+        """The oldest first, as they are now."""
+        return tuple(sorted(tuple(self._by_name.values()), key=lambda each: by_age(each.name)))
 
     def get(self, name: SegmentName) -> Segment | None:
-        return self.by_name.get(name)
+        return self._by_name.get(name)
 
-    def changed(self, name: SegmentName, change: Callable[[Segment], Segment]) -> "Segments":
-        """A copy with one segment changed; unchanged without that segment."""
-        segment = self.by_name.get(name)
-        if segment is None:
-            return self
-        # Replacing a value keeps the order.
-        return Segments(MappingProxyType({**self.by_name, name: change(segment)}))
+    def is_completed(self, name: SegmentName) -> bool:
+        """True when the index of a segment has said so."""
+        segment = self._by_name.get(name)
+        return segment is not None and segment.idx.completed
 
-    def without(self, name: SegmentName) -> "Segments":
-        others = {n: segment for n, segment in self.by_name.items() if n != name}
-        return Segments(MappingProxyType(others))
+    def put(self, segment: Segment) -> None:
+        """Adds a segment or replaces it."""
+        before = self._by_name.get(segment.name)
+        if before is not segment:
+            self._count(before, -1)
+            self._by_name[segment.name] = segment
+            self._count(segment, 1)
+            self._note(segment, is_present=True)
+
+    def change(self, name: SegmentName, change: Callable[[Segment], Segment]) -> None:
+        """Changes one segment; nothing without it."""
+        segment = self._by_name.get(name)
+        if segment is not None:
+            self.put(change(segment))
+
+    def remove(self, name: SegmentName) -> None:
+        segment = self._by_name.pop(name, None)
+        if segment is not None:
+            self._count(segment, -1)
+            self._note(segment, is_present=False)
+
+    def _count(self, segment: Segment | None, by: int) -> None:
+        if segment is not None:
+            self._counts[segment.phase] += by
+            self.readable_bytes += by * segment.readable_bytes
+
+    def _note(self, segment: Segment, *, is_present: bool) -> None:
+        name, is_drained = segment.name, segment.is_drained
+        blocks = segment.is_blocked or segment.is_awaited
+        self._in_turn.put(name, is_member=is_present and (blocks or segment.next_read is not None))
+        self._linked.put(name, is_member=is_present and _is_linked(segment))
+        for names, is_member in (
+            (self._drained, is_drained and not segment.is_lost and not segment.is_deferred),
+            (self._lost, segment.is_lost and not segment.is_reported),
+            (self._opened, segment.is_opened),
+        ):
+            (names.add if is_present and is_member else names.discard)(name)
+
+    def observe(
+        self,
+        observation: Observation,
+        offsets: SegmentOffsets,
+        *,
+        retry: bool = False,
+        awaited: Collection[SegmentName] = (),
+    ) -> None:
+        """Takes an observation of `cdc_raw`.
+
+        `retry` repeats reads that ended before the index. `awaited` are segments with an index
+        whose file may follow.
+        """
+        newest_log, newest_updated = observation.newest_log, observation.newest_updated
+        if newest_updated is not None:
+            known = self._newest_updated or newest_updated
+            self._newest_updated = max(known, newest_updated)
+        observed = {found.name: found for found in observation.segments}
+        for name in sorted(observed.keys() | self._by_name.keys(), key=by_age):
+            segment, found = self._by_name.get(name), observed.get(name)
+            if segment is not None and found is not None and _is_settled(segment, found):
+                continue
+            segment = segment or _known(name, offsets)
+            around = Neighbours(
+                has_newer_log=newest_log is not None and newest_log > name,
+                has_newer_update=newest_updated is not None and newest_updated > name,
+                is_awaited=name in awaited,
+            )
+            if found is None:
+                segment = after_absence(segment, around)
+            else:
+                segment = after_observation(segment, found.log, found.idx, around)
+            if segment.is_discarded and found is None:
+                self.remove(name)
+            else:
+                self.put(with_retry(segment) if retry else segment)
 
     @property
     def next_read(self) -> ReadRequest | None:
         """The next read; None while nothing is readable or a segment is blocked."""
-        for segment in self:
-            if segment.is_blocked or segment.is_awaited:
-                return None
-            order = segment.next_read
-            if order is not None:
-                return order
-        return None
-
-    @property
-    def blocked(self) -> Segment | None:
-        """The segment that blocks the others."""
-        return next((segment for segment in self if segment.is_blocked), None)
+        oldest = self._in_turn.oldest
+        segment = None if oldest is None else self._by_name[oldest]
+        if segment is None or segment.is_blocked or segment.is_awaited:
+            return None
+        return segment.next_read
 
     @property
     def drained(self) -> tuple[SegmentName, ...]:
-        """Segments that can leave `cdc_raw`."""
-        return tuple(s.name for s in self if s.is_drained and not s.is_lost)
+        """Segments that can leave `cdc_raw`, and have not failed to."""
+        return tuple(sorted(self._drained, key=by_age))
 
     @property
     def lost(self) -> tuple[Segment, ...]:
         """Lost segments that are not yet recorded."""
-        return tuple(s for s in self if s.is_lost and not s.is_reported)
+        return tuple(self._by_name[name] for name in sorted(self._lost, key=by_age))
 
     @property
-    def readable_bytes(self) -> int:
-        """Readable, unacknowledged bytes of all segments."""
-        return sum(segment.readable_bytes for segment in self)
+    def opened(self) -> tuple[Segment, ...]:
+        """Segments whose file a reader has open."""
+        return tuple(self._by_name[name] for name in self._opened)
+
+    @property
+    def pinned_by_link(self) -> SegmentName | None:
+        """The oldest segment that cannot become final because of a foreign hard link, while the
+        node's commit-log directory is unknown.
+
+        The node completes a segment before it updates the index of a newer one. An older segment
+        that is not completed was replayed, so the link is not the node's.
+        """
+        oldest, newest = self._linked.oldest, self._newest_updated
+        is_older = oldest is not None and newest is not None and oldest < newest
+        return oldest if is_older else None
 
     @property
     def count_by_phase(self) -> dict[Phase, int]:
         """Number of segments in each phase; includes every phase."""
-        counts = dict.fromkeys(Phase, 0)
-        for segment in self:
-            counts[segment.phase] += 1
-        return counts
+        return dict(self._counts)
 
 
-def next_known(
-    name: SegmentName, segments: Segments, offsets: SegmentOffsets
-) -> SegmentName | None:
-    """The oldest segment after `name` that the agent has observed or read; None without one.
+def _is_settled(segment: Segment, found: ObservedSegment) -> bool:
+    """True when an observation changes nothing: most waiting segments are complete."""
+    return (
+        segment.is_final
+        and found.idx is COMPLETED_IDX
+        and segment.log == found.log
+        and segment.idx.completed
+        and segment.idx.unreadable is None
+    )
+
+
+def _is_linked(segment: Segment) -> bool:
+    log = segment.log
+    is_live = segment.idx.offset is not None and not segment.is_final
+    return is_live and log is not None and log.link_count > 1 and log.is_in_commit_log is None
+
+
+def known_names(segments: Segments, offsets: SegmentOffsets) -> Sequence[SegmentName]:
+    """All segments that the agent has observed or read, oldest first."""
+    observed = {segment.name for segment in segments}
+    return sorted(observed | offsets.positions.keys() | offsets.completed, key=by_age)
+
+
+def next_known(name: SegmentName, known: Sequence[SegmentName]) -> SegmentName | None:
+    """The oldest of the `known_names` after `name`; None without one.
 
     The node deletes the oldest segments first. When it deleted `name`, it may also have deleted
     all segments up to the next known one before the agent observed them.
     """
-    known = (*segments.by_name, *offsets.positions, *offsets.completed)
-    return min((each for each in known if each > name), default=None)
+    index = bisect_right(known, by_age(name), key=by_age)
+    return known[index] if index < len(known) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,47 +252,9 @@ def find_deleted_unread(
 
 def segments_from_offsets(offsets: SegmentOffsets) -> Segments:
     """Segments with a stored offset, before the first observation, which shows the missing ones."""
-    return _segments(
-        {
-            name: _known(name, offsets)
-            for name in offsets.positions
-            if not offsets.is_completed(name)
-        }
+    return Segments(
+        _known(name, offsets) for name in offsets.positions if not offsets.is_completed(name)
     )
-
-
-def apply_observation(
-    segments: Segments,
-    observation: Observation,
-    offsets: SegmentOffsets,
-    *,
-    retry: bool = False,
-    awaited: Collection[SegmentName] = (),
-) -> Segments:
-    """The segments after an observation of `cdc_raw`.
-
-    `retry` repeats reads that ended before the index. `awaited` are segments with an index whose
-    file may follow.
-    """
-    newest_log, newest_updated = observation.newest_log, observation.newest_updated
-    observed = {found.name: found for found in observation.segments}
-    after: dict[SegmentName, Segment] = {}
-    for name in sorted(observed.keys() | segments.by_name.keys()):
-        segment = segments.by_name.get(name) or _known(name, offsets)
-        around = Neighbours(
-            has_newer_log=newest_log is not None and newest_log > name,
-            has_newer_update=newest_updated is not None and newest_updated > name,
-            is_awaited=name in awaited,
-        )
-        found = observed.get(name)
-        if found is None:
-            segment = after_absence(segment, around)
-        else:
-            segment = after_observation(segment, found.log, found.idx, around)
-        if segment.is_discarded and found is None:
-            continue
-        after[name] = with_retry(segment) if retry else segment
-    return Segments(MappingProxyType(after))
 
 
 def _known(name: SegmentName, offsets: SegmentOffsets) -> Segment:
@@ -185,30 +264,5 @@ def _known(name: SegmentName, offsets: SegmentOffsets) -> Segment:
         read_position=position,
         acknowledged_position=position,
         is_finished=offsets.is_completed(name),
-    )
-
-
-def _segments(by_name: dict[SegmentName, Segment]) -> Segments:
-    return Segments(MappingProxyType(dict(sorted(by_name.items()))))
-
-
-def pinned_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
-    """Segments that cannot become final because of a foreign hard link, while the node's commit-log
-    directory is unknown.
-
-    The node completes a segment before it updates the index of a newer one. An older segment that
-    is not completed was replayed, so the link is not the node's.
-    """
-    known = tuple(segments)
-    newest = max((each.name for each in known if each.idx.has_update), default=None)
-    return tuple(
-        each.name
-        for each in known
-        if newest is not None
-        and each.name < newest
-        and each.idx.offset is not None
-        and not each.is_final
-        and each.log is not None
-        and each.log.link_count > 1
-        and each.log.is_in_commit_log is None
+        fingerprint=offsets.fingerprints.get(name),
     )

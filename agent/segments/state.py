@@ -64,6 +64,8 @@ class ReadRequest:
     """The log reached this position once; if it ends earlier, data is missing."""
     completed_at: int = 0
     """The number next to COMPLETED: the logical or physical end of a file of blocks."""
+    fingerprint: int | None = None
+    """That of the file which was read up to the position; None while it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,12 @@ class Segment:
     idx: Idx = NO_UPDATE
     log: ObservedLog | None = None
     """The last observation; None without the file."""
+    is_seen: bool = False
+    """Its file has been in `cdc_raw` since the start of the agent."""
     synced_end: int = 0
-    """The largest position that the index has ever reported as synced."""
+    """The largest offset that the index has ever had."""
+    completed_end: int = 0
+    """What COMPLETED in the index says of the file, by the length that it now has."""
     is_final: bool = False
     is_finished: bool = False
     """Stored as COMPLETED: read and acknowledged, in this run or an earlier one."""
@@ -96,6 +102,10 @@ class Segment:
     """The loss is recorded."""
     is_discarded: bool = False
     """Disappeared without a loss, or with a recorded one: it can be dropped."""
+    fingerprint: int | None = None
+    """What tells its file from another one of the same name; None before the first read."""
+    is_deferred: bool = False
+    """It could not leave `cdc_raw`; the agent tries again later."""
     ended_at: int | None = None
     """The limit at which the last read found no more data."""
 
@@ -137,14 +147,20 @@ class Segment:
                 self.read_position,
                 limit=None,
                 complete=True,
-                expected_end=self.synced_end,
+                expected_end=max(self.synced_end, self.completed_end),
                 completed_at=self.idx.completed_at or 0,
+                fingerprint=self.fingerprint,
             )
         limit = self.idx.offset
         if limit is None or (self.ended_at is not None and limit <= self.ended_at):
             return None
         return ReadRequest(
-            self.name, self.read_position, limit=limit, complete=False, expected_end=limit
+            self.name,
+            self.read_position,
+            limit=limit,
+            complete=False,
+            expected_end=limit,
+            fingerprint=self.fingerprint,
         )
 
     @property
@@ -163,12 +179,16 @@ def after_observation(
     segment: Segment, log: ObservedLog | None, idx: Idx, around: Neighbours
 ) -> Segment:
     """After an observation of at least one of its files."""
-    synced_end = idx.synced_end(None if log is None else log.size_bytes)
+    merged = merge_idx(segment.idx, idx)
+    completed_end = segment.completed_end
+    if log is not None:
+        completed_end = merged.synced_end(log.size_bytes) if merged.completed else 0
     observed = replace(
         segment,
         log=log,
-        idx=merge_idx(segment.idx, idx),
-        synced_end=max(segment.synced_end, synced_end),
+        idx=merged,
+        synced_end=max(segment.synced_end, merged.offset or 0),
+        completed_end=completed_end,
         is_discarded=False,
         is_awaited=log is None and around.is_awaited,
     )
@@ -178,6 +198,7 @@ def after_observation(
         return _without_log(observed, around)
     return replace(
         observed,
+        is_seen=True,
         is_lost=False,
         is_reported=False,
         is_final=segment.is_final or _is_final(observed, around),

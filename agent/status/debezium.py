@@ -51,7 +51,7 @@ def _name(view: View, segment_id: int) -> SegmentName | None:
 
 
 def _names(view: View) -> Iterator[SegmentName]:
-    yield from (segment.name for segment in view.segments)
+    yield from (segment.name for segment in view.all_segments())
     yield from view.ledger.positions
     yield from view.ledger.completed
 

@@ -54,7 +54,7 @@ class SegmentSummaryParts:
         return f"{title}, and running snapshots" if self._snapshots() else title
 
     def progress(self, view: View) -> Iterator[ProgressBar]:
-        yield from map(_bar, view.segments[-MOST_BARS:])
+        yield from map(_bar, view.all_segments()[-MOST_BARS:])
         yield from map(_snapshot_bar, self._snapshots())
 
     def quarantine(self, view: View) -> Quarantined:
@@ -103,7 +103,8 @@ def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
 
 
 def _notes(view: View) -> Iterator[str]:
-    if len(view.segments) > MOST_BARS:
-        yield f"{len(view.segments) - MOST_BARS} older segments are not shown."
+    count = sum(view.count_by_phase.values())
+    if count > MOST_BARS:
+        yield f"{count - MOST_BARS} older segments are not shown."
     if view.other_files:
         yield f"cdc_raw has files that are not segments: {', '.join(view.other_files[:5])}."

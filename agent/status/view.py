@@ -14,7 +14,6 @@ from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.view import View
 from agent.schema import SchemaHolder
-from agent.segments.plan import pinned_by_link
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
 from agent.status.components import own_components
@@ -122,7 +121,7 @@ class AgentStatus(StatusReporter[View]):
             read_error=view.read_error,
             irregular_segments=view.irregular_segments,
             watch_error=view.watch_error,
-            pinned_by_link=tuple(name.log for name in pinned_by_link(view.segments)),
+            pinned_by_link=tuple(name.log for name in view.pinned_by_link),
             removal_error=view.removal_error,
             retry_error=view.retry_error,
             quarantine=view.quarantine,
@@ -193,7 +192,7 @@ class AgentStatus(StatusReporter[View]):
                     "read_position": segment.read_position,
                     "acknowledged_position": segment.acknowledged_position,
                 }
-                for segment in view.segments
+                for segment in view.all_segments()
             ],
         }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from agent.cdc_raw.move import move
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
+from agent.segments.oldest_first import OldestFirst
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from agent.transfer.store_thread import StoreThread
 from sidecar.files.regular import make_directory, regular_size_bytes
@@ -48,8 +49,10 @@ class UploadQueue(StoreThread, Transfer):
         self._metrics = metrics
         self._repeated = RateLimitedLog(logger)
         self._waiting: dict[SegmentName, int] = {}
+        self._waiting_bytes = 0
+        self._in_turn = OldestFirst()
+        """Those that have not failed alone."""
         self._errors: dict[SegmentName | None, str] = {}
-        self._deferred: set[SegmentName] = set()
         metrics.transfer_limit_bytes.set(settings.max_bytes)
 
     def open(self) -> None:
@@ -59,7 +62,7 @@ class UploadQueue(StoreThread, Transfer):
             name = parse_log_name(file.name) or parse_idx_name(file.name)
             if name is not None:
                 size_bytes = regular_size_bytes(file) or 0
-                self._waiting[name] = self._waiting.get(name, 0) + size_bytes
+                self._note(name, self._waiting.get(name, 0) + size_bytes)
             elif file.name.startswith(".") and file.suffix == ".tmp":
                 file.unlink()
         if self._waiting:
@@ -80,7 +83,7 @@ class UploadQueue(StoreThread, Transfer):
             return
         size_bytes = sum(sizes_bytes)
         with self._changed:
-            others = sum(size for other, size in self._waiting.items() if other != name)
+            others = self._waiting_bytes - self._waiting.get(name, 0)
             is_full = bool(others) and others + size_bytes > self._settings.max_bytes
         if is_full:
             raise TransferDeferredError(
@@ -92,7 +95,7 @@ class UploadQueue(StoreThread, Transfer):
         for source in (idx, log):
             move(source, self._settings.directory / source.name)
         with self._changed:
-            self._waiting[name] = size_bytes
+            self._note(name, size_bytes)
             self._changed.notify_all()
         self._show()
 
@@ -102,7 +105,7 @@ class UploadQueue(StoreThread, Transfer):
             return Backlog(
                 self._store.address,
                 len(self._waiting),
-                sum(self._waiting.values()),
+                self._waiting_bytes,
                 self._settings.max_bytes,
                 " ".join(self._errors.values()),
             )
@@ -127,9 +130,18 @@ class UploadQueue(StoreThread, Transfer):
             self._changed.wait_for(lambda: self._is_stopped or self._waiting)
             if self._is_stopped:
                 return None
-            if not self._waiting.keys() - self._deferred:
-                self._deferred.clear()
-            return min(self._waiting.keys() - self._deferred)
+            if self._in_turn.oldest is None:
+                for name in self._waiting:
+                    self._in_turn.put(name, is_member=True)
+            return self._in_turn.oldest
+
+    def _note(self, name: SegmentName, size_bytes: int | None) -> None:
+        """Notes the size of a waiting segment; None for one that waits no more."""
+        before = self._waiting.pop(name, 0)
+        if size_bytes is not None:
+            self._waiting[name] = size_bytes
+        self._waiting_bytes += (size_bytes or 0) - before
+        self._in_turn.put(name, is_member=size_bytes is not None)
 
     def _send(self, name: SegmentName) -> None:
         directory = self._settings.directory
@@ -175,7 +187,7 @@ class UploadQueue(StoreThread, Transfer):
             # The same segment can have arrived again meanwhile.
             files = (self._settings.directory / each for each in (name.log, name.idx))
             if not any(file.exists() for file in files):
-                self._waiting.pop(name, None)
+                self._note(name, None)
             self._errors.pop(name, None)
             self._errors.pop(None, None)
             is_well = not self._errors
@@ -193,7 +205,7 @@ class UploadQueue(StoreThread, Transfer):
         with self._changed:
             self._errors[name if is_alone else None] = message
             if is_alone:
-                self._deferred.add(name)
+                self._in_turn.put(name, is_member=False)
         self._metrics.transfer_failures.inc()
         self._repeated.log("upload", message, segments=len(self._waiting))
         self._show()

@@ -1,23 +1,25 @@
 """The end of the log at one scan, and whether all of it is acknowledged. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.plan import Segments
 
 
-@dataclass(frozen=True, slots=True)
 class Barrier:
     """The synced positions of the segments; None stands for the end of a final segment."""
 
-    positions: Mapping[SegmentName, int | None]
+    def __init__(self, positions: Mapping[SegmentName, int | None]) -> None:
+        self.positions = positions
+        self._left = iter(positions.items())
+        self._next = next(self._left, None)
 
     def is_reached(self, segments: Segments) -> bool:
-        """True when Kafka, or the quarantine, has everything before the positions."""
-        return all(
-            _is_acknowledged(segments, name, position) for name, position in self.positions.items()
-        )
+        """True when Kafka, or the quarantine, has everything before the positions. What it once had
+        is not asked for again."""
+        while self._next is not None and _is_acknowledged(segments, *self._next):
+            self._next = next(self._left, None)
+        return self._next is None
 
 
 def barrier_at(segments: Segments) -> Barrier:

@@ -4,11 +4,13 @@
     #Progress of the sidecar. …
     #format.version=1
     #topic.prefix=shop                   the topics that the offsets belong to
+    #fingerprint.CommitLog-7-1699.log=1a2b3c4d
     CommitLog-7-1699.log=40961
     CommitLog-7-1700.log=COMPLETED
 
-The version and the prefix are comments, so that release 0.1.0 reads the file too. Files of 0.1.0
-have neither: they are of version 1, and the prefix is recorded by the next save.
+The version, the prefix and names that begin with `#fingerprint.` are comments, so that older
+releases read the file too. Files of 0.1.0 have none of them: they are of version 1, and the prefix
+is recorded by the next save.
 
 There is always at least one good file. A save writes and syncs a temporary file, links the good
 file as `<name>.previous`, and then renames the temporary file.
@@ -34,6 +36,8 @@ FORMAT_VERSION = 1
 """The version of the file's form that this release writes, and the newest that it reads."""
 _VERSION_LINE = re.compile(rb"^#format\.version=(.*)$", re.MULTILINE)
 _PREFIX_LINE = re.compile(rb"^#topic\.prefix=(.*)$", re.MULTILINE)
+_COMMENTED = "#fingerprint."
+"""Begins the names that are stored as comments."""
 _HEADER_LINES = 4
 """A comment after these is none of ours."""
 
@@ -169,10 +173,16 @@ class _Reading:
 
 def encode(values: Mapping[str, str], topic_prefix: str | None = None) -> bytes:
     """The file for these values, sorted by name. A prefix has the characters of topics."""
-    lines = javaproperties.dumps(values, timestamp=None, sort_keys=True)
+    named = {name: value for name, value in values.items() if not name.startswith(_COMMENTED)}
+    lines = javaproperties.dumps(named, timestamp=None, sort_keys=True)
     header = _REMARK + f"#format.version={FORMAT_VERSION}\n".encode("ascii")
     if topic_prefix is not None:
         header += f"#topic.prefix={topic_prefix}\n".encode("ascii")
+    header += b"".join(
+        f"{name}={values[name]}\n".encode("ascii")
+        for name in sorted(values)
+        if name.startswith(_COMMENTED)
+    )
     body = header + lines.encode("ascii")
     return _CHECKSUM + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
@@ -186,7 +196,9 @@ def decode(text: bytes) -> dict[str, str]:
         raise ValueError("its first line is not a checksum")
     if first.removeprefix(_CHECKSUM) != hashlib.sha256(body).hexdigest().encode():
         raise ValueError("its checksum does not match (it is torn, damaged or was changed by hand)")
-    return javaproperties.loads(body.decode("ascii"))
+    comments = (line.split("=", 1) for line in body.decode("ascii").split("\n") if "=" in line)
+    known = {name: value for name, value in comments if name.startswith(_COMMENTED)}
+    return {**javaproperties.loads(body.decode("ascii")), **known}
 
 
 def _read(path: Path) -> _Reading:

@@ -36,11 +36,9 @@ class AcknowledgeStep:
             segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:
                 # The position of a lost segment is forgotten when the loss is on record.
-                context.offsets.advance(source, position)
+                context.offsets.advance(source, position, segment.fingerprint)
             context.metrics.acknowledged(source.id, position)
-            context.segments = context.segments.changed(
-                source, partial(after_acknowledgement, position=position)
-            )
+            context.segments.change(source, partial(after_acknowledgement, position=position))
         return bool(moved)
 
     def keep_dead_letter(self, rejected: RejectedEvent[EventSource, int]) -> bool:

@@ -1,33 +1,97 @@
 """Removes fully acknowledged segments from `cdc_raw`, after their end is stored."""
 
+import logging
+from collections.abc import Iterable
+from itertools import islice
+
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 _RETRY_S = 1.0
+_MOST_RETRIES = 64
+"""Segments that are tried again at once, after one of them has failed again."""
+_LONG_SAVE_S = 0.005
+_PAUSE_SHARE = 4
+"""Pause after a long save, as a multiple of its duration: it costs as much as all stored offsets,
+so that segments which finish meanwhile share the next one."""
+_LONGEST_PAUSE_S = 1.0
 
 
 class DisposeStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
-        self._next_try_s: dict[SegmentName, float] = {}
+        self._deferred: dict[SegmentName, None] = {}
+        """In the order in which they are tried again."""
+        self._retry_s = self._save_s = context.clock()
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When finished segments are due to leave; None without one."""
+        if not self._context.segments.drained:
+            return None
+        return max(0.0, self._save_s - self._context.clock())
 
     def tick(self) -> bool:
         context, now_s = self._context, self._context.clock()
-        names = [n for n in context.segments.drained if now_s >= self._next_try_s.get(n, now_s)]
-        if not names:
-            return False
-        context.offsets.finish(names, present=context.segments.by_name.keys())
-        if not context.save_offsets(at_once=True):
-            return False
+        finished = context.segments.drained
+        if finished and now_s >= self._save_s and self._save(finished):
+            return self._dispose(finished)
+        if self._deferred and now_s >= self._retry_s:
+            names = tuple(islice(self._deferred, _MOST_RETRIES))
+            for name in names:
+                context.change(name, is_deferred=False)
+            return self._dispose(names)
+        return False
+
+    def _save(self, names: Iterable[SegmentName]) -> bool:
+        """Stores the ends of the segments."""
+        context, began_s = self._context, self._context.clock()
+        context.offsets.finish(names, present=context.segments)
+        is_stored = context.save_offsets(at_once=True)
+        now_s = context.clock()
+        if now_s - began_s > _LONG_SAVE_S:
+            self._save_s = now_s + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * (now_s - began_s))
+        return is_stored
+
+    def _dispose(self, names: Iterable[SegmentName]) -> bool:
+        """Removes segments whose end is stored; True when one is gone."""
+        context = self._context
         has_removed = False
         for name in names:
+            self._deferred.pop(name, None)
+            segment = context.segments.get(name)
+            is_stored = context.offsets.stored.is_completed(name)
+            if segment is None or not segment.is_drained or not is_stored:
+                continue
+            if context.read_worker.is_replaced(name):
+                self._read_again(name)
+                continue
+            context.scanner.begin_removal(name)
             if context.disposer.dispose(name):
-                self._next_try_s.pop(name, None)
-                context.close_reader(name)
+                context.scanner.end_removal(segment)
+                context.read_worker.forget(name)
                 if context.settings.tracing is not None:
                     context.settings.tracing.finished(str(name))
-                context.segments = context.segments.without(name)
+                context.segments.remove(name)
                 has_removed = True
             else:
-                self._next_try_s[name] = now_s + _RETRY_S
+                context.change(name, is_deferred=True)
+                self._deferred[name] = None
+                self._retry_s = context.clock() + _RETRY_S
         return has_removed
+
+    def _read_again(self, name: SegmentName) -> None:
+        """Another file has taken the name, and nothing of it was read."""
+        context = self._context
+        logger.warning(
+            "another file has taken the name of a finished segment; the agent reads it from its "
+            "beginning",
+            extra=fields(segment=name),
+        )
+        context.read_worker.forget(name)
+        context.offsets.forget(name)
+        context.segments.remove(name)
+        context.scanner.request()

@@ -8,6 +8,7 @@ import logging
 from functools import partial
 
 from agent.cdc_raw.names import SegmentName
+from agent.pipeline.arriving_file import ArrivingFile
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.read_errors import is_environmental, read_error_message
@@ -28,6 +29,7 @@ class ReadStep:
     def __init__(self, context: PipelineContext, blocked: BlockedStep) -> None:
         self._context = context
         self._blocked = blocked
+        self._arriving = ArrivingFile(context.clock)
         self._result: ReadResult | None = None
 
     @property
@@ -71,16 +73,29 @@ class ReadStep:
         result = self._result
         if result is None or not context.can_record:
             return False
+        name = result.order.name
+        path = context.settings.cdc_raw_directory / name.log
+        if self._arriving.is_waited_for(result, path):
+            self._result = None
+            # What was read is read again, from the file as it is then.
+            context.close_reader(name)
+            context.scanner.request()
+            message = f"{path} ends before its index says; another program may still write it."
+            self._block(result, message, is_bounded=False)
+            return True
         if not self._record_losses(result):
             context.record_later()
             return False
         self._result = None
-        name = result.order.name
-        context.change(name, is_opened=context.read_worker.is_opened(name))
+        context.change(
+            name,
+            is_opened=context.read_worker.is_opened(name),
+            fingerprint=result.fingerprint or result.order.fingerprint,
+        )
         if result.batch is not None:
             self._take_batch(result.order, result.batch, result.schema)
         elif result.error is not None:
-            self._take_error(result.order, result.error, result.schema)
+            self._take_error(result, result.order, result.error)
         return True
 
     def _take_batch(self, order: ReadRequest, batch: SegmentBatch, schema: Schema) -> None:
@@ -92,7 +107,7 @@ class ReadStep:
         metrics.mutations.inc(batch.mutations)
         metrics.reached(name.id, batch.end_position)
         context.delivery.add(name, batch, order.position)
-        context.segments = context.segments.changed(
+        context.segments.change(
             name,
             partial(
                 after_read, order=order, position=batch.end_position, at_end=batch.stop == "end"
@@ -136,22 +151,21 @@ class ReadStep:
         changes = announcer.complete(table_id, schema, name, position)
         self._context.announce(name, changes, position)
 
-    def _take_error(self, order: ReadRequest, error: BaseException, schema: Schema) -> None:
+    def _take_error(self, result: ReadResult, order: ReadRequest, error: BaseException) -> None:
         """Blocks the segment when the read may succeed later; other losses are recorded already."""
         context = self._context
         if isinstance(error, FileNotFoundError):
             context.scanner.request()
         if may_pass(order, error):
-            self._blocked.begin_failed(
-                order.name,
-                order.position,
-                read_error_message(context.settings.cdc_raw_directory / order.name.log, error),
-                schema,
-                is_bounded=not is_environmental(error),
-            )
+            message = read_error_message(context.settings.cdc_raw_directory / order.name.log, error)
+            self._block(result, message, is_bounded=not is_environmental(error))
             return
         context.close_reader(order.name)
         context.change(order.name, is_unreadable=True)
+
+    def _block(self, result: ReadResult, message: str, *, is_bounded: bool) -> None:
+        name, position = result.order.name, result.order.position
+        self._blocked.begin_failed(name, position, message, result.schema, is_bounded=is_bounded)
 
     def _record_losses(self, result: ReadResult) -> bool:
         """True when all losses of the read are recorded."""
@@ -160,6 +174,6 @@ class ReadStep:
 
     def _close_others(self, name: SegmentName) -> None:
         """Closes other files, except of segments that left `cdc_raw`: those cannot be reopened."""
-        for segment in self._context.segments:
-            if segment.is_opened and segment.name != name and segment.log is not None:
+        for segment in self._context.segments.opened:
+            if segment.name != name and segment.log is not None:
                 self._context.close_reader(segment.name)

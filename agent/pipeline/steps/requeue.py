@@ -4,6 +4,7 @@ from agent.cdc_raw.names import SegmentName
 from agent.pipeline.context import PipelineContext
 
 _INTERVAL_S = 5.0
+_MOST_AT_ONCE = 64
 
 
 class RequeueStep:
@@ -25,19 +26,20 @@ class RequeueStep:
             return False
         if context.requeueing is None:
             context.disposer.remove_temporaries()
-        context.requeueing = frozenset(
+        waiting = [
             name for name, is_here in requests.items() if is_here and not context.is_there(name)
-        )
-        has_moved = False
-        for name, is_here in requests.items():
-            if not is_here:
-                context.disposer.end_request(name)
-            elif name in context.requeueing:
-                context.offsets.forget(name)
-                if not context.offsets.save(at_once=True):
-                    break
-                has_moved |= self._requeue(name)
-        return has_moved
+        ]
+        context.requeueing = frozenset(waiting)
+        for name in (name for name, is_here in requests.items() if not is_here):
+            context.disposer.end_request(name)
+        if len(waiting) > _MOST_AT_ONCE:
+            self._next_s = now_s
+        # One save for many: it costs as much as all offsets that are stored.
+        for name in waiting[:_MOST_AT_ONCE]:
+            context.offsets.forget(name)
+        if not waiting or not context.offsets.save(at_once=True):
+            return False
+        return any([self._requeue(name) for name in waiting[:_MOST_AT_ONCE]])
 
     def _requeue(self, name: SegmentName) -> bool:
         context = self._context
@@ -45,7 +47,7 @@ class RequeueStep:
             return False
         assert context.requeueing is not None
         context.requeueing -= {name}
-        context.segments = context.segments.without(name)
+        context.segments.remove(name)
         context.scanner.request()
         context.blocked_read.ask_again()
         return True

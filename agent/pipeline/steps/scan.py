@@ -9,7 +9,7 @@ from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import VANISHED_CAUSE
 from agent.quarantine.reason import LostRange
 from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
-from agent.segments.plan import DeletedUnread, apply_observation, find_deleted_unread, next_known
+from agent.segments.plan import DeletedUnread, find_deleted_unread, known_names, next_known
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -36,8 +36,7 @@ class ScanStep:
             return False
         began_s = context.clock()
         is_periodic = not context.scanner.is_requested
-        completed = frozenset(s.name for s in context.segments if s.idx.completed)
-        observation = context.scanner.scan(completed)
+        observation = context.scanner.scan(context.segments.is_completed)
         if observation is None:
             return False
         observation = observation.without(context.requeueing)
@@ -47,14 +46,13 @@ class ScanStep:
                 context.offsets.ledger, observation, context.settings.deletes_at_bytes
             )
         self._await_files(observation)
-        context.segments = apply_observation(
-            context.segments,
+        context.segments.observe(
             observation,
             context.offsets.ledger,
             retry=is_periodic,
             awaited=self._awaited.names,
         )
-        context.disposer.forget_others(context.segments.by_name.keys())
+        context.disposer.forget_others(context.segments)
         self._record_losses()
         context.scanner.pause_after(context.clock() - began_s)
         return True
@@ -77,11 +75,12 @@ class ScanStep:
             ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
             if context.disposer.record(self._unseen.first, ranges, VANISHED):
                 self._unseen = None
-        if self._unseen is None and not context.segments.lost:
+        losses, ledger = context.segments.lost, context.offsets.ledger
+        if self._unseen is None and not losses:
             context.disposer.loss_resolved(VANISHED)
-        for lost in context.segments.lost:
-            following = next_known(lost.name, context.segments, context.offsets.ledger)
-            cause = _cause(lost.name, following)
+        known = known_names(context.segments, ledger) if losses else ()
+        for lost in losses:
+            cause = _cause(lost.name, next_known(lost.name, known))
             ranges = (LostRange(lost.read_position, None, cause),)
             if context.disposer.record(lost.name, ranges, VANISHED):
                 context.change(lost.name, is_reported=True)

@@ -38,6 +38,7 @@ class Log:
     error: BaseException | None = None
     """Raised by every read."""
     reads: int = 0
+    fingerprint: int = 1
 
     @property
     def end(self) -> int:
@@ -177,6 +178,14 @@ class FakeReader:
         self._raw = raw
         self._log = log
         self.position = position
+        self.is_interrupted = False
+
+    @property
+    def fingerprint(self) -> int:
+        return self._log.fingerprint
+
+    def interrupt(self) -> None:
+        self.is_interrupted = True
 
     def read(
         self,

@@ -175,7 +175,7 @@ class PipelineHarness:
 
     @property
     def phases(self) -> list[str]:
-        return [segment.phase.value for segment in self.view.segments]
+        return [segment.phase.value for segment in self.view.all_segments()]
 
     def archived(self) -> set[str]:
         return _names(self.relocation / "archive")

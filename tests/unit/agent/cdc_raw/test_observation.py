@@ -99,10 +99,10 @@ def test_an_idx_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
 def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
     write(tmp_path, 1, "5")
     name = SegmentName(id=1, version=7)
-    (seen,) = observe(tmp_path, completed={name}).segments
+    (seen,) = observe(tmp_path, {name}.__contains__).segments
     assert seen.idx == Idx(completed=True)
     (tmp_path / name.log).unlink()
-    (seen,) = observe(tmp_path, completed={name}).segments
+    (seen,) = observe(tmp_path, {name}.__contains__).segments
     assert (seen.log, seen.idx) == (None, Idx(offset=5))
 
 
@@ -141,7 +141,7 @@ def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lac
     # Another file of the name is none of the node's links.
     (commit_log / "CommitLog-7-2.log").write_bytes(b"")
 
-    assert released(observe(raw, (), commit_log)) == [True, True, False]
+    assert released(observe(raw, commit_log=commit_log)) == [True, True, False]
     assert released(observe(raw)) == [False, False, False]
 
 
@@ -154,8 +154,8 @@ def test_a_directory_that_has_none_of_the_segments_is_not_the_commit_log(tmp_pat
         name = SegmentName(id=number, version=7).log
         (archive / name).hardlink_to(raw / name)
 
-    assert released(observe(raw, (), other)) == [False, False]
-    assert released(observe(raw, (), tmp_path / "absent")) == [False, False]
+    assert released(observe(raw, commit_log=other)) == [False, False]
+    assert released(observe(raw, commit_log=tmp_path / "absent")) == [False, False]
 
 
 def released(observation: Observation) -> list[bool]:

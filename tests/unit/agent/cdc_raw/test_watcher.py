@@ -71,6 +71,29 @@ def test_rings_when_an_index_is_written_a_link_made_and_a_file_removed(
     (tmp_path / "segment").rename(raw / "CommitLog-6-2.log")
     assert bell.wait()
 
+    (raw / "copy").write_bytes(b"x")
+    bell.quiet()
+    (raw / "copy").rename(raw / "CommitLog-6-3.log")
+    assert bell.wait()
+
+
+def test_what_the_agent_removes_itself_does_not_ring(
+    raw: Path, bell: Bell, watcher: Watcher
+) -> None:
+    """Each finished segment would cause a scan of all others."""
+    for segment_id in (1, 2, 3):
+        (raw / f"CommitLog-7-{segment_id}.log").write_text("x")
+    watcher.ensure()
+    assert bell.wait()
+    bell.quiet()
+    watcher.removing.add("CommitLog-7-1.log")
+    (raw / "CommitLog-7-1.log").unlink()
+    # Events come in order.
+    assert not bell.rung.is_set()
+    (raw / "CommitLog-7-2.log").unlink()
+    assert bell.wait()
+    assert watcher.removing == set()
+
 
 def test_looking_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
     (raw / "CommitLog-7-1_cdc.idx").write_text("5")

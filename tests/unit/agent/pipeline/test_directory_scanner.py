@@ -15,7 +15,7 @@ def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=clock)
     try:
         assert scanner.due_in_s == 0.0
-        assert scanner.scan(()) is not None
+        assert scanner.scan(lambda name: False) is not None
         assert scanner.due_in_s == pytest.approx(7.0)
         clock.advance(6.5)
         assert scanner.due_in_s == pytest.approx(0.5)
@@ -28,7 +28,7 @@ def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None
 def test_requested_scan_is_due_at_once(tmp_path: Path) -> None:
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
-        scanner.scan(())
+        scanner.scan(lambda name: False)
         scanner.request()
         assert scanner.due_in_s == 0.0
     finally:
@@ -42,7 +42,7 @@ def test_the_pause_after_a_long_scan_is_bounded(
     """A process that was frozen for a minute during a scan continues to scan."""
     scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
     try:
-        scanner.scan(())
+        scanner.scan(lambda name: False)
         scanner.pause_after(took_s)
         scanner.request()
         assert scanner.due_in_s == pytest.approx(pause_s)

@@ -12,7 +12,7 @@ import pytest
 from sidecar.errors import AccessDeniedError
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
-from tests.support.pipeline.fakes import Log
+from tests.support.pipeline.fakes import FakeBatch, FakeReader, LateExecutor, Log, Raw
 from tests.support.pipeline.harness import MakeHarness, PipelineHarness
 from tests.support.servers.processes import DEADLINE_S
 from tests.support.sinks.memory_sink import MemorySink
@@ -194,3 +194,63 @@ def test_segments_of_a_backlog_leave_one_after_the_other(
     with running(harness):
         assert sink.wait_for(600)
     assert harness.collect() == [event for log in logs for event in log.ids()]
+
+
+class EndlessReader(FakeReader):
+    """A read that only an interruption ends, as of a file system that hangs."""
+
+    def __init__(self, raw: Raw, log: Log, position: int) -> None:
+        super().__init__(raw, log, position)
+        self.begun, self.interrupted = threading.Event(), threading.Event()
+
+    def interrupt(self) -> None:
+        self.interrupted.set()
+
+    def read(self, *_: object, **__: object) -> FakeBatch:
+        self.begun.set()
+        self.interrupted.wait(DEADLINE_S)
+        raise OSError("reading was interrupted")
+
+
+def endless(make_harness: MakeHarness) -> tuple[PipelineHarness, EndlessReader]:
+    """A pipeline whose only segment never ends."""
+    readers: list[EndlessReader] = []
+    harness = make_harness(open_reader=lambda *_: readers[0], poll_interval_ms=NEVER_MS)
+    log = harness.raw.completed(1, 1)
+    readers.append(EndlessReader(harness.raw, log, 0))
+    return harness, readers[0]
+
+
+def test_a_stop_interrupts_the_running_read(make_harness: MakeHarness) -> None:
+    harness, reader = endless(make_harness)
+    with running(harness) as run:
+        assert reader.begun.wait(DEADLINE_S)
+        run.stop.request()
+        run.join()
+        assert reader.interrupted.is_set()
+
+
+def test_a_sink_that_restarts_interrupts_the_running_read(make_harness: MakeHarness) -> None:
+    """The next read would wait for it."""
+    harness, reader = endless(make_harness)
+    with running(harness):
+        assert reader.begun.wait(DEADLINE_S)
+        harness.pipeline.context.read_worker.abandon()
+        assert reader.interrupted.is_set()
+
+
+def test_a_read_that_does_not_end_is_a_stall_although_the_loop_goes_on(
+    make_harness: MakeHarness,
+) -> None:
+    worker = LateExecutor()
+    harness = make_harness(make_worker=lambda: worker)
+    harness.raw.completed(1, 1)
+    harness.settle()
+    began_s = harness.clock.now_s
+    for _ in range(10):
+        harness.pass_time(50)
+    assert harness.pipeline.loop.last_tick_s == harness.clock.now_s
+    assert harness.pipeline.last_tick_s == began_s
+    while worker.work():
+        harness.settle()
+    assert harness.pipeline.last_tick_s == harness.clock.now_s

@@ -1,11 +1,14 @@
 """Segments whose index is in `cdc_raw` before their file."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent.cdc_raw.idx import Idx
 from agent.cdc_raw.names import SegmentName
 from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
 from agent.segments.awaited_files import PATIENCE_S, AwaitedFiles
 from agent.segments.offsets import SegmentOffsets
-from agent.segments.plan import Segments, apply_observation, segments_from_offsets
+from agent.segments.plan import Segments, segments_from_offsets
 
 LEDGER = SegmentOffsets("node")
 ONE, TWO = SegmentName(id=1, version=7), SegmentName(id=2, version=7)
@@ -25,9 +28,7 @@ class Looks:
     def look(self, now_s: float, *found: ObservedSegment) -> None:
         observation = Observation(found)
         self.awaited = self.awaited.after(observation, self.segments, self.ledger, now_s)
-        self.segments = apply_observation(
-            self.segments, observation, self.ledger, awaited=self.awaited.names
-        )
+        self.segments.observe(observation, self.ledger, awaited=self.awaited.names)
 
     @property
     def lost(self) -> list[SegmentName]:
@@ -77,3 +78,63 @@ def test_the_index_of_a_finished_segment_is_not_waited_for() -> None:
     agent.look(0.0, ObservedSegment(ONE, None, Idx(completed=True)), NEWER)
     assert agent.awaited.names == frozenset()
     assert agent.segments.next_read is not None
+
+
+INDEXES = [Idx(), Idx(offset=500), Idx(completed=True, completed_at=900)]
+
+
+class Restored:
+    """The files of one segment, in the order in which a restore makes them."""
+
+    def __init__(self) -> None:
+        self.log: ObservedLog | None = None
+        self.index: int | None = None
+        self.was_seen = False
+        self.alone_since_s: float | None = None
+
+    def observed(self, name: SegmentName) -> list[ObservedSegment]:
+        if self.log is None and self.index is None:
+            return []
+        idx = Idx() if self.index is None else INDEXES[self.index]
+        return [ObservedSegment(name, self.log, idx)]
+
+    def look(self, now_s: float) -> bool:
+        """Whether it counts as lost from this look on."""
+        self.was_seen |= self.log is not None
+        is_alone = self.log is None and bool(self.index)
+        if is_alone and self.alone_since_s is None:
+            self.alone_since_s = now_s
+        return (
+            is_alone and self.alone_since_s is not None and now_s - self.alone_since_s >= PATIENCE_S
+        )
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("log", "index", "look")), st.sampled_from((ONE, TWO)))
+        | st.tuples(st.just("wait"), st.integers(1, 6)),
+        max_size=40,
+    )
+)
+def test_files_may_appear_in_any_order_within_the_ten_seconds(
+    steps: list[tuple[str, SegmentName | int]],
+) -> None:
+    agent, now_s = Looks(), 0.0
+    files = {ONE: Restored(), TWO: Restored()}
+    for kind, what in (*steps, ("look", ONE)):
+        if isinstance(what, int):
+            now_s += what
+        elif kind == "log":
+            files[what].log = ObservedLog(1048576, 1)
+        elif kind == "index":
+            before = files[what].index
+            files[what].index = 0 if before is None else min(2, before + 1)
+        else:
+            lost = [name for name, each in files.items() if each.look(now_s)]
+            agent.look(now_s, *(seen for name in files for seen in files[name].observed(name)))
+            assert agent.lost == lost
+            order = agent.segments.next_read
+            for name, each in files.items():
+                is_waited_for = name in agent.awaited.names
+                assert not is_waited_for or order is None or order.name < name
+                assert is_waited_for == (bool(each.index) and each.log is None and name not in lost)

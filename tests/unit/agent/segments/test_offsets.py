@@ -1,3 +1,4 @@
+import javaproperties
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +6,7 @@ from hypothesis import strategies as st
 from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from sidecar.errors import ConfigError, OffsetStoreError
+from sidecar.offsets.properties_store import decode, encode
 
 NAMES = st.builds(SegmentName, id=st.integers(0, (1 << 63) - 1), version=st.integers(6, 9))
 
@@ -35,6 +37,34 @@ def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None])
     for segment, position in progress.items():
         assert again.is_completed(segment) == (position is None)
         assert again.position(segment) == (position or 0)
+
+
+@given(
+    st.dictionaries(NAMES, st.tuples(st.integers(1, 1 << 40), st.integers(0, 0xFFFFFFFF))),
+    st.data(),
+)
+def test_fingerprints_are_stored_with_positions_and_older_releases_do_not_see_them(
+    progress: dict[SegmentName, tuple[int, int]], data: st.DataObject
+) -> None:
+    ledger = SegmentOffsets("host-1")
+    for segment, (position, fingerprint) in progress.items():
+        ledger = ledger.advanced(segment, position, fingerprint)
+    finished = data.draw(st.sets(st.sampled_from(sorted(progress)))) if progress else set()
+    ledger = ledger.finished(*finished)
+    file = encode(ledger.to_stored())
+    assert offsets_from_entries(decode(file), "host-1") == ledger
+    assert ledger.fingerprints == {
+        name: fingerprint for name, (_, fingerprint) in progress.items() if name not in finished
+    }
+    # Releases before fingerprints read the file as properties.
+    assert javaproperties.loads(file.decode("ascii")) == ledger.to_entries()
+
+
+@pytest.mark.parametrize("value", ["", "xyz", "123", "1a2b3c4d5e"])
+def test_a_fingerprint_that_is_none_is_not_compared(value: str) -> None:
+    entries = {"node.id": "host-1", "CommitLog-7-1.log": "40"}
+    stored = {**entries, "#fingerprint.CommitLog-7-1.log": value}
+    assert offsets_from_entries(stored, "host-1") == offsets_from_entries(entries, "host-1")
 
 
 def test_progress_never_moves_back() -> None:

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 
 from agent.cdc_raw.names import SegmentName
 from agent.segments.offsets import SegmentOffsets
-from agent.segments.plan import Segments, apply_observation, segments_from_offsets
+from agent.segments.plan import Segments, segments_from_offsets
 from agent.segments.state import Phase, ReadRequest, Segment, after_acknowledgement, after_read
 from tests.support.node.node_model import Content, Node
 
@@ -100,9 +100,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
 
     @rule(retry=st.booleans())
     def look(self, retry: bool = False) -> None:
-        self.segments = apply_observation(
-            self.segments, self.node.observation(), self.ledger, retry=retry
-        )
+        self.segments.observe(self.node.observation(), self.ledger, retry=retry)
         self.known |= {segment.name for segment in self.segments if segment.idx.has_update}
         for lost in self.segments.lost:
             self.reported.add(lost.name)
@@ -124,7 +122,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
         records, position, at_end = content.read(order.position, order.limit, at_most)
         self.emitted.update((order.name, record) for record in records)
         self.window.append((order.name, records, position))
-        self.segments = self.segments.changed(
+        self.segments.change(
             order.name, lambda segment: after_read(segment, order, position, at_end=at_end)
         )
 
@@ -136,9 +134,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
             self.ledger = self.ledger.advanced(name, position)
             reached = self.ledger.position(name)
             assert reached >= before or self.ledger.is_completed(name)
-            self.segments = self.segments.changed(
-                name, partial(after_acknowledgement, position=reached)
-            )
+            self.segments.change(name, partial(after_acknowledgement, position=reached))
         del self.window[:batches]
 
     @rule(rounds=st.integers(1, 6), is_finishing=st.booleans())
@@ -156,7 +152,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
         for name in self.segments.drained:
             self.ledger = self.stored = self.ledger.finished(name).trimmed(self.node.logs)
             self.remove(name)
-            self.segments = self.segments.without(name)
+            self.segments.remove(name)
             self.open.pop(name, None)
 
     @rule()
@@ -181,7 +177,7 @@ class SegmentLifecycle(RuleBasedStateMachine):
         def changed(segment: Segment) -> Segment:
             return replace(segment, **fields)  # type: ignore[arg-type]
 
-        self.segments = self.segments.changed(name, changed)
+        self.segments.change(name, changed)
 
     # What must hold.
 
@@ -252,9 +248,9 @@ class SegmentLifecycle(RuleBasedStateMachine):
     def settle(self) -> None:
         bound = 4 * sum(len(content.records) for content in self.node.all) + 50
         for _ in range(bound):
-            before = self.segments
+            before = self.segments.all()
             self.work(rounds=1, is_finishing=True)
-            if before == self.segments and not self.window:
+            if before == self.segments.all() and not self.window:
                 break
         assert self.segments.next_read is None, "it would read for ever"
 

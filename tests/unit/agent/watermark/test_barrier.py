@@ -1,7 +1,6 @@
 """When everything that was synced at a scan is acknowledged."""
 
 from dataclasses import replace
-from types import MappingProxyType
 
 from agent.cdc_raw.idx import Idx
 from agent.cdc_raw.names import SegmentName
@@ -13,7 +12,7 @@ NAME = SegmentName(1, 7)
 
 
 def segments(*each: Segment) -> Segments:
-    return Segments(MappingProxyType({segment.name: segment for segment in each}))
+    return Segments(each)
 
 
 def test_nothing_is_waited_for_without_an_update_of_the_index() -> None:

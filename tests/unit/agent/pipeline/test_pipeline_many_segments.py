@@ -1,0 +1,210 @@
+"""The cost of one segment does not depend on how many others wait: steps are counted, not time."""
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from agent.cdc_raw.idx import NO_UPDATE, Idx
+from agent.cdc_raw.names import SegmentName
+from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment
+from agent.pipeline.directory_scanner import DirectoryScanner
+from agent.transfer.base import Transfer, TransferDeferredError
+from tests.support.pipeline.fakes import FakeReader, Log
+from tests.support.pipeline.harness import MakeHarness, PipelineHarness
+
+_FIRST, _SEGMENTS, _WARM_UP = 100_000, 30, 10
+_LATER, _EARLIER = 200_000, 1
+LINKED = ObservedLog(size_bytes=100, link_count=2)
+COMPLETED = Idx(completed=True, completed_at=70)
+
+
+def seen(segment_id: int, idx: Idx = COMPLETED) -> ObservedSegment:
+    return ObservedSegment(SegmentName(segment_id, 7), LINKED, idx)
+
+
+WAITING: dict[str, Callable[[int], list[ObservedSegment]]] = {
+    "newer complete ones": lambda count: [seen(_LATER + n) for n in range(count)],
+    "older ones without an update": lambda count: [
+        seen(_EARLIER + n, NO_UPDATE) for n in range(count)
+    ],
+    "older ones without records": lambda count: [
+        seen(_EARLIER + n, Idx(offset=20)) for n in range(count)
+    ],
+}
+
+
+def steps_of(work: Callable[[], None]) -> int:
+    """The lines and calls of Python that this thread runs."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def peak_bytes_of(work: Callable[[], None]) -> int:
+    """What the work allocates at once: a copy of all segments shows, though no line of Python makes
+    it."""
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        work()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+class ManySegments:
+    """A pipeline over a cdc_raw that is made up; the readers have no files."""
+
+    def __init__(
+        self, make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch, *waiting: ObservedSegment
+    ) -> None:
+        logs: dict[SegmentName, Log] = {}
+
+        def open_reader(path: Path, name: SegmentName, position: int) -> FakeReader:
+            if name not in logs:
+                logs[name] = Log(name)
+                if name.id >= _FIRST:
+                    logs[name].add(1)
+            return FakeReader(self.harness.raw, logs[name], position)
+
+        own = [seen(_FIRST + n) for n in range(_SEGMENTS)]
+        everything = sorted((*own, *waiting), key=lambda each: each.name)
+
+        def scan(scanner: DirectoryScanner, is_completed: Any) -> Observation:
+            scanner._next_s = scanner._clock() + 1e9
+            scanner._is_requested = False
+            return Observation(tuple(everything))
+
+        monkeypatch.setattr(DirectoryScanner, "scan", scan)
+        self.harness: PipelineHarness = make_harness(
+            open_reader=open_reader, watermark_interval_ms=1000
+        )
+
+    @property
+    def done(self) -> int:
+        present = self.harness.pipeline.context.segments
+        return sum(SegmentName(_FIRST + n, 7) not in present for n in range(_SEGMENTS))
+
+    def begin(self) -> None:
+        """The first scan; older segments are read already as far as their index says."""
+        pipeline = self.harness.pipeline
+        pipeline.tick()
+        for segment in pipeline.context.segments.all():
+            if segment.name.id < _FIRST and segment.idx.offset is not None:
+                read = replace(segment, read_position=20, acknowledged_position=20, ended_at=20)
+                pipeline.context.segments.put(read)
+
+    def deliver(self, count: int) -> None:
+        """Until so many segments have left."""
+        for _ in range(100 * _SEGMENTS):
+            self.harness.clock.advance(0.3)
+            self.harness.pipeline.tick()
+            if self.done >= count:
+                return
+        raise AssertionError(f"{self.done} of {count} segments have left")
+
+
+@pytest.mark.parametrize("kind", WAITING)
+def test_a_segment_costs_the_same_however_many_wait(
+    kind: str, make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, peaks = [], []
+    for count in (100, 1000, 10_000):
+        many = ManySegments(make_harness, monkeypatch, *WAITING[kind](count))
+        many.begin()
+        many.deliver(_WARM_UP)
+        steps.append(steps_of(lambda many=many: many.deliver(_SEGMENTS // 2)))  # type: ignore[misc]
+        peaks.append(peak_bytes_of(lambda many=many: many.deliver(_SEGMENTS)))  # type: ignore[misc]
+    assert max(steps) <= 1.1 * min(steps), steps
+    assert max(peaks) <= min(peaks) + 50_000, peaks
+
+
+class Refusing(Transfer):
+    """A transfer that is full, and how often it was tried."""
+
+    def __init__(self) -> None:
+        self.is_full = True
+        self.tries = 0
+
+    def transfer(self, log: Path, idx: Path) -> None:
+        self.tries += 1
+        if self.is_full:
+            raise TransferDeferredError("full")
+
+
+def test_finished_segments_that_cannot_leave_are_tried_in_rounds(
+    make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transfer = Refusing()
+    many = ManySegments(make_harness, monkeypatch, *(seen(_EARLIER + n) for n in range(1000)))
+    many.harness.transfer = transfer
+    many.harness.end()
+    many.harness.start()
+    many.harness.settle(10_000)
+    assert (transfer.tries, many.done) == (1000 + _SEGMENTS, 0)
+    for _ in range(20):
+        before = transfer.tries
+        many.harness.pass_time(1.0)
+        assert transfer.tries - before <= 64
+    assert many.harness.view.removal_error
+    transfer.is_full = False
+    many.harness.pass_time(1.0)
+    assert many.done == _SEGMENTS
+    assert not many.harness.view.removal_error
+
+
+def test_segments_that_finish_after_a_long_save_share_the_next_one(
+    make_harness: MakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = ManySegments(make_harness, monkeypatch)
+    save, completed = many.harness.store.save, set[int]()
+
+    def slow_save(values: Any, /) -> None:
+        completed.add(list(values.values()).count("COMPLETED"))
+        many.harness.clock.advance(0.1)
+        save(values)
+
+    monkeypatch.setattr(many.harness.store, "save", slow_save)
+    many.harness.settle(1000)
+    while many.done < _SEGMENTS:
+        many.harness.pass_time(0.1)
+    assert len(completed) < _SEGMENTS / 2
+
+
+def test_the_answers_are_those_of_a_pass_over_all(make_harness: MakeHarness) -> None:
+    """What the table keeps with each change, against what a pass would find."""
+    harness = make_harness()
+    for segment_id, idx in ((1, "20"), (2, "30"), (3, "1048576\nCOMPLETED"), (4, None)):
+        harness.raw.segment(segment_id, 1, 2, idx=idx)
+    harness.settle()
+    segments = harness.pipeline.context.segments
+    for changed in (None, *segments.all()):
+        if changed is not None:
+            segments.put(replace(changed, is_blocked=True))
+        everything = segments.all()
+        readable = [each for each in everything if each.is_blocked or each.next_read is not None]
+        is_open = bool(readable) and not readable[0].is_blocked
+        assert segments.next_read == (readable[0].next_read if is_open else None)
+        assert segments.readable_bytes == sum(each.readable_bytes for each in everything)
+        counts = segments.count_by_phase
+        assert all(
+            counts[phase] == sum(each.phase is phase for each in everything) for phase in counts
+        )
+        assert segments.drained == tuple(each.name for each in everything if each.is_drained)

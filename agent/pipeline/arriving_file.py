@@ -4,7 +4,6 @@ The node completes an index after the file. So a file that ends before its index
 another program has not written all of it yet. The agent waits until such a file stays as it is.
 """
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,6 @@ from agent.cdc_raw.names import SegmentName
 from agent.pipeline.read_worker import ReadResult
 from agent.segments.awaited_files import PATIENCE_S
 from commitlog import CorruptSegmentError
-
-_HEADER_BYTES = 4096
 
 
 class ArrivingFile:
@@ -29,31 +26,28 @@ class ArrivingFile:
 
     def is_waited_for(self, result: ReadResult, path: Path) -> bool:
         """True while the read found less than the index says, and the file may still grow."""
+        if not _ends_early(result):
+            return False
         try:
             found = path.stat()
         except OSError:
             return False
-        if not _ends_early(result, found.st_size):
+        # Blocks are shorter than the log in them, so of those the length says little.
+        is_long = found.st_size >= result.order.expected_end
+        if is_long or self._wall_clock() - found.st_ctime > PATIENCE_S:
             return False
-        if self._wall_clock() - found.st_ctime > PATIENCE_S:
-            return False
-        return self._has_changed(result.order.name, found)
-
-    def _has_changed(self, name: SegmentName, found: os.stat_result) -> bool:
-        """Whether the file was another one in the last ten seconds."""
-        seen, now_s = (name, found.st_size, found.st_mtime_ns), self._clock()
+        seen, now_s = (result.order.name, found.st_size, found.st_mtime_ns), self._clock()
         if seen != self._seen:
             self._seen, self._since_s = seen, now_s
         return now_s - self._since_s < PATIENCE_S
 
 
-def _ends_early(result: ReadResult, file_bytes: int) -> bool:
+def _ends_early(result: ReadResult) -> bool:
     order, batch = result.order, result.batch
-    # Blocks are shorter than the log in them, so of those this says little.
-    if not order.complete or file_bytes >= order.expected_end:
+    if not order.complete:
         return False
     if batch is None:
-        return isinstance(result.error, CorruptSegmentError) and file_bytes < _HEADER_BYTES
+        return isinstance(result.error, CorruptSegmentError)
     if batch.stop != "end" or not batch.gaps:
         return False
     end = batch.gaps[-1].end

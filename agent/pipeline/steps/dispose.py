@@ -52,7 +52,9 @@ class DisposeStep:
         context.offsets.finish(names, present=context.segments)
         is_stored = context.save_offsets(at_once=True)
         now_s = context.clock()
-        if now_s - began_s > _LONG_SAVE_S:
+        if not is_stored:
+            self._save_s = now_s + _RETRY_S
+        elif now_s - began_s > _LONG_SAVE_S:
             self._save_s = now_s + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * (now_s - began_s))
         return is_stored
 
@@ -94,4 +96,5 @@ class DisposeStep:
         context.read_worker.forget(name)
         context.offsets.forget(name)
         context.segments.remove(name)
+        context.save_offsets(at_once=True)
         context.scanner.request()

@@ -208,3 +208,18 @@ def test_the_answers_are_those_of_a_pass_over_all(make_harness: MakeHarness) -> 
             counts[phase] == sum(each.phase is phase for each in everything) for phase in counts
         )
         assert segments.drained == tuple(each.name for each in everything if each.is_drained)
+
+
+def test_a_finished_segment_whose_end_cannot_be_stored_is_waited_for(
+    make_harness: MakeHarness,
+) -> None:
+    """Not in a loop without pause."""
+    harness = make_harness()
+    harness.store.is_failing = True
+    harness.raw.completed(1, 1)
+    harness.settle()
+    assert harness.raw.names()
+    assert harness.pipeline.loop.pause_s > 0.05
+    harness.store.is_failing = False
+    harness.pass_time(2)
+    assert harness.raw.names() == set()

@@ -20,6 +20,8 @@ class Table:
     kind: Final[Literal["table", "view"]]
     cdc: Final[bool]
     counter: Final[bool]
+    opaque_columns: Final[list[str]]
+    """Columns with types that are too large or nested too deep to be written out."""
 
 @final
 class MetadataLogEntry:

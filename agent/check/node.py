@@ -177,6 +177,15 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
     if publication.counters:
         shown = first_names(publication.counters)
         yield ok("tables", f"Skipped counter tables (`counter.events=skip`): {shown}.")
+    if publication.opaque:
+        yield fault(
+            "tables",
+            "The types of these columns take megabytes where each user type is written out, or are "
+            "nested more than 64 levels deep. The agent publishes their inner values as bytes: "
+            f"{first_names(publication.opaque)}.",
+            "Use user types that contain fewer others.",
+            code="column_types_too_large",
+        )
     if not captured:
         yield fault(
             "tables",

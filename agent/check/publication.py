@@ -32,6 +32,8 @@ class Publication:
     unmatched: tuple[Unmatched, ...] = ()
     counters: tuple[str, ...] = ()
     """Skipped counter tables with `cdc = true`."""
+    opaque: tuple[str, ...] = ()
+    """Published columns with types that are too large to be written out."""
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
@@ -60,6 +62,7 @@ def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
                 if table.cdc and table.counter and properties.counter_events == "skip"
             )
         ),
+        tuple(f"{name}.{column}" for name in published for column in names[name].opaque_columns),
     )
 
 

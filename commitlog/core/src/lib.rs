@@ -24,6 +24,7 @@ pub mod dump;
 pub mod error;
 pub mod framing;
 pub mod head;
+pub mod memory;
 pub mod mutation;
 pub mod record;
 pub mod resync;

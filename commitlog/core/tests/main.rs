@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod schema_ddl;
+mod schema_expansion;
 mod schema_fixtures;
 mod schema_recorded;
 mod schema_round_trip;
 mod schema_system_rows;
 mod schema_types;
 mod segment_chunks;
+mod segment_memory;
 mod segment_searches;
 mod table_changes;

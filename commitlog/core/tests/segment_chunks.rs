@@ -5,12 +5,20 @@ use proptest::prelude::*;
 
 const ID: i64 = 7;
 
-fn crc(parts: &[&[u8]]) -> [u8; 4] {
+pub fn crc(parts: &[&[u8]]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
     for part in parts {
         hasher.update(part);
     }
     hasher.finalize().to_be_bytes()
+}
+
+/// A record with a payload of this length.
+pub fn record(length: usize) -> Vec<u8> {
+    let size = (length as u32).to_be_bytes();
+    let payload = vec![length as u8; length];
+    let checksums = [crc(&[&size]), crc(&[&size, &payload])];
+    [&size[..], &checksums[0], &payload, &checksums[1]].concat()
 }
 
 /// A plain segment of version 7 whose sections have payloads of these lengths.
@@ -25,12 +33,7 @@ fn segment(sections: &[Vec<usize>]) -> Vec<u8> {
         let marker = bytes.len();
         bytes.extend([0; 8]);
         for length in section {
-            let size = (*length as u32).to_be_bytes();
-            let payload = vec![*length as u8; *length];
-            bytes.extend(size);
-            bytes.extend(crc(&[&size]));
-            bytes.extend(&payload);
-            bytes.extend(crc(&[&size, &payload]));
+            bytes.extend(record(*length));
         }
         let end = (bytes.len() as u32).to_be_bytes();
         let place = crc(&[low, high, &(marker as u32).to_be_bytes()]);

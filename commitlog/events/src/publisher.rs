@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use commitlog_core::memory::MemoryLimit;
 use commitlog_core::mutation::{MutationReader, Update};
 use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
@@ -102,6 +103,8 @@ pub(crate) struct MutationContext<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
+    /// What bounds its events.
+    pub memory: MemoryLimit,
     /// The table whose update is rejected.
     pub table: Option<TableId>,
 }
@@ -334,12 +337,17 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             return Ok(());
         }
         let timestamp_us = self.context.timestamp_us(content);
-        self.batch.make_room(self.usual_room());
+        let room = if self.batch.size_bytes() < self.mutation.memory.event_bytes() {
+            self.usual_room()
+        } else {
+            self.larger_room()?
+        };
+        self.batch.make_room(room);
         let (key, value) = loop {
             if let Some(lengths) = self.write(content, timestamp_us)? {
                 break lengths;
             }
-            let room = more_room(self.batch.room().len(), self.likely_room());
+            let room = self.larger_room()?;
             self.batch.make_room(room);
         };
         let partition_hash = self.partition_hash.unwrap_or_else(|| {
@@ -374,6 +382,20 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         }
         self.mutation.events += 1;
         Ok(())
+    }
+
+    /// More room than there is, up to what the memory of the process allows.
+    #[cold]
+    fn larger_room(&mut self) -> Result<usize, Box<RecordError>> {
+        let room = self.batch.room().len();
+        let wanted = more_room(room, self.likely_room());
+        let (memory, used) = (self.mutation.memory, self.batch.size_bytes());
+        let allowed = wanted.min(memory.event_bytes().saturating_sub(used));
+        if allowed <= room {
+            let refused = memory.allows_events(used.saturating_add(wanted));
+            refused.map_err(|refused| Box::new(RecordError::TooLarge(refused)))?;
+        }
+        Ok(allowed)
     }
 
     /// Room that most events find enough.

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use commitlog_core::error::SegmentError;
+use commitlog_core::memory::{MemoryLimit, TooLarge};
 use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
 use commitlog_core::schema::{AnnouncedSchema, EntryContent, Schema};
 use commitlog_core::schema_log::SchemaChangeReader;
-use commitlog_core::segment::{SegmentReader, Step};
+use commitlog_core::segment::{Gap, SegmentReader, Step};
 use commitlog_core::source::Source;
 
 use crate::announcements::Announcements;
@@ -107,6 +108,7 @@ impl EventReader {
         let context = EventContext::new(&self.format, version, segment.segment(), request.now_ms);
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);
         let max_position = segment.position().saturating_add(scan);
+        let memory = segment.memory();
         segment.expect_end(request.expected_end);
         segment.expect_completed(request.completed_at);
         let mut sections = 0;
@@ -131,9 +133,9 @@ impl EventReader {
                     let mut stop = None;
                     for record in segment.records() {
                         let counters = counters.as_deref_mut();
-                        if let Err(blocked) =
-                            self.record(&record, &context, request, &mut row, &mut batch, counters)
-                        {
+                        if let Err(blocked) = self.record(
+                            &record, &context, request, &mut row, &mut batch, counters, memory,
+                        ) {
                             batch.blocked = Some(blocked);
                             stop = Some(Stop::Blocked);
                             break;
@@ -174,8 +176,10 @@ impl EventReader {
         row: &mut Row<'b>,
         batch: &mut EventBatch,
         mut counters: Option<&mut CounterHistory>,
+        memory: MemoryLimit,
     ) -> Result<(), Blocked> {
         let events = batch.len();
+        let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let mut current = MutationContext {
             batch: self.batches,
             position: record.end,
@@ -183,6 +187,7 @@ impl EventReader {
             events: 0,
             counters: counters.as_deref_mut(),
             table: None,
+            memory,
         };
         let mut writing = Writing {
             context,
@@ -201,13 +206,16 @@ impl EventReader {
             counters.revert();
         }
         self.publisher.take_back(batch, events);
+        if let RecordError::TooLarge(refused) = &*failure {
+            batch.gaps.push(refused_gap(start, record, refused));
+            return Ok(());
+        }
         let resync = failure
             .is_unknown_table()
             .then(|| resynchronise(&mut self.decoder, record.payload, context.version));
         if resync == Some(None) && table.is_some() {
             *failure = RecordError::Misplaced;
         }
-        let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let blocked = failure.blocked(start, record.end, table);
         if blocked.is_unannounced || !request.abandoned.contains(&blocked.missing()) {
             return Err(blocked);
@@ -220,6 +228,7 @@ impl EventReader {
                 events: 0,
                 counters: counters.as_deref_mut(),
                 table: None,
+                memory,
             };
             let skipped = batch.skipped.clone();
             let mut writing = Writing {
@@ -239,6 +248,10 @@ impl EventReader {
                     }
                     self.publisher.take_back(batch, events);
                     batch.skipped = skipped;
+                    if let RecordError::TooLarge(refused) = &*failure {
+                        batch.gaps.push(refused_gap(start, record, refused));
+                        return Ok(());
+                    }
                     let other = failure.blocked(start, record.end, table);
                     if other.is_unannounced || !request.abandoned.contains(&other.missing()) {
                         return Err(other);
@@ -357,6 +370,16 @@ impl EventReader {
             )?;
         }
         Ok(())
+    }
+}
+
+/// The range of a record whose events take too much memory.
+#[cold]
+fn refused_gap(start: u64, record: &Record<'_>, refused: &TooLarge) -> Gap {
+    Gap {
+        start,
+        end: Some(record.end),
+        cause: refused.to_string(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Why a mutation cannot be encoded: it needs another schema.
 
 use commitlog_core::error::DecodeError;
+use commitlog_core::memory::TooLarge;
 use commitlog_core::schema::TableId;
 
 use crate::batch::Blocked;
@@ -24,6 +25,8 @@ pub(crate) enum RecordError {
         table: String,
         schemas: Vec<UnregisteredSchema>,
     },
+    /// Its events take more memory than the process has.
+    TooLarge(TooLarge),
     /// The schema-change topic does not have the definition of the table yet.
     Unannounced,
 }
@@ -68,6 +71,7 @@ impl RecordError {
             Self::Unannounced => {
                 "the definition of the table is not in the schema-change topic yet".to_owned()
             }
+            Self::TooLarge(refused) => refused.to_string(),
             Self::OpenRange => "a range deletion has no end".to_owned(),
             Self::Misplaced => {
                 "the mutation does not fit the schema: an expected partition update is missing"

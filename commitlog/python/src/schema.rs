@@ -43,6 +43,12 @@ impl Table {
     }
 
     #[getter]
+    fn opaque_columns(&self) -> Vec<&str> {
+        let columns = self.0.opaque_columns();
+        columns.map(|column| column.name.as_str()).collect()
+    }
+
+    #[getter]
     fn counter(&self) -> bool {
         self.0.counter
     }

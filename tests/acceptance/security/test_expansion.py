@@ -6,30 +6,47 @@ import resource
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import cramjam
 import pytest
+from Cryptodome.Cipher import AES
+from Cryptodome.Util.Padding import pad
 
 import commitlog
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
-from tests.oracle.writer import MARKER_LENGTH, be32, header, marker
-from tests.oracle.writer.framings import compressed
+from tests.oracle.writer import (
+    FRAMINGS,
+    MARKER_LENGTH,
+    be32,
+    header,
+    insert,
+    marker,
+    mutation,
+    record,
+    segment,
+    update,
+    vbytes,
+)
+from tests.oracle.writer.framings import IV, KEY, PLAIN, Framing, aes_cbc, compressed
+from tests.oracle.writer.rows import USE_ROW_TIMESTAMP
 from tests.support.mongodb.bson_documents import event
-from tests.support.segments.memory_segments import NAME, READ, SCHEMA_TEXT
+from tests.support.segments.memory_segments import NAME, READ, SCHEMA_TEXT, TABLE_ID
 
 GIB = 1 << 30
 LIMIT_BYTES = 3 * GIB // 4
+LARGE_BYTES = 511 << 20
 BOMB_BYTES = 2 * GIB - 1
 PREFIX = "org.apache.cassandra.io.compress."
 
 
-def zstd_bomb() -> bytes:
+def zstd_bomb(length: int = BOMB_BYTES) -> bytes:
     """A frame that names its length, of blocks that repeat one byte 128 KiB times each."""
     # Magic; a single segment with a content size of 4 bytes; the size.
-    frame = bytearray(bytes.fromhex("28b52ffd") + bytes([0xA0]) + BOMB_BYTES.to_bytes(4, "little"))
-    left = BOMB_BYTES
+    frame = bytearray(bytes.fromhex("28b52ffd") + bytes([0xA0]) + length.to_bytes(4, "little"))
+    left = length
     while left:
         size = min(left, 128 << 10)
         left -= size
@@ -52,13 +69,12 @@ def deflate_bomb() -> bytes:
     return deflated(bytes(1 << 20))
 
 
-def lz4_bomb() -> bytes:
+def lz4_bomb(length: int = BOMB_BYTES) -> bytes:
     """One literal, a match of all the rest, and the five literals that end every block."""
-    length = BOMB_BYTES - 6
-    more = length - 4 - 15
+    more = length - 6 - 4 - 15
     match = b"\xff" * (more // 255) + bytes([more % 255])
     block = bytes([0x1F, 0]) + b"\x01\x00" + match + bytes([0x50]) + bytes(5)
-    return BOMB_BYTES.to_bytes(4, "little") + block
+    return length.to_bytes(4, "little") + block
 
 
 def snappy_bomb() -> bytes:
@@ -133,6 +149,111 @@ def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> No
         found = json.loads(run_alone(READ, b"", str(path), SCHEMA_TEXT, "{}", how))
         assert found["gaps"] == 1
         assert (found["peak"] - found["before"]) * 1024 < 256 << 20, found
+
+
+def zstd_section() -> tuple[Framing, bytes]:
+    """Half of what a section may hold at all, in 16 KiB."""
+    (framing,) = (each for each in FRAMINGS if each.name == "Zstd")
+    return framing, be32(LARGE_BYTES) + zstd_bomb(LARGE_BYTES)
+
+
+def encrypted_section() -> tuple[Framing, bytes]:
+    framing = aes_cbc(LARGE_BYTES)
+    plain = be32(LARGE_BYTES) + lz4_bomb(LARGE_BYTES)
+    chunk = AES.new(KEY, AES.MODE_CBC, iv=IV).encrypt(pad(plain, AES.block_size))
+    return framing, be32(LARGE_BYTES) + be32(len(chunk)) + be32(len(plain)) + chunk
+
+
+def record_section() -> tuple[Framing, bytes]:
+    """One record of a plain segment; its payload is never read."""
+    length = be32(400 << 20)
+    return PLAIN, length + be32(zlib.crc32(length)) + bytes((400 << 20) + 4)
+
+
+def value_section() -> tuple[Framing, bytes]:
+    """One value that fits a section, and no event."""
+    return PLAIN, record(mutation(update(TABLE_ID, insert(1, b"x" * (100 << 20)))))
+
+
+def rows_section() -> tuple[Framing, bytes]:
+    """300,000 rows of 11 bytes are as many events."""
+    return PLAIN, record(mutation(update(TABLE_ID, insert(1, b"x") * 300_000)))
+
+
+@pytest.mark.parametrize(
+    "section", [zstd_section, encrypted_section, record_section, value_section, rows_section]
+)
+def test_what_exceeds_the_memory_is_a_gap_that_names_the_limit(
+    section: Callable[[], tuple[Framing, bytes]], tmp_path: Path
+) -> None:
+    """And what follows it is delivered."""
+    framing, large = section()
+    path = tmp_path / NAME
+    with path.open("wb") as file:
+        file.write(header(7, 1, framing.parameters))
+        for part in (large, framing.store(record(mutation(update(TABLE_ID, insert(1, b"x")))))):
+            at = file.tell()
+            file.write(marker(1, at, at + MARKER_LENGTH + len(part)))
+            file.write(part)
+    keys = json.dumps({alias: key.hex() for alias, key in framing.keys.items()})
+    found = json.loads(run_alone(READ, b"", str(path), SCHEMA_TEXT, keys, "read"))
+    (cause,) = found["causes"]
+    assert "memory limit of 768 MiB (RLIMIT_AS)" in cause
+    assert "Raise the limit to " in cause
+    assert (found["peak"] - found["before"]) * 1024 < 256 << 20, found
+    assert found["mutations"] >= 1
+
+
+DOUBLING = """
+import json, re, sys
+from pathlib import Path
+import commitlog
+text = sys.stdin.read()
+schema = commitlog.Schema.from_cql(text)
+schema = schema.merged(commitlog.Schema.from_cql(text, seen_at_us=1 << 50))
+size = len(schema.to_stored())
+for value in ("json", "json_with_schema", "avro", "protobuf", "string"):
+    ids = commitlog.SchemaIds()
+    event_format = commitlog.EventFormat(
+        topic_prefix="t", cluster="c", node_id="n", value=value, schema_ids=ids
+    )
+    batch = commitlog.SegmentReader(sys.argv[1]).read(schema, event_format, complete=True)
+    if batch.blocked is not None and batch.blocked.unregistered:
+        size = max(size, *(len(each.schema) for each in batch.blocked.unregistered))
+    else:
+        (message,) = batch.messages(0, len(batch))
+        size = max(size, len(message[2]))
+        if value == "json":
+            value_as_json = json.loads(message[2])
+peak_kib = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+opaque = [column for table in schema.tables() for column in table.opaque_columns]
+print(json.dumps({"opaque": opaque, "size": size, "value": value_as_json,
+                  "peak_mib": peak_kib >> 10}))
+"""
+
+
+@pytest.mark.parametrize("levels", [12, 15, 16, 24, 60])
+def test_user_types_that_double_take_bounded_memory(levels: int, tmp_path: Path) -> None:
+    """Each contains the one before it twice, so 60 statements stand for 10^18 types. What a schema
+    accepts has to be written out by every encoding."""
+    types = ["CREATE TYPE k.u0 (a int);"]
+    types += [
+        f"CREATE TYPE k.u{level} (a frozen<u{level - 1}>, b frozen<u{level - 1}>);"
+        for level in range(1, levels + 1)
+    ]
+    table = SCHEMA_TEXT.replace("v text,", f"v text, w frozen<u{levels}>,")
+    other = SCHEMA_TEXT.replace("k.t", "k.other").replace("0483c18", "0483c19")
+    row = insert(1, b"x") + bytes([USE_ROW_TIMESTAMP]) + vbytes(be32(0xFFFFFFFF) * 2)
+    payload = mutation(update(TABLE_ID, row, (b"v", b"w")))
+    path = tmp_path / NAME
+    path.write_bytes(segment([[payload]], 7, 1))
+    text = ";".join([*types, table, other])
+    found = json.loads(run_alone(DOUBLING, text.encode(), str(path)))
+    assert found["opaque"] == ([] if levels < 16 else ["w"])
+    assert found["peak_mib"] < 200, found
+    assert found["size"] < 16 << 20, found
+    shown = found["value"]["after"]["w"]["value"]
+    assert shown == ({"a": None, "b": None} if levels < 16 else "//////////8=")
 
 
 def test_the_bombs_are_none_that_a_decoder_would_reject() -> None:

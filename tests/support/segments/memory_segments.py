@@ -24,6 +24,7 @@ event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")
 keys = {alias: bytes.fromhex(key) for alias, key in json.loads(sys.argv[3]).items()}
 before_kib = peak_kib()
 mutations = gaps = 0
+causes = []
 for path in sys.argv[1].split(os.pathsep):
     reader = commitlog.SegmentReader(path, keys=keys)
     try:
@@ -42,7 +43,8 @@ for path in sys.argv[1].split(os.pathsep):
         # A damaged chunk cannot be told from a wrong key where there is no other.
         pass
     gaps += len(reader.gaps)
+    causes += [gap.cause for gap in reader.gaps]
 print(json.dumps({"before": before_kib, "peak": peak_kib(), "mutations": mutations,
-                  "gaps": gaps}))
+                  "gaps": gaps, "causes": causes}))
 """
 """Reads all segments, one after the other."""

@@ -168,7 +168,8 @@ impl SchemaChange {
         }
         let columns = self.columns_of(&row.name).map(|(_, row)| row.clone());
         let dropped = self.dropped_of(&row.name).map(|(_, row)| row.clone());
-        let mut table = table(row, columns.collect(), dropped.collect(), types).ok()?;
+        let table = table(row, columns.collect(), dropped.collect(), types);
+        let mut table = table.ok()?.bounded();
         table.observe(*time_us, 0);
         table.observed.changed_us = *time_us;
         Some(table)
@@ -243,7 +244,7 @@ impl Schema {
             ..fragment.clone()
         }
         .join(&fragment);
-        self.insert(&Arc::new(fragment));
+        self.insert(&Arc::new(fragment.bounded()));
     }
 
     fn rename_key(&mut self, id: TableId, row: &ColumnRow, column: &Column, time_us: i64) {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::opaque::opaque;
 use super::{Result, SchemaError};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 
-/// Types that are nested deeper are rejected, so that no text can exhaust the stack.
+/// Types that are nested deeper are opaque, so that no text can exhaust the stack.
 pub(super) const NESTING_LIMIT: usize = 64;
 
 /// The package of Cassandra's own types; a class name without a package belongs to it.
@@ -43,12 +44,13 @@ struct ClassReader<'a> {
 
 impl<'a> ClassReader<'a> {
     fn class(&mut self, depth: usize) -> Result<(CqlType, bool)> {
-        if depth > NESTING_LIMIT {
-            return Err(self.expected("at most 64 levels of nested types"));
-        }
         self.skip_blank();
         let start = self.rest;
         let class = self.identifier("a class name")?;
+        if depth > NESTING_LIMIT {
+            self.skip_parameters()?;
+            return Ok((opaque(), false));
+        }
         let short = class.strip_prefix(PACKAGE).unwrap_or(class);
         if let Some(cql_type) = simple(short) {
             return Ok((cql_type, false));

@@ -15,6 +15,7 @@ mod epochs;
 mod joining;
 mod marshal_class;
 mod marshal_name;
+mod opaque;
 mod stored;
 mod system_rows;
 mod table_change;
@@ -197,7 +198,7 @@ impl Schema {
         Self {
             tables: tables
                 .into_iter()
-                .map(|table| (table.id, Arc::new(table)))
+                .map(|table| (table.id, Arc::new(table.bounded())))
                 .collect(),
             ..Self::default()
         }
@@ -288,7 +289,7 @@ impl Schema {
             Some(known) if known == table && known.observed.as_of_us >= table.observed.as_of_us => {
                 return;
             }
-            Some(known) => Arc::new(known.join(table)),
+            Some(known) => Arc::new(known.join(table).bounded()),
             None => Arc::clone(table),
         };
         if joined.is_whole() {
@@ -310,7 +311,7 @@ impl Schema {
                 .entry(table.keyspace.clone())
                 .or_insert_with(|| self.types.definitions(&table.keyspace));
             if let Some(grown) = table.grown(known) {
-                *table = Arc::new(grown);
+                *table = Arc::new(grown.bounded());
             }
         }
     }

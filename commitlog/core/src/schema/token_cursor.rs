@@ -150,6 +150,20 @@ impl<'a> TokenCursor<'a> {
         }
     }
 
+    /// Goes on to the end of a type: to `,` or the bracket that closes one before it.
+    pub fn skip_type(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(token) = self.peek() {
+            match token {
+                TokenKind::Symbol('<') => depth += 1,
+                TokenKind::Symbol('>') if depth > 0 => depth -= 1,
+                TokenKind::Symbol('>' | ',' | ')') if depth == 0 => return,
+                _ => {}
+            }
+            self.position += 1;
+        }
+    }
+
     /// The tokens up to the next `;` as a statement of its own; the `;` is taken too.
     pub fn statement(&mut self) -> TokenCursor<'a> {
         let rest = self.tokens.get(self.position..).unwrap_or_default();

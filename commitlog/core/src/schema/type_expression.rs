@@ -2,6 +2,7 @@
 
 use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
+use super::opaque::opaque;
 use super::token::TokenKind;
 use super::token_cursor::TokenCursor;
 use super::{Result, marshal_class};
@@ -53,9 +54,11 @@ impl TypeExpression {
 
     fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self> {
         if depth > NESTING_LIMIT {
-            return Err(tokens.error(format!(
-                "types are nested more than {NESTING_LIMIT} levels deep"
-            )));
+            tokens.skip_type();
+            return Ok(Self::Known {
+                cql_type: opaque(),
+                multi_cell: false,
+            });
         }
         if let Some(TokenKind::Literal(class)) = tokens.peek() {
             let (cql_type, multi_cell) = marshal_class::parse(class, tokens.line())?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::marshal_class::NESTING_LIMIT;
+use super::opaque::opaque;
 use super::token::tokens;
 use super::token_cursor::TokenCursor;
 use super::type_expression::TypeExpression;
@@ -39,33 +40,18 @@ struct Resolved<T> {
     depth: usize,
 }
 
-/// Why a type cannot be resolved.
-enum Unresolved {
-    Unknown {
-        keyspace: String,
-        name: String,
-        line: usize,
-    },
-    TooDeep {
-        line: usize,
-    },
+/// The user type for want of which another cannot be resolved.
+struct Unresolved {
+    keyspace: String,
+    name: String,
+    line: usize,
 }
 
 impl From<Unresolved> for SchemaError {
-    fn from(reason: Unresolved) -> Self {
-        match reason {
-            Unresolved::Unknown {
-                keyspace,
-                name,
-                line,
-            } => Self::Syntax {
-                line,
-                what: format!("there is no type {keyspace}.{name}"),
-            },
-            Unresolved::TooDeep { line } => Self::Syntax {
-                line,
-                what: format!("types are nested more than {NESTING_LIMIT} levels deep"),
-            },
+    fn from(unknown: Unresolved) -> Self {
+        Self::Syntax {
+            line: unknown.line,
+            what: format!("there is no type {}.{}", unknown.keyspace, unknown.name),
         }
     }
 }
@@ -115,8 +101,8 @@ impl UserTypes {
     /// Resolves declarations that may refer to each other in any order.
     ///
     /// # Errors
-    /// The declaration that cannot be resolved and the reason: an undeclared name, one
-    /// that leads back to the type itself, or too deep a nesting.
+    /// The declaration that cannot be resolved and the reason: an undeclared name, or one
+    /// that leads back to the type itself.
     pub(super) fn resolve_all(declarations: Vec<UserTypeDeclaration>) -> Result<Self, TypeFailure> {
         let mut types = Self::default();
         let mut waiting = declarations;
@@ -268,14 +254,17 @@ impl UserTypes {
         line: usize,
     ) -> Result<Resolved<CqlType>, Unresolved> {
         let Some(found) = self.entry(keyspace, name) else {
-            return Err(Unresolved::Unknown {
+            return Err(Unresolved {
                 keyspace: keyspace.to_owned(),
                 name: name.to_owned(),
                 line,
             });
         };
         if found.depth > NESTING_LIMIT {
-            return Err(Unresolved::TooDeep { line });
+            return Ok(Resolved {
+                value: opaque(),
+                depth: 0,
+            });
         }
         Ok(Resolved {
             value: CqlType::Udt(Arc::clone(&found.value)),
@@ -285,25 +274,19 @@ impl UserTypes {
 }
 
 /// Of declarations that need each other, the one to report: it needs a type that no statement
-/// declares, or it is too deep; otherwise they form a circle.
+/// declares; otherwise they form a circle.
 fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailure> {
-    let blamed = failed.iter().position(|(_, reason)| match reason {
-        Unresolved::Unknown { keyspace, name, .. } => failed
-            .iter()
-            .all(|(declared, _)| (&declared.keyspace, &declared.name) != (keyspace, name)),
-        Unresolved::TooDeep { .. } => true,
+    let blamed = failed.iter().position(|(_, unknown)| {
+        let names = (&unknown.keyspace, &unknown.name);
+        (failed.iter()).all(|(declared, _)| (&declared.keyspace, &declared.name) != names)
     });
-    let (declaration, reason) = failed.into_iter().nth(blamed.unwrap_or(0))?;
-    let error = match reason {
-        Unresolved::Unknown {
-            keyspace,
-            name,
-            line,
-        } if blamed.is_none() => SchemaError::Syntax {
-            line,
-            what: format!("type {keyspace}.{name} contains itself"),
+    let (declaration, unknown) = failed.into_iter().nth(blamed.unwrap_or(0))?;
+    let error = match blamed {
+        None => SchemaError::Syntax {
+            line: unknown.line,
+            what: format!("type {}.{} contains itself", unknown.keyspace, unknown.name),
         },
-        other => other.into(),
+        Some(_) => unknown.into(),
     };
     Some(TypeFailure {
         keyspace: declaration.keyspace,

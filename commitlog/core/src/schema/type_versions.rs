@@ -22,6 +22,7 @@ pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
         (CqlType::Tuple(a), CqlType::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
         }
+        (CqlType::Udt(a), CqlType::Udt(b)) if Arc::ptr_eq(a, b) => true,
         (CqlType::Udt(a), CqlType::Udt(b)) => {
             let pairs = a.fields.iter().zip(&b.fields);
             (&a.keyspace, &a.name) == (&b.keyspace, &b.name)
@@ -49,6 +50,7 @@ pub(super) fn joined(newer: &CqlType, older: &CqlType) -> CqlType {
         (CqlType::Tuple(a), CqlType::Tuple(b)) => {
             CqlType::Tuple(a.iter().zip(b).map(|(a, b)| joined(a, b)).collect())
         }
+        (CqlType::Udt(a), CqlType::Udt(b)) if Arc::ptr_eq(a, b) => newer.clone(),
         (CqlType::Udt(a), CqlType::Udt(b)) => {
             let (longer, is_newer) = if a.fields.len() >= b.fields.len() {
                 (a, true)

@@ -26,6 +26,7 @@ use super::gap::Gap;
 use super::section::SectionDecoder;
 use crate::descriptor::Descriptor;
 use crate::framing::Keys;
+use crate::memory::MemoryLimit;
 use crate::record::{Found, OVERHEAD, Records, inspect};
 use crate::segment::Result;
 use crate::source::Source;
@@ -117,6 +118,16 @@ impl<S: Source> SegmentReader<S> {
         self.chain.expect_completed(number);
     }
 
+    /// What limits the sizes of sections and records.
+    pub fn memory(&self) -> MemoryLimit {
+        self.chain.decoder().memory
+    }
+
+    /// Replaces the limit of the process.
+    pub fn limit_memory(&mut self, limit: MemoryLimit) {
+        self.chain.decoder_mut().memory = limit;
+    }
+
     /// The section that is being read. A section with a damaged marker begins with a gap instead of
     /// [`Step::Section`].
     pub fn section(&self) -> Option<Section> {
@@ -175,6 +186,12 @@ impl<S: Source> SegmentReader<S> {
         let mut found = inspect(self.bytes(), left);
         // A large record needs two loads: its size is in its header.
         while let Found::NeedsBytes(wanted) = found {
+            if let Err(refused) = self.memory().allows_record(wanted) {
+                let start = self.position;
+                self.position = start + wanted as u64;
+                let gap = Gap::new(start, Some(self.position), &refused.to_string());
+                return Ok(Step::BadRecord(gap));
+            }
             let before = self.bytes().len();
             let decoder = self.chain.decoder_mut();
             decoder.load(self.position, section.end, wanted)?;

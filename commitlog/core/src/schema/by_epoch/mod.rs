@@ -159,7 +159,7 @@ impl Schema {
                 _ => self.epochs.certain(id, epoch.saturating_sub(1)),
             };
             match before.and_then(|before| evolution::evolved(before, change, name, &types)) {
-                Some(table) => self.epochs.change(epoch, Arc::new(table)),
+                Some(table) => self.epochs.change(epoch, Arc::new(table.bounded())),
                 None => self.epochs.lose(id, epoch),
             }
         }
@@ -169,7 +169,7 @@ impl Schema {
                 let before = self.epochs.certain(id, epoch);
                 let before = before.filter(|table| table.keyspace == change.keyspace);
                 if let Some(table) = before.and_then(|table| evolution::retyped(table, &types)) {
-                    self.epochs.change(epoch, Arc::new(table));
+                    self.epochs.change(epoch, Arc::new(table.bounded()));
                 }
             }
         }

@@ -333,7 +333,10 @@ impl<S: Source> Chain<S> {
                 Some(length) => content + length as u64,
                 // The end of the section is unknown, so whether it may be read is too.
                 None if reach.limit.is_some() => return Ok(Opened::End),
-                None => return Ok(self.abandon("the length of a section is damaged")),
+                None => {
+                    let cause = "the length of a section is damaged, or is over 512 MiB";
+                    return Ok(self.abandon(cause));
+                }
             }
         };
         if reach.limit.is_some_and(|limit| logical_end > limit) {

@@ -10,6 +10,7 @@
 
 use super::{SectionDecoder, reuse};
 use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
+use crate::memory::TooLarge;
 use crate::segment::Result;
 use crate::segment::marker::{MARKER_LENGTH, Marker};
 use crate::source::Source;
@@ -139,7 +140,8 @@ impl<S: Source> SectionDecoder<S> {
     }
 
     fn decoded_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>> {
-        let is_whole = self.read_block(physical, end)?;
+        let is_whole =
+            self.allows_block(physical, end, 0)?.is_ok() && self.read_block(physical, end)?;
         let Framing::Blocks(decoder) = &mut self.framing else {
             return Ok(None);
         };
@@ -193,6 +195,9 @@ impl<S: Source> SectionDecoder<S> {
             return Ok(Ok(()));
         }
         self.block.decoded = None;
+        if let Err(refused) = self.allows_block(physical, end, length)? {
+            return Ok(Err(refused.to_string()));
+        }
         if !self.read_block(physical, end)? {
             return Ok(Err("the file ends inside a section".to_owned()));
         }
@@ -217,19 +222,28 @@ impl<S: Source> SectionDecoder<S> {
     /// Decodes a damaged block into the buffer as far as it goes.
     fn decode_start(&mut self, physical: u64, end: u64, length: usize) -> Result<()> {
         self.block.decoded = None;
+        // What an earlier section left in the buffer would have good checksums too. Fresh zeros take
+        // no memory before they are written to, and the length may be a damaged one.
+        self.buffer = Vec::new();
+        if self.allows_block(physical, end, length)?.is_err() {
+            return Ok(());
+        }
         self.read_block(physical, end)?;
         let Framing::Blocks(decoder) = &mut self.framing else {
             return Ok(());
         };
         let block = self.block.bytes.get(..self.block.length);
-        // What an earlier section left in the buffer would have good checksums too. Fresh zeros take
-        // no memory before they are written to, and the length may be a damaged one.
-        self.buffer = Vec::new();
         self.buffer = vec![0; length];
         // The error is known: it is why this is done.
         let _ = decoder.decode(block.unwrap_or_default(), &mut self.buffer);
         self.length = length;
         Ok(())
+    }
+
+    /// Whether the memory of this process is enough for a block and `length` bytes of records.
+    fn allows_block(&self, physical: u64, end: u64, length: usize) -> Result<Result<(), TooLarge>> {
+        let stored = end.min(self.file.length()?).saturating_sub(physical);
+        Ok(self.memory.allows_section(stored as usize, length))
     }
 
     /// Reads the block between two physical offsets; false when the file ends before.

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use super::file::SegmentFile;
 use super::gap::Gap;
 use crate::framing::{Framing, Keys};
+use crate::memory::MemoryLimit;
 use crate::record::Records;
 use crate::segment::Result;
 use crate::source::Source;
@@ -39,6 +40,7 @@ pub(super) struct SectionDecoder<S> {
     is_sound: bool,
     /// The rest of an encrypted segment has no chunk that its key can be tried on.
     has_no_trial: bool,
+    pub memory: MemoryLimit,
 }
 
 impl<S: Source> SectionDecoder<S> {
@@ -54,6 +56,7 @@ impl<S: Source> SectionDecoder<S> {
             gaps: VecDeque::new(),
             is_sound: false,
             has_no_trial: false,
+            memory: MemoryLimit::of_process(),
         })
     }
 
@@ -148,6 +151,8 @@ impl<S> SectionDecoder<S> {
 /// `length` bytes of a buffer; their content is arbitrary.
 fn reuse(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
+        // First, or both would take memory at once.
+        *buffer = Vec::new();
         *buffer = vec![0; length];
     }
     buffer.get_mut(..length).unwrap_or_default()

@@ -21,6 +21,7 @@ from agent.metrics import AgentMetrics
 from agent.node.connect import node_connection
 from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import open_with
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
@@ -181,7 +182,10 @@ class AgentService:
             config.properties.transfer_settings,
         )
         watch = self._node_watch(event_format)
-        pipeline, accord = self._pipeline(identity, event_format, transfer, snapshot, watch)
+        attempts = ReadAttempts(config.properties.offset_directory)
+        pipeline, accord = self._pipeline(
+            identity, event_format, attempts, transfer, snapshot, watch
+        )
         self._status.attach(pipeline, snapshot)
         logger.info(
             "delivering",
@@ -202,6 +206,7 @@ class AgentService:
                 watch.start()
             pipeline.run(stop)
         finally:
+            attempts.close()
             self._registrar.close()
             if snapshot is not None:
                 snapshot.close()
@@ -315,6 +320,7 @@ class AgentService:
         self,
         identity: NodeIdentity,
         event_format: EventFormat,
+        attempts: ReadAttempts,
         transfer: Transfer,
         snapshot: Snapshot | None,
         watch: NodeWatch | None,
@@ -354,6 +360,7 @@ class AgentService:
                 CounterHistory(properties.counter_history_max_bytes),
                 KeySource(config.keystore),
             ),
+            attempts=attempts,
             schema=self._holder,
             sink=self._sink,
             store=store,

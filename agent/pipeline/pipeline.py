@@ -12,6 +12,7 @@ from agent.pipeline.blocked_read import BlockedRead
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.directory_scanner import DirectoryScanner
 from agent.pipeline.offset_committer import OffsetCommitter
+from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.reader import OpenReader, SchemaSource
 from agent.pipeline.schema_changes import SchemaAnnouncer
@@ -46,6 +47,7 @@ class Pipeline(LoopPipeline[View]):
         settings: PipelineSettings,
         *,
         open_reader: OpenReader,
+        attempts: ReadAttempts | None = None,
         schema: SchemaSource,
         sink: Sink,
         store: OffsetStore,
@@ -62,11 +64,12 @@ class Pipeline(LoopPipeline[View]):
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`accord` makes the reader of transactions, which records lost changes by its argument.
-        `ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
-        does; `registrar` gets ids for schemas, where events are Avro; `announcer` makes
-        messages of schema changes, `watermark` those of watermarks; `executor` has one worker
-        (its own thread without); `clock` gives seconds."""
+        """`attempts` counts reads that end the process; `accord` makes the reader of
+        transactions, which records lost changes by its argument. `ledger` is what `store` holds,
+        and the progress of `snapshot` what `snapshot_store` does; `registrar` gets ids for
+        schemas, where events are Avro; `announcer` makes messages of schema changes, `watermark`
+        those of watermarks; `executor` has one worker (its own thread without); `clock` gives
+        seconds."""
         wakeup = Wakeup()
         worker = executor or ThreadPoolExecutor(1, "reader")
         directory = settings.cdc_raw_directory
@@ -87,7 +90,9 @@ class Pipeline(LoopPipeline[View]):
                 clock=clock,
                 commit_log=settings.commit_log_directory,
             ),
-            read_worker=ReadWorker(directory, open_reader, worker, wakeup.ring, clock=clock),
+            read_worker=ReadWorker(
+                directory, open_reader, worker, wakeup.ring, attempts, clock=clock
+            ),
             blocked_read=BlockedRead(settings.blocked_timeout_ms / 1000),
             delivery=Delivery(
                 sink,

@@ -6,10 +6,12 @@ interpreter lock. The worker owns the reader; the pipeline only starts a read an
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw.names import SegmentName
+from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import Abandoned, OpenReader, Reader, SegmentBatch
 from agent.segments.state import ReadRequest
 from commitlog import AnnouncedSchema, ForeignFileError, Schema, SegmentKeyError
@@ -36,14 +38,17 @@ class ReadWorker:
         open_reader: OpenReader,
         executor: Executor,
         on_done: Callable[[], None],
+        attempts: ReadAttempts | None = None,
         *,
         clock: Callable[[], float],
     ) -> None:
-        """`executor` has one worker; `on_done` is called by it; `clock` gives seconds."""
+        """`executor` has one worker; `on_done` is called by it; `attempts` counts reads that end
+        the process; `clock` gives seconds."""
         self._directory = directory
         self._open_reader = open_reader
         self._executor = executor
         self._on_done = on_done
+        self._attempts = attempts
         self._clock = clock
         self._readers: dict[SegmentName, Reader] = {}
         self._inodes: dict[SegmentName, int | None] = {}
@@ -76,31 +81,32 @@ class ReadWorker:
     ) -> None:
         """Begins a read, which skips abandoned tables and columns. `announced`: what the
         schema-change topic has."""
-        readers, open_reader = self._readers, self._open_reader
+        readers, open_reader, attempts = self._readers, self._open_reader, self._attempts
         path, inodes = self._directory / order.name.log, self._inodes
 
         def work() -> ReadResult:
             try:
-                reader = readers.get(order.name)
-                if reader is None or reader.position != order.position:
-                    readers.pop(order.name, None)
-                    reader = readers[order.name] = open_reader(path, order.name, order.position)
-                    inodes[order.name] = _inode(path)
-                    if readers is not self._readers:
-                        # The reader was opened after `abandon` interrupted the others.
-                        reader.interrupt()
-                    _check_fingerprint(reader, order)
-                batch = reader.read(
-                    schema,
-                    order,
-                    max_events=max_events,
-                    max_bytes=max_bytes,
-                    abandoned=abandoned,
-                    announced=announced,
-                )
-                fingerprint = order.fingerprint
-                if fingerprint is None and batch.end_position > 0:
-                    fingerprint = reader.fingerprint
+                with attempts.reading(order.name, order.position) if attempts else nullcontext():
+                    reader = readers.get(order.name)
+                    if reader is None or reader.position != order.position:
+                        readers.pop(order.name, None)
+                        reader = readers[order.name] = open_reader(path, order.name, order.position)
+                        inodes[order.name] = _inode(path)
+                        if readers is not self._readers:
+                            # The reader was opened after `abandon` interrupted the others.
+                            reader.interrupt()
+                        _check_fingerprint(reader, order)
+                    batch = reader.read(
+                        schema,
+                        order,
+                        max_events=max_events,
+                        max_bytes=max_bytes,
+                        abandoned=abandoned,
+                        announced=announced,
+                    )
+                    fingerprint = order.fingerprint
+                    if fingerprint is None and batch.end_position > 0:
+                        fingerprint = reader.fingerprint
             except BaseException as error:
                 if isinstance(error, SegmentKeyError | ForeignFileError):
                     # The reader keeps the keys, and the file, from its opening.

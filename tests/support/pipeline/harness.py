@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.metrics import AgentMetrics
 from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.read_attempts import ReadAttempts
 from agent.pipeline.reader import OpenReader
 from agent.pipeline.schema_changes import SchemaAnnouncer
 from agent.pipeline.settings import PipelineSettings
@@ -53,6 +54,7 @@ class PipelineHarness:
         one than that works at once; `schema_topic`: format and topic of schema changes;
         `watermark_interval_ms`: None sends no watermarks."""
         self.schema_topic = schema_topic
+        self.attempts: ReadAttempts | None = None
         self.announcements = AnnouncementStore(directory, NODE_ID)
         self.make_worker = make_worker
         self.registrar = registrar
@@ -92,6 +94,7 @@ class PipelineHarness:
         self.pipeline = Pipeline(
             self.settings,
             open_reader=self.open_reader,
+            attempts=self.attempts,
             schema=self.schema,
             sink=self.sink,
             store=self.store,

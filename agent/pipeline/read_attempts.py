@@ -1,0 +1,136 @@
+"""Counts how often the process ended while it read one place of a segment.
+
+A read can end the process: the kernel kills it for its memory, or the parser crashes. The next
+start reads the same place, and would never get past it.
+
+The agent notes the place before each read and removes the note after it, without a sync: what a
+killed process wrote is there, and after a crash of the machine the note would accuse the wrong one.
+So neither a stop, nor a reboot, nor a death while the agent waits for the broker counts.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from agent.cdc_raw.names import SegmentName
+from commitlog import CommitLogError
+from sidecar.files.regular import open_regular
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+FILE = "segment_reads.json"
+MAX_DEATHS = 3
+_NOTE_BYTES = 512
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class DeadlyReadError(CommitLogError):
+    """The process ended too often while it read this place of a segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote:
+    """Places are texts as `CommitLog-7-1.log 4096`; empty for none. Pure."""
+
+    boot_id: str
+    """Of the machine's present run."""
+    reading: str = ""
+    suspect: str = ""
+    """The place at which the process ended last."""
+    deaths: int = 0
+    """Times in a row that it ended there, without a completed read of that place in between."""
+
+    def after_start(self, boot_id: str) -> "ReadNote":
+        """The note of a new process; what was being read ended the one before."""
+        if not self.reading or self.boot_id != boot_id:
+            return replace(self, boot_id=boot_id, reading="")
+        deaths = self.deaths + 1 if self.reading == self.suspect else 1
+        return ReadNote(boot_id, suspect=self.reading, deaths=deaths)
+
+    def before_read(self, place: str) -> "ReadNote":
+        return replace(self, reading=place)
+
+    def after_read(self) -> "ReadNote":
+        """A read that ends, by an error too, proves its place harmless."""
+        return ReadNote(self.boot_id) if self.reading == self.suspect else self.stopped()
+
+    def stopped(self) -> "ReadNote":
+        """The process ends on request: a read that still goes on is not to blame."""
+        return replace(self, reading="")
+
+    def is_deadly(self, place: str) -> bool:
+        return self.deaths >= MAX_DEATHS and place == self.suspect
+
+    def content(self) -> bytes:
+        return orjson.dumps(self).ljust(_NOTE_BYTES)
+
+
+def parse_note(content: bytes) -> ReadNote:
+    """An empty note for anything that is none."""
+    with suppress(ValueError, TypeError, KeyError):
+        found = orjson.loads(content)
+        texts = (str(found[name]) for name in ("boot_id", "reading", "suspect"))
+        return ReadNote(*texts, deaths=int(found["deaths"]))
+    return ReadNote("")
+
+
+class ReadAttempts:
+    """The note in the directory of the offsets. For the reader's thread; any may close it."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file: int | None = None
+        self._lock = threading.Lock()
+        self._note = ReadNote("")
+        try:
+            self._file = open_regular(directory / FILE, os.O_RDWR | os.O_CREAT)
+            stored = parse_note(os.pread(self._file, _NOTE_BYTES, 0))
+            self._note = stored.after_start(_BOOT_ID.read_text().strip())
+        except OSError as error:
+            logger.warning(
+                "the agent cannot note which segment it reads, so it reads one that ends the "
+                "process at each start",
+                extra=fields(file=directory / FILE, reason=error.strerror or str(error)),
+            )
+        if self._note.deaths:
+            logger.warning(
+                "the agent ended while it read a segment",
+                extra=fields(place=self._note.suspect, times_in_a_row=self._note.deaths),
+            )
+        self._write(self._note)
+
+    @contextmanager
+    def reading(self, name: SegmentName, position: int) -> Iterator[None]:
+        """Notes a read while it goes on. Raises DeadlyReadError."""
+        place = f"{name.log} {position}"
+        if self._note.is_deadly(place):
+            self._write(ReadNote(self._note.boot_id))
+            raise DeadlyReadError(
+                f"the agent ended {MAX_DEATHS} times in a row while it read position {position}. "
+                "Search the system's log for its end (`journalctl -k`, `kubectl describe pod`): if "
+                "memory was short, raise its limit. Then run `agent quarantine retry`"
+            )
+        self._write(self._note.before_read(place))
+        try:
+            yield
+        finally:
+            self._write(self._note.after_read())
+
+    def close(self) -> None:
+        self._write(self._note.stopped())
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            self._file = None
+
+    def _write(self, note: ReadNote) -> None:
+        self._note = note
+        with self._lock, suppress(OSError):
+            if self._file is not None:
+                os.pwrite(self._file, note.content(), 0)

@@ -103,7 +103,7 @@ class AgentService:
         self._status.registrar = self._registrar
         properties = config.properties
         self._checks = PeriodicChecks(
-            CHECKS, partial(running_probe, config, holder, self._status.sink_state)
+            CHECKS, partial(running_probe, config, holder, self._status.sink_state, self._registrar)
         )
         self._status.findings = lambda: self._checks.findings
         self._shell = ServiceShell(

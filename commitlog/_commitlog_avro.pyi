@@ -26,5 +26,7 @@ class SchemaIds:
     def get(self, schema: Unregistered) -> int | None: ...
     def set(self, schema: Unregistered, id: int) -> None:
         """Set the id for all later records. Raise OverflowError beyond 32 bits."""
+    def forget_all(self) -> None:
+        """Forget all ids. Records need new ones."""
     def abandon(self, schema: Unregistered) -> None:
         """Reject MongoDB events with this schema until it has an id. An existing id stays."""

@@ -129,7 +129,8 @@ def _unlogged(probe: AgentProbe) -> Iterator[Finding]:
 
 def _registry(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
-    yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
+    subject = f"{properties.topic_prefix}-value"
+    yield from check_registry(properties.registries(), subject, probe.registrar)
 
 
 def _progress(probe: AgentProbe) -> Iterator[Finding]:

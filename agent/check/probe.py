@@ -23,10 +23,11 @@ from agent.schema.node_schema import schema_rows
 from agent.schema.node_write_options import read_write_options
 from agent.schema.schema_file import SchemaFile
 from agent.schema.write_options import WriteOptions
-from commitlog import Schema, SchemaError
+from commitlog import Schema, SchemaError, Unregistered
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name
 from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import SidecarError, UnavailableError
+from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
 
 
@@ -59,6 +60,8 @@ class AgentProbe:
     config: AgentConfig
     node: Callable[[], NodeAnswer]
     broker: Callable[[], BrokerAnswer]
+    registrar: Registrar[Unregistered] | None = None
+    """None for the command."""
 
     @property
     def settings(self) -> NodeSettings | None:
@@ -103,13 +106,17 @@ def command_probe(config: AgentConfig) -> AgentProbe:
 
 
 def running_probe(
-    config: AgentConfig, holder: SchemaHolder, sink: Callable[[], SinkState]
+    config: AgentConfig,
+    holder: SchemaHolder,
+    sink: Callable[[], SinkState],
+    registrar: Registrar[Unregistered] | None = None,
 ) -> AgentProbe:
     """For a running agent. `sink` returns the state of its sink."""
     return AgentProbe(
         config,
         CachedAnswer(lambda: _completed(config, _known(holder))),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
+        registrar,
     )
 
 

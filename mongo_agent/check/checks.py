@@ -80,7 +80,8 @@ def _progress(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
 
 def _registry(probe: MongoProbe) -> Iterator[Finding]:
     properties = probe.config.properties
-    yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
+    subject = f"{properties.topic_prefix}-value"
+    yield from check_registry(properties.registries(), subject, probe.registrar())
 
 
 def _server_text(probe: MongoProbe) -> str:

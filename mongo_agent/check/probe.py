@@ -26,6 +26,7 @@ from mongo_agent.server.errors import server_error
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
+from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
 
 Client = MongoClient[Any]
@@ -60,6 +61,8 @@ class MongoProbe:
     """The options of streams that the server supports."""
     collections: Callable[[], Collections]
     broker: Callable[[], BrokerAnswer]
+    registrar: Callable[[], Registrar[Any] | None] = lambda: None
+    """Returns None for the command, and before the agent delivers."""
 
     @property
     def deployment(self) -> Deployment | None:
@@ -106,6 +109,7 @@ def probe_of_run(
     client: Client,
     error: Callable[[], str],
     sink: Callable[[], SinkState],
+    registrar: Callable[[], Registrar[Any] | None] = lambda: None,
 ) -> MongoProbe:
     """The probe of a running agent.
 
@@ -127,6 +131,7 @@ def probe_of_run(
         CachedAnswer(partial(_options, config, client, server)),
         CachedAnswer(partial(_collections, config, client)),
         CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
+        registrar,
     )
 
 

@@ -95,7 +95,8 @@ class MongoService:
 
     def _checks(self, config: MongoConfig, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
-        probe = partial(probe_of_run, config, client, status.server_error, status.sink_state)
+        known = (status.server_error, status.sink_state, lambda: status.registrar)
+        probe = partial(probe_of_run, config, client, *known)
         return PeriodicChecks(CHECKS, probe)
 
     def _note_place(self, deployment: Deployment) -> None:

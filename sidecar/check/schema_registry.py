@@ -1,11 +1,13 @@
 """Check of the schema registry: whether it answers and accepts the agent."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from contextlib import suppress
+from typing import Any, Literal
 
 from sidecar.check.finding import Finding, fault, ok
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
 from sidecar.schema_registry.client import RegistryClient
+from sidecar.schema_registry.registrar import Registrar
 from sidecar.schema_registry.settings import RegistrySettings
 
 SUBJECT = "schema_registry"
@@ -22,8 +24,15 @@ def registry_text(registries: Registries) -> str:
     return f"the schema registry {', '.join(urls)} (at most {longest_s:.0f} s)"
 
 
-def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
-    """Request a subject, which need not exist, from each registry; registers nothing."""
+def check_registry(
+    registries: Registries, subject: str, registrar: Registrar[Any] | None = None
+) -> Iterator[Finding]:
+    """Request a subject, which need not exist, from each registry. Registers nothing, unless
+    `registrar` finds that ids have changed."""
+    if registrar is not None:
+        # What follows reports a registry that does not answer.
+        with suppress(UnavailableError, AccessDeniedError):
+            registrar.verify()
     seen: list[tuple[object, ...]] = []
     for side, settings in registries.items():
         client_of = (settings.urls, settings.user_info, settings.token, settings.tls)

@@ -67,6 +67,9 @@ class SchemaRegistry(Protocol):
         """The id of a schema in a subject. Waits for the answer. Raises UnavailableError,
         SchemaRejectedError or AccessDeniedError."""
 
+    def has_schema(self, number: int, schema: str) -> bool:
+        """Whether an id stands for a schema. Raises UnavailableError or AccessDeniedError."""
+
 
 class RegistryClient:
     """A registry over HTTP. For one thread at a time."""
@@ -99,10 +102,23 @@ class RegistryClient:
             return _id_of(self._ask("POST", f"{path}/versions{query}", subject, schema))
         if settings.use_latest:
             latest = self._ask("GET", f"{path}/versions/latest", subject)
-            same = _check_same if settings.schema_type == "AVRO" else _check_same_text
-            same(subject, str(latest.get("schema")), schema)
+            self._require_same(subject, str(latest.get("schema")), schema)
             return _id_of(latest)
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
+
+    def has_schema(self, number: int, schema: str) -> bool:
+        """See `SchemaRegistry`."""
+        subject = f"id {number}"
+        try:
+            found = self._ask("GET", f"/schemas/ids/{number}", subject)
+            self._require_same(subject, str(found.get("schema")), schema)
+        except SchemaRejectedError:
+            return False
+        return True
+
+    def _require_same(self, subject: str, found: str, ours: str) -> None:
+        same = _check_same if self._settings.schema_type == "AVRO" else _check_same_text
+        same(subject, found, ours)
 
     def require_answer(self, subject: str) -> None:
         """Request the latest schema of a subject, which need not exist.

@@ -6,8 +6,10 @@ wait for a slow registry; any thread may read the result.
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -17,6 +19,9 @@ from sidecar.schema_registry.client import RegistryClient, SchemaRegistry, Schem
 from sidecar.schema_registry.settings import RegistrySettings, Strategy
 
 logger = logging.getLogger(__name__)
+
+_MAX_VERIFIED = 1000
+_VERIFIED_AT_ONCE = 16
 
 
 class Unregistered(Protocol):
@@ -44,6 +49,7 @@ class SchemaIds(Protocol[SchemaOf_contra]):
 
     def get(self, schema: SchemaOf_contra) -> int | None: ...
     def set(self, schema: SchemaOf_contra, id: int) -> None: ...
+    def forget_all(self) -> None: ...
 
 
 class RegistrationStatus(Enum):
@@ -64,6 +70,15 @@ class Registration:
     status: RegistrationStatus
     error: str = ""
     """The cause, unless the schemas are registered or pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedIds:
+    """The registry gave ids that messages have to other schemas, or to none."""
+
+    message: str
+    is_resolved: bool = False
+    """All schemas that were in use have ids again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +131,16 @@ class Registrar(Generic[SchemaOf]):
         self._errors: dict[str, str] = {}
         self._fatal: AccessDeniedError | None = None
         self._registered = 0
+        self._in_use: deque[SchemaOf] = deque(maxlen=_MAX_VERIFIED)
+        self._unverifiable: set[SchemaOf] = set()
+        self._verified_at = datetime.now(UTC)
+        self._changed: ChangedIds | None = None
+
+    @property
+    def changed_ids(self) -> ChangedIds | None:
+        """What `verify` found; None while all ids are as they were."""
+        with self._lock:
+            return self._changed
 
     @property
     def fatal(self) -> AccessDeniedError | None:
@@ -170,15 +195,62 @@ class Registrar(Generic[SchemaOf]):
         with self._registering:
             return self._register(schemas)
 
+    def verify(self) -> None:
+        """Compare some ids in use with the registry: it may have been emptied or restored. After a
+        change all ids are forgotten, and requested again.
+
+        Takes one schema after the other in turn. Raises UnavailableError or AccessDeniedError."""
+        with self._registering:
+            for _ in range(min(_VERIFIED_AT_ONCE, len(self._in_use))):
+                schema = self._in_use[0]
+                self._in_use.rotate(-1)
+                if not self._is_valid(schema):
+                    self._register_again(schema)
+                    break
+            self._verified_at = datetime.now(UTC)
+
+    def _is_valid(self, schema: SchemaOf) -> bool:
+        number, registry = self._ids.get(schema), self._sides[schema.side].registry
+        if number is None or schema in self._unverifiable:
+            return True
+        if registry.has_schema(number, schema.schema):
+            return True
+        try:
+            is_same = registry.schema_id(self._subject(schema), schema.schema) == number
+        except SchemaRejectedError:
+            return False
+        if is_same and not registry.has_schema(number, schema.schema):
+            # A registry without this question, or that stores other texts.
+            self._unverifiable.add(schema)
+            return True
+        return False
+
+    def _register_again(self, schema: SchemaOf) -> None:
+        number, schemas = self._ids.get(schema), list(self._in_use)
+        message = (
+            f"The schema registry has no schema or another one for the id {number} of "
+            f"{self._subject(schema)}. Events since {self._verified_at:%Y-%m-%d %H:%M:%S} UTC have "
+            "ids that readers cannot resolve or take for other schemas."
+        )
+        logger.error("the ids of schemas have changed", extra=fields(reason=message))
+        self._ids.forget_all()
+        self._in_use.clear()
+        with self._lock:
+            self._changed, self._registered = ChangedIds(message), 0
+        self._register(schemas)
+
+    def _subject(self, schema: SchemaOf) -> str:
+        strategy = self._sides[schema.side].strategy
+        return strategy.subject(schema.topic, schema.side, schema.record)
+
     def _register(self, schemas: Sequence[SchemaOf]) -> Registration:
         answer, fatal = Registration(RegistrationStatus.REGISTERED), None
         for schema in schemas:
             if self._ids.get(schema) is not None:
                 continue
-            subjects = self._sides[schema.side]
-            subject = subjects.strategy.subject(schema.topic, schema.side, schema.record)
+            subject = self._subject(schema)
             try:
-                number = subjects.registry.schema_id(subject, schema.schema)
+                number = self._sides[schema.side].registry.schema_id(subject, schema.schema)
             except UnavailableError as error:
                 answer = Registration(RegistrationStatus.UNAVAILABLE, str(error))
             except SchemaRejectedError as error:
@@ -192,12 +264,15 @@ class Registrar(Generic[SchemaOf]):
                 self._note_error(subject, answer.error)
                 break
             self._ids.set(schema, number)
+            self._in_use.append(schema)
             logger.info("schema registered", extra=fields(subject=subject, schema_id=number))
             with self._lock:
                 self._registered += 1
                 self._errors.pop(subject, None)
         with self._lock:
             self._last, self._fatal = answer, fatal or self._fatal
+            if self._changed is not None and not self._errors:
+                self._changed = replace(self._changed, is_resolved=True)
         return answer
 
     def _note_error(self, subject: str, error: str) -> None:

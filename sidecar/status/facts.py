@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from sidecar.check.finding import Finding
 from sidecar.health.condition import Condition, State
 from sidecar.quantities import duration_text
+from sidecar.schema_registry.registrar import ChangedIds
 from sidecar.sinks.base import DEAD_LETTERS_WAITING, SinkState
 
 UNAVAILABLE = frozenset(("sink_unavailable", "sink_access_denied"))
@@ -29,6 +30,7 @@ class ServiceFacts:
     """Why the agent cannot write to the quarantine, so that delivery waits."""
     registry_error: str = ""
     """Why a schema has no id."""
+    changed_ids: ChangedIds | None = None
     findings: tuple[Finding, ...] = ()
     """Of the checks that are repeated while the agent runs."""
 
@@ -109,7 +111,17 @@ def unrecorded(facts: ServiceFacts, *, remedy: str) -> Iterator[Condition]:
 
 
 def unregistered(facts: ServiceFacts) -> Iterator[Condition]:
-    """Schemas without an id."""
+    """Schemas without an id, and messages with a wrong one."""
+    if (changed := facts.changed_ids) is not None:
+        yield Condition(
+            "schema_registry_ids_changed",
+            State.DEGRADED if changed.is_resolved else State.FAILING,
+            "schema_registry",
+            changed.message,
+            "Restore the data of the registry, or have readers skip these events. To publish them "
+            "again, start a snapshot. The agent registers its schemas again, and shows this until "
+            "it is restarted.",
+        )
     if facts.registry_error:
         yield Condition(
             "schema_registry_unavailable",

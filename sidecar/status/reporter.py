@@ -149,6 +149,7 @@ class StatusReporter(ABC, Generic[ViewOf]):
             "save_error": view.save_error,
             "record_error": view.record_error,
             "registry_error": "" if self.registrar is None else self.registrar.error,
+            "changed_ids": None if self.registrar is None else self.registrar.changed_ids,
             "findings": tuple(self.findings()),
         }
 

@@ -59,6 +59,8 @@ type Digest = [u8; 32];
 struct Known {
     ids: HashMap<Digest, u32>,
     abandoned: HashSet<Digest>,
+    /// How often all ids were forgotten.
+    generation: u64,
 }
 
 impl UnregisteredSchema {
@@ -98,6 +100,19 @@ impl SchemaIds {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.abandoned.remove(&digest);
         known.ids.insert(digest, id);
+    }
+
+    /// Forgets all ids, because the registry gave them to other schemas.
+    pub fn forget_all(&self) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.ids.clear();
+        known.generation += 1;
+    }
+
+    /// What was derived from ids of an earlier generation is void.
+    pub fn generation(&self) -> u64 {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.generation
     }
 
     /// Encoders reject events of a schema without an id, until it has one.

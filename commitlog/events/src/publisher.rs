@@ -90,6 +90,8 @@ pub(crate) struct Publisher {
     scratch: Scratch,
     identity: Identity,
     counters: Vec<(u32, Vec<CounterDelta>)>,
+    /// That of the ids in the headers of tables.
+    generation: u64,
 }
 
 /// The mutation that is being written.
@@ -120,6 +122,7 @@ impl Publisher {
             scratch: Scratch::default(),
             identity: Identity::default(),
             counters: Vec::new(),
+            generation: 0,
         }
     }
 
@@ -169,6 +172,14 @@ impl Publisher {
     /// Begins a batch.
     pub fn begin(&mut self) {
         self.identity.forget();
+        let generation = self.format.schema_ids.generation();
+        if std::mem::replace(&mut self.generation, generation) != generation {
+            for (_, disposition) in &mut self.dispositions {
+                if let Disposition::Publish(published) = disposition {
+                    published.headers = None;
+                }
+            }
+        }
     }
 
     /// Ends a batch: every event has its id then.

@@ -63,6 +63,10 @@ impl SchemaIds {
         self.0.set(&schema.0, id);
     }
 
+    fn forget_all(&self) {
+        self.0.forget_all();
+    }
+
     fn abandon(&self, schema: &Unregistered) {
         self.0.abandon(&schema.0);
     }

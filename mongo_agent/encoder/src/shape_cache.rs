@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use event_encoding::connect::Schema;
 use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
@@ -21,7 +21,8 @@ const LONGEST_KEY: usize = 1 << 16;
 pub(crate) struct InferredSchema {
     pub schema: Schema,
     part: PartFormat,
-    wire_format: OnceLock<WireFormat>,
+    /// By the generation of the ids.
+    wire_format: RwLock<Option<(u64, WireFormat)>>,
 }
 
 impl InferredSchema {
@@ -29,7 +30,7 @@ impl InferredSchema {
         Self {
             part: PartFormat::new(part, topic, encoding, || schema.clone()),
             schema,
-            wire_format: OnceLock::new(),
+            wire_format: RwLock::default(),
         }
     }
 
@@ -39,11 +40,16 @@ impl InferredSchema {
         ids: &SchemaIds,
         missing: &RefCell<Vec<UnregisteredSchema>>,
     ) -> Result<WireFormat> {
-        if let Some(known) = self.wire_format.get() {
-            return Ok(known.clone());
+        let generation = ids.generation();
+        let known = self.wire_format.read();
+        match &*known.unwrap_or_else(PoisonError::into_inner) {
+            Some((of, known)) if *of == generation => return Ok(known.clone()),
+            _ => {}
         }
         if let Some(found) = self.part.wire_format(ids) {
-            return Ok(self.wire_format.get_or_init(|| found).clone());
+            let known = self.wire_format.write();
+            *known.unwrap_or_else(PoisonError::into_inner) = Some((generation, found.clone()));
+            return Ok(found);
         }
         let Some(schema) = self.part.avro_schema() else {
             return Ok(WireFormat::default());

@@ -34,6 +34,9 @@ class Registry:
     is_away: bool = False
     known: list[str] = field(default_factory=list)
 
+    def has_schema(self, number: int, schema: str) -> bool:
+        return True
+
     def schema_id(self, subject: str, schema: str) -> int:
         if self.is_away:
             raise UnavailableError(

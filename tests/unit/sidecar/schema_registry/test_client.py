@@ -63,6 +63,14 @@ def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRe
         asking.schema_id("s", SCHEMA)
 
 
+def test_an_id_stands_for_a_schema_or_not(registry: FakeRegistry) -> None:
+    asking = client(registry)
+    number = asking.schema_id("s", SCHEMA)
+    other = asking.schema_id("s", SCHEMA.replace('"Key"', '"Other"'))
+    asked = [asking.has_schema(each, SCHEMA) for each in (number, other, other + 1)]
+    assert asked == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("status", "error", "message"),
     [

@@ -76,8 +76,8 @@ def parse_note(content: bytes) -> ReadNote:
     """An empty note for anything that is none."""
     with suppress(ValueError, TypeError, KeyError):
         found = orjson.loads(content)
-        texts = (str(found[name]) for name in ("boot_id", "reading", "suspect"))
-        return ReadNote(*texts, deaths=int(found["deaths"]))
+        boot_id, reading, suspect = (str(found[name]) for name in ("boot_id", "reading", "suspect"))
+        return ReadNote(boot_id, reading, suspect, int(found["deaths"]))
     return ReadNote("")
 
 

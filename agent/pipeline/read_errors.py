@@ -10,17 +10,7 @@ import os
 from pathlib import Path
 
 from sidecar.files.access import access_denial
-
-_REMEDIES = {
-    errno.EIO: "The disk fails: look at the kernel's log (`dmesg`).",
-    errno.ENODATA: "The disk fails: look at the kernel's log (`dmesg`).",
-    errno.ESTALE: "The file system was mounted or exported anew: mount it again.",
-    errno.ENOTCONN: "The file system is not connected: mount it again.",
-    errno.EMFILE: "The agent has too many open files: raise `LimitNOFILE=` or `ulimit -n`.",
-    errno.ENFILE: "The machine has too many open files: raise `fs.file-max`.",
-    errno.ENOMEM: "The machine has no memory left: free some, or raise the limit of the agent.",
-    errno.ELOOP: "Remove the symbolic links that lead in a circle.",
-}
+from sidecar.files.os_errors import REMEDIES
 
 
 def is_environmental(error: BaseException) -> bool:
@@ -34,7 +24,7 @@ def read_error_message(path: Path, error: BaseException) -> str:
         reason = "out of memory" if isinstance(error, MemoryError) else str(error)
         return f"{path.name} cannot be read: {reason}."
     reason = f"{os.strerror(error.errno)} ({errno.errorcode.get(error.errno, error.errno)})"
-    remedy = _REMEDIES.get(error.errno, "")
+    remedy = REMEDIES.get(error.errno, "")
     if error.errno in (errno.EACCES, errno.EPERM):
         found = access_denial(path)
         remedy = found.message if found is not None else ""

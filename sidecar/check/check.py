@@ -7,11 +7,12 @@ its own components where possible.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from sidecar.check.finding import Finding, fault
 from sidecar.errors import SidecarError
+from sidecar.files.os_errors import remedy_of
 
 ProbeT = TypeVar("ProbeT")
 ProbeT_contra = TypeVar("ProbeT_contra", contravariant=True)
@@ -44,7 +45,8 @@ class Check(Generic[ProbeT_contra]):
 def findings_of(check: Check[ProbeT], probe: ProbeT) -> Iterator[Finding]:
     """Yield each finding. A check that raises ends with a fault that names the error."""
     try:
-        yield from check.find(probe)
+        for found in check.find(probe):
+            yield replace(found, remedy=remedy_of(found.message, found.remedy))
     except Exception as error:
         kind = "" if isinstance(error, SidecarError) else f"{type(error).__name__}: "
         yield fault(

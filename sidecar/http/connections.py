@@ -9,6 +9,7 @@ No thread waits for a client: an answer is in memory as a whole, and the next re
 connection is read when the client has read it. All unread answers together are bounded.
 """
 
+import resource
 import socket
 import sys
 import threading
@@ -23,7 +24,9 @@ from waitress.task import ThreadedTaskDispatcher
 
 from sidecar.http.requests import MAX_BODY_BYTES, MAX_HEAD_BYTES, RequestParser
 
-CONNECTION_LIMIT = 64
+MOST_CONNECTIONS, LEAST_CONNECTIONS = 64, 4
+_DESCRIPTOR_SHARE = 4
+"""Part of the open files that connections may be; segments, offsets and servers need the others."""
 REQUEST_TIMEOUT_S = 10
 """Maximum time from the first to the last byte of a request."""
 ANSWER_TIMEOUT_S = 30
@@ -169,6 +172,13 @@ class BoundedServer(TcpWSGIServer):
         return min(owing, key=lambda each: each.owes_since_s, default=None)
 
 
+def connection_limit(open_files: int) -> int:
+    """Connections at once, by the limit of open files (RLIMIT_NOFILE; -1 for none)."""
+    if open_files == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, open_files // _DESCRIPTOR_SHARE))
+
+
 def bounded_server(
     application: Any, listener: socket.socket, sockets: dict[int, Any]
 ) -> BoundedServer:
@@ -176,7 +186,7 @@ def bounded_server(
     settings = Adjustments(
         sockets=[listener],
         threads=THREADS,
-        connection_limit=CONNECTION_LIMIT,
+        connection_limit=connection_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
         cleanup_interval=_CLEANUP_INTERVAL_S,
         outbuf_overflow=UNREAD_BYTES,
         # Threads wait for the client above it.

@@ -1,8 +1,10 @@
 """Conditions of the checks that are repeated while an agent runs. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from sidecar.check.finding import Finding, Level
+from sidecar.files.os_errors import remedy_of
 from sidecar.health.condition import Condition, State
 
 SameCause = Mapping[str, frozenset[str]]
@@ -45,4 +47,5 @@ def with_findings(
 ) -> tuple[Condition, ...]:
     """An agent's own conditions, then those of its checks."""
     found = tuple(own)
-    return (*found, *finding_conditions(findings, found, same_cause, components))
+    conditions = (*found, *finding_conditions(findings, found, same_cause, components))
+    return tuple(replace(each, remedy=remedy_of(each.message, each.remedy)) for each in conditions)

@@ -17,6 +17,7 @@ from Cryptodome.Util.Padding import pad
 import commitlog
 from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity
+from tests.oracle.reference.rows import USE_ROW_TIMESTAMP
 from tests.oracle.writer import (
     FRAMINGS,
     MARKER_LENGTH,
@@ -31,7 +32,6 @@ from tests.oracle.writer import (
     vbytes,
 )
 from tests.oracle.writer.framings import IV, KEY, PLAIN, Framing, aes_cbc, compressed
-from tests.oracle.writer.rows import USE_ROW_TIMESTAMP
 from tests.support.mongodb.bson_documents import event
 from tests.support.segments.memory_segments import NAME, READ, SCHEMA_TEXT, TABLE_ID
 

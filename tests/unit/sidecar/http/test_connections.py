@@ -2,7 +2,10 @@
 
 import http.client
 import re
+import resource
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,14 +13,22 @@ from pathlib import Path
 
 import pytest
 from flask import Blueprint, Response, request
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidecar.http import connections
-from sidecar.http.connections import CONNECTION_LIMIT, THREADS
+from sidecar.http.connections import (
+    LEAST_CONNECTIONS,
+    MOST_CONNECTIONS,
+    THREADS,
+    connection_limit,
+)
 from sidecar.http.server import HttpServer
 from tests.support.agents.fake_status import HOST, FakeStatus
 from tests.support.servers.processes import DEADLINE_S, wait_until
 
-_CLIENTS = 2 * CONNECTION_LIMIT
+_LIMIT = connection_limit(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+_CLIENTS = 2 * _LIMIT
 
 
 def _half_header(client: socket.socket) -> None:
@@ -98,12 +109,12 @@ def test_probes_are_answered_while_clients_hold_connections(
                 continue
         assert [_get(server.port, path) for path in ("/ping", "/live", "/ready")] == [200] * 3
         # The clients' own ends, and at most the limit of the server's.
-        assert _descriptors() - before <= _CLIENTS + CONNECTION_LIMIT + 1
+        assert _descriptors() - before <= _CLIENTS + _LIMIT + 1
 
 
 def test_the_connection_that_has_owed_a_request_for_longest_is_closed() -> None:
     with _running() as server, ExitStack() as clients:
-        held = [clients.enter_context(_connect(server.port)) for _ in range(CONNECTION_LIMIT + 1)]
+        held = [clients.enter_context(_connect(server.port)) for _ in range(_LIMIT + 1)]
         assert held[0].recv(1) == b""
         held[1].sendall(b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
         assert held[1].recv(15) == b"HTTP/1.1 200 OK"
@@ -202,3 +213,37 @@ def test_requests_that_wait_leave_threads_for_probes() -> None:
         release.set()
         for client in held[:2]:
             assert client.recv(12) == b"HTTP/1.1 200"
+
+
+@given(open_files=st.integers(0, 1 << 20))
+def test_connections_leave_descriptors_to_the_agent(open_files: int) -> None:
+    limit = connection_limit(open_files)
+    assert LEAST_CONNECTIONS <= limit <= MOST_CONNECTIONS
+    assert limit == LEAST_CONNECTIONS or open_files - limit >= 3 * open_files // 4
+    assert connection_limit(resource.RLIM_INFINITY) == MOST_CONNECTIONS == connection_limit(1024)
+
+
+def test_idle_clients_of_a_small_limit_leave_files_to_open() -> None:
+    """200 of them would take all of 64 descriptors."""
+    done = subprocess.run([sys.executable, "-c", _FEW_FILES], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+_FEW_FILES = """
+import resource, socket, threading
+from sidecar.http.connections import bounded_server
+from tests.support.servers.processes import wait_until
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+own = [socket.socket() for _ in range(20)]
+listener = socket.create_server(("127.0.0.1", 0), backlog=200)
+sockets = {}
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+server = bounded_server(lambda _, start: start("200 OK", []) and [], listener, sockets)
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+clients = [socket.create_connection(listener.getsockname()) for _ in range(200)]
+threading.Thread(target=server.run, daemon=True).start()
+probe = socket.create_connection(listener.getsockname())
+probe.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+assert probe.recv(10)
+assert len(sockets) <= 16 + 3, len(sockets)
+"""

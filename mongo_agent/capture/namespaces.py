@@ -18,6 +18,10 @@ BUILT_IN = frozenset({"admin", "config", "local"})
 SYSTEM = "system."
 """Prefix of system collections."""
 
+_TEMPORARY = re.compile(
+    r"tmp\.(agg_out|mr)\.|tmp\w{5}\.(create|renameCollection|convertToCapped)\b"
+)
+"""Collections that the server fills for `$out`, mapReduce and other commands, and then renames."""
 _NONE = "(?!)"
 """An expression that matches no name, and that is no valid name."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
@@ -50,6 +54,11 @@ def _parts(text: str) -> Iterator[str]:
     yield "".join(part)
 
 
+def is_servers_own(collection: str) -> bool:
+    """Whether the server made a collection for itself; its documents are never captured."""
+    return collection.startswith(SYSTEM) or _TEMPORARY.match(collection) is not None
+
+
 @dataclass(frozen=True)
 class Namespaces:
     """The configured lists; for databases and for collections either an include or exclude list.
@@ -75,7 +84,7 @@ class Namespaces:
         _ = self._compiled
 
     def captures(self, database: str, collection: str) -> bool:
-        if not self.captures_database(database) or collection.startswith(SYSTEM):
+        if not self.captures_database(database) or is_servers_own(collection):
             return False
         name = f"{database}.{collection}"
         if self.include_collections:

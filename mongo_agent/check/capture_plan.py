@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mongo_agent.capture.catalogue import CollectionInfo, CollectionKind
-from mongo_agent.capture.namespaces import MatchMode, Namespaces
+from mongo_agent.capture.namespaces import MatchMode, Namespaces, is_servers_own
 from mongo_agent.config.loading import MongoConfig
 
 _WITHOUT_EVENTS = {
@@ -55,6 +55,8 @@ def _why(captured: Namespaces, database: str, name: str) -> str:
 
 
 def _why_not(captured: Namespaces, database: str, name: str) -> str:
+    if is_servers_own(name):
+        return "a temporary collection of the server"
     if captured.include_databases and not captured.captures_database(database):
         return "not in database.include.list"
     for what, patterns, compared in (

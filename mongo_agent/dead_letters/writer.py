@@ -90,7 +90,9 @@ class DeadLetterWriter:
         return self._record(
             gap,
             GAP,
-            "changes are lost: the oplog no longer has the stored position",
+            f"changes of {gap.collection} are lost: it was replaced without events"
+            if gap.collection
+            else "changes are lost: the oplog no longer has the stored position",
             {"since": dict(gap.since), "reason": gap.reason},
             logging.ERROR,
         )

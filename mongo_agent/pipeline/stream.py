@@ -206,7 +206,13 @@ class Stream:
             if read.lost.is_resnapshot:
                 self.snapshotter.restart(read.lost.reason)
         first = 0 if read.lost is None else 1
-        for index, failure in enumerate(read.batch.failures, first):
+        replaced = self._replaced(read)
+        for index, gap in enumerate(replaced, first):
+            if index >= self._kept:
+                if not self._dead_letters.note_gap(gap):
+                    return False
+                self._kept = index + 1
+        for index, failure in enumerate(read.batch.failures, first + len(replaced)):
             if index < self._kept:
                 continue
             raw = read.events[failure.event]
@@ -216,6 +222,21 @@ class Stream:
             self._kept = index + 1
         self._kept = 0
         return True
+
+    def _replaced(self, read: StreamBatch) -> list[LostTimeRange]:
+        if not has_ddl_events(read.batch.skipped, read.batch.counts):
+            return []
+        since = self._position.stream.values()
+        return [
+            LostTimeRange(
+                since,
+                f"{name} was replaced by {event.database}.{event.collection} at {event.time}, as "
+                "by `$out` or mapReduce, and the stream has no events of its documents: run "
+                f"`mongo-agent snapshot start '{name}'`",
+                collection=name,
+            )
+            for name, event in self.snapshotter.replaced(read.events)
+        ]
 
     def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
         for index, rejected in enumerate(chunk.rejected):

@@ -27,7 +27,12 @@ from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
-from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events
+from mongo_agent.snapshot.ddl_events import (
+    DdlEvent,
+    after_ddl_event,
+    ddl_events,
+    replaced_collections,
+)
 from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -148,6 +153,10 @@ class Snapshotter:
                         collection=f"{event.database}.{event.collection}", to=".".join(event.to)
                     ),
                 )
+
+    def replaced(self, events: ChangeEvents) -> list[tuple[str, DdlEvent]]:
+        """Collections that a batch replaces and no snapshot copies, before their events apply."""
+        return list(replaced_collections(self._progress, events, self._namespaces))
 
     def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
         """Record events of the stream in the output; all events up to `time` are.

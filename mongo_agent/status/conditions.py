@@ -158,8 +158,7 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             "changes_lost",
             State.DEGRADED,
             "quarantine",
-            f"Changes of {changes} were not delivered, because the oplog no longer had them: see "
-            f"{directory}/gaps.ndjson.",
+            f"Changes of {changes} were not delivered: {directory}/gaps.ndjson has the reasons.",
             "Copy the collections with `mongo-agent snapshot start`, then move that file away.",
         )
     if usage.dead_letters:

@@ -27,7 +27,7 @@ class QuarantineFiles:
         if usage.gaps:
             yield QuarantinedItem(
                 GAPS,
-                ("The oplog no longer had the changes.",),
+                ("Each line has the reason.",),
                 _counted(usage.gaps, "lost range of time", "lost ranges of time"),
                 commands=(
                     NextCommand(

@@ -154,6 +154,34 @@ def test_or_ends_the_agent(small_replies: tuple[RunAgent, Client]) -> None:
     assert "cursor.oversize.handling.mode=split" in str(error)
 
 
+@pytest.mark.parametrize("source", ["shop.tmp.agg_out.0b3f6f6e", "shop.tmp.mr.b_1", "crm.staged"])
+def test_a_collection_that_is_replaced_without_events(
+    writer: Client, run_agent: RunAgent, tmp_path: Path, source: str
+) -> None:
+    """As `$out` and mapReduce do: the temporary collection has no topic, the loss is on record, and
+    the command that the record names copies the documents."""
+    properties = {
+        "database_include_list": "shop",
+        "signal_enabled_channels": "source",
+        "signal_data_collection": "ops.signals",
+    }
+    with run_agent(**properties).streaming() as agent:
+        writer.shop.b.insert_one({"_id": 1})
+        database, _, name = source.partition(".")
+        writer[database][name].insert_many([{"_id": 2}, {"_id": 3}])
+        writer.admin.command("renameCollection", source, to="shop.b", dropTarget=True)
+        writer.shop.b.insert_one({"_id": 4})
+        published = agent.wait_for(2)
+        assert [(each.topic, each.id) for each in published] == [("p.shop.b", 1), ("p.shop.b", 4)]
+        record = json.loads((tmp_path / "offsets" / "quarantine" / "gaps.ndjson").read_text())
+        assert record["collection"] == "shop.b"
+        assert "`mongo-agent snapshot start 'shop.b'`" in record["reason"]
+        data = json.dumps({"data-collections": ["shop.b"]})
+        writer.ops.signals.insert_one({"type": "execute-snapshot", "data": data})
+        copied = [each.id for each in agent.wait_for(3) if each.kind == "read"]
+        assert sorted(copied) == [2, 3, 4]
+
+
 @pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "6.0.8"])
 @pytest.mark.parametrize("mode", ["skip", "split"])
 def test_releases_that_split_no_events(

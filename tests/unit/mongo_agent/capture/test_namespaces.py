@@ -54,6 +54,29 @@ def test_names_are_compared_as_a_whole(
     assert found == dict.fromkeys(taken, True) | dict.fromkeys(left, False)
 
 
+@pytest.mark.parametrize(
+    ("name", "is_captured"),
+    [
+        ("tmp.agg_out.0b3f6f6e-5f9a-4c55-9a5e-0d6bb7f1c2aa", False),
+        ("tmp.agg_out.7", False),
+        ("tmp.mr.orders_3", False),
+        ("tmp.mr.orders_3_inc", False),
+        ("tmpA1b2C.renameCollection", False),
+        ("tmpA1b2C.convertToCapped.orders", False),
+        ("system.resharding.0b3f6f6e-5f9a-4c55-9a5e-0d6bb7f1c2aa", False),
+        ("system.buckets.tmp.agg_out.7", False),
+        ("tmp", True),
+        ("tmp.orders", True),
+        ("tmpfiles.agg_out", True),
+        ("agg_out.tmp", True),
+        ("x.tmp.agg_out.7", True),
+    ],
+)
+def test_temporary_collections_of_the_server(name: str, is_captured: bool) -> None:
+    assert Namespaces().captures("shop", name) == is_captured
+    assert Namespaces(include_databases=("shop",)).captures("shop", name) == is_captured
+
+
 @pytest.mark.parametrize("what", ["database", "collection"])
 def test_lists_that_exclude_each_other_are_rejected(what: str) -> None:
     lists: dict[str, Any] = {f"include_{what}s": ("a",), f"exclude_{what}s": ("b",)}

@@ -92,7 +92,12 @@ def recovery(
             return Reopen(_same(last, position), login_error, is_access_denied=True)
         return Abort(AccessDeniedError(login_error))
     if failure is Failure.NOT_SUPPORTED:
-        return Abort(ConfigError(f"{STANDALONE} MongoDB reports: {message}."))
+        return Abort(
+            ConfigError(
+                f"MongoDB opens no change stream: {message}. `cursor.pipeline` may only have "
+                f"stages that streams allow. If the server is a standalone: {STANDALONE}"
+            )
+        )
     if failure is Failure.AUTHORISATION:
         return Reopen(_same(last, position), authorisation_message(message), is_access_denied=True)
     is_readable = can_read(rules.oversize, rules.large_events) and not last.is_split
@@ -123,13 +128,13 @@ def _without_history(
     failure: Failure, message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
 ) -> Reopen | Abort:
     since = f" (cluster time {position.time})"
-    if rules.history_lost == "fail" and failure is Failure.INVALID_TOKEN:
+    if rules.history_lost == "fail" and failure is not Failure.HISTORY_LOST:
         return Abort(
             HistoryLostError(
                 f"MongoDB rejects the stored resume token{since}: {message}. The token is damaged, "
-                "or belongs to another cluster. Restore an intact copy of the offsets. Without one "
-                "set `history.lost.policy=resnapshot` to take a new snapshot, or `skip` to "
-                "continue and record the gap."
+                "or belongs to another cluster or stream. Restore an intact copy of the offsets. "
+                "Without one set `history.lost.policy=resnapshot` to take a new snapshot, or "
+                "`skip` to continue and record the gap."
             )
         )
     if rules.history_lost == "fail":

@@ -254,9 +254,10 @@ class CollectionReader:
             )
 
     def cluster_time(self) -> ClusterTime:
-        """The present time of the server; zero if it has none."""
+        """The present time of the primary, which lists collections; zero if it has none. A
+        secondary may be behind a list."""
         with decoded_replies():
-            reply = self._client.admin.command("ping", read_preference=self._read_preference)
+            reply = self._client.admin.command("ping", read_preference=ReadPreference.PRIMARY)
         return _time_of(reply.get("operationTime"))
 
     def _cluster_time(self, session: ClientSession | None) -> ClusterTime:

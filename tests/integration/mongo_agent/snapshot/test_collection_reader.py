@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from mongo_agent.documents.cluster_time import NEVER
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
@@ -252,6 +252,19 @@ def test_what_stays_is_copied(servers: dict[str, Server], plan: Plan) -> None:
     assert found.keys() <= staying.keys() | passing.keys()
     if not plan.restarts:
         assert set(found.values()) <= {1}
+
+
+def test_the_present_time_is_not_before_a_list() -> None:
+    """Collections are listed by the primary, and a secondary may be behind it: a rename would be
+    taken for one that the list has."""
+    with (
+        MongoReplicaSet(2) as replica_set,
+        Client(f"{replica_set.connection_string}&readPreference=secondary") as client,
+        replica_set.lagging(replica_set.members[1]),
+    ):
+        time = replica_set.write_noop()
+        reader = CollectionReader(client, SnapshotSettings())
+        assert reader.cluster_time() >= ClusterTime(time.time, time.inc)
 
 
 def alone(servers: dict[str, Server], plan: Plan) -> None:

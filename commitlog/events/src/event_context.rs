@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
+use commitlog_core::memory::MemoryLimit;
 
 use crate::avro::string;
 use crate::event::{Content, OLDEST_US};
@@ -19,6 +20,8 @@ use event_encoding::encoding::Encoding;
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
+    /// What bounds the events of a mutation.
+    pub memory: MemoryLimit,
     /// Of a snapshot: when it began, in microseconds.
     pub snapshot_us: Option<i64>,
     /// The start of a JSON value, up to the event's time in `source`, or to `cluster` there.
@@ -86,6 +89,7 @@ impl EventContext {
         Self {
             format: Arc::clone(format),
             version,
+            memory: MemoryLimit::NONE,
             snapshot_us: None,
             starts: OpFragments(starts),
             avro_starts: OpFragments(avro_starts),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use commitlog_core::memory::MemoryLimit;
 use commitlog_core::mutation::{MutationReader, Update};
 use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
@@ -105,8 +104,6 @@ pub(crate) struct MutationContext<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
-    /// What bounds its events.
-    pub memory: MemoryLimit,
     /// The table whose update is rejected.
     pub table: Option<TableId>,
 }
@@ -348,7 +345,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             return Ok(());
         }
         let timestamp_us = self.context.timestamp_us(content);
-        let room = if self.batch.size_bytes() < self.mutation.memory.event_bytes() {
+        let room = if self.batch.size_bytes() < self.context.memory.event_bytes() {
             self.usual_room()
         } else {
             self.larger_room()?
@@ -400,7 +397,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
     fn larger_room(&mut self) -> Result<usize, Box<RecordError>> {
         let room = self.batch.room().len();
         let wanted = more_room(room, self.likely_room());
-        let (memory, used) = (self.mutation.memory, self.batch.size_bytes());
+        let (memory, used) = (self.context.memory, self.batch.size_bytes());
         let allowed = wanted.min(memory.event_bytes().saturating_sub(used));
         if allowed <= room {
             let refused = memory.allows_events(used.saturating_add(wanted));

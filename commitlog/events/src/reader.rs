@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use commitlog_core::error::SegmentError;
-use commitlog_core::memory::{MemoryLimit, TooLarge};
+use commitlog_core::memory::TooLarge;
 use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
@@ -105,10 +105,10 @@ impl EventReader {
         let (name, start) = (segment.segment(), segment.position());
         let mut batch = EventBatch::new(name, start, self.last_size, &self.spare);
         let version = segment.descriptor().version;
-        let context = EventContext::new(&self.format, version, segment.segment(), request.now_ms);
+        let mut context = EventContext::new(&self.format, version, name, request.now_ms);
+        context.memory = segment.memory();
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);
         let max_position = segment.position().saturating_add(scan);
-        let memory = segment.memory();
         segment.expect_end(request.expected_end);
         segment.expect_completed(request.completed_at);
         let mut sections = 0;
@@ -133,9 +133,9 @@ impl EventReader {
                     let mut stop = None;
                     for record in segment.records() {
                         let counters = counters.as_deref_mut();
-                        if let Err(blocked) = self.record(
-                            &record, &context, request, &mut row, &mut batch, counters, memory,
-                        ) {
+                        if let Err(blocked) =
+                            self.record(&record, &context, request, &mut row, &mut batch, counters)
+                        {
                             batch.blocked = Some(blocked);
                             stop = Some(Stop::Blocked);
                             break;
@@ -176,7 +176,6 @@ impl EventReader {
         row: &mut Row<'b>,
         batch: &mut EventBatch,
         mut counters: Option<&mut CounterHistory>,
-        memory: MemoryLimit,
     ) -> Result<(), Blocked> {
         let events = batch.len();
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
@@ -187,7 +186,6 @@ impl EventReader {
             events: 0,
             counters: counters.as_deref_mut(),
             table: None,
-            memory,
         };
         let mut writing = Writing {
             context,
@@ -228,7 +226,6 @@ impl EventReader {
                 events: 0,
                 counters: counters.as_deref_mut(),
                 table: None,
-                memory,
             };
             let skipped = batch.skipped.clone();
             let mut writing = Writing {

@@ -11,7 +11,6 @@ mod selection;
 use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
-use commitlog_core::memory::MemoryLimit;
 use commitlog_core::row::Row;
 use commitlog_core::schema::Table;
 
@@ -202,7 +201,6 @@ impl SnapshotEncoder {
             size_bytes: row.size_bytes().saturating_add(key.len()),
             events: self.events,
             counters: None,
-            memory: MemoryLimit::NONE,
             table: None,
         };
         let mut counters = Vec::new();

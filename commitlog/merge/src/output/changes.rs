@@ -8,10 +8,9 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, Fields};
 
-use super::shown::Shown;
+use super::shown::{ChangedRow, Shown};
 use super::typed::{TypedRows, row_id_field};
 use crate::error::Result;
-use crate::partition::Store;
 use crate::row_id::row_id;
 
 /// Why a row changed.
@@ -28,16 +27,6 @@ pub struct Change<'c> {
     pub after: Option<Shown<'c>>,
     pub cause: Cause,
     pub ts_us: i64,
-}
-
-/// The row that changes follow, and what it is in.
-#[derive(Clone, Copy)]
-pub struct ChangedRow<'c> {
-    pub token: i64,
-    pub pk: &'c [u8],
-    pub ck: Option<&'c [u8]>,
-    pub existed: bool,
-    pub store: &'c Store,
 }
 
 /// The output in the making.

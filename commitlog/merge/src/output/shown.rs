@@ -9,12 +9,21 @@ use arrow_array::types::{Float32Type, Float64Type};
 use arrow_schema::DataType;
 use commitlog_core::cql_type::CqlType;
 
-use super::changes::ChangedRow;
 use super::typed::{TypedRows, take_column};
 use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
 use crate::partition::Store;
+
+/// The row that changes follow, and what it is in.
+#[derive(Clone, Copy)]
+pub struct ChangedRow<'c> {
+    pub token: i64,
+    pub pk: &'c [u8],
+    pub ck: Option<&'c [u8]>,
+    pub existed: bool,
+    pub store: &'c Store,
+}
 
 /// A visible row.
 #[derive(Clone, Copy)]

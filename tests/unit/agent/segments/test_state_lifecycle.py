@@ -217,9 +217,27 @@ class SegmentLifecycle(RuleBasedStateMachine):
 
     @invariant()
     def one_segment_is_held_at_most(self) -> None:
-        phases = self.segments.count_by_phase
-        assert sum(phases.values()) == len(list(self.segments))
-        assert phases[Phase.BLOCKED] <= 1
+        assert self.segments.count_by_phase[Phase.BLOCKED] <= 1
+
+    @invariant()
+    def the_answers_are_those_of_a_pass_over_all(self) -> None:
+        segments = self.segments
+        everything = sorted(segments.all(), key=lambda each: each.name)
+        assert list(segments) == everything
+        assert segments.count_by_phase == {
+            phase: sum(each.phase is phase for each in everything) for phase in Phase
+        }
+        assert segments.readable_bytes == sum(each.readable_bytes for each in everything)
+        in_turn = [each for each in everything if each.is_blocked or each.next_read is not None]
+        is_open = bool(in_turn) and not in_turn[0].is_blocked
+        assert segments.next_read == (in_turn[0].next_read if is_open else None)
+        leaving = [each.name for each in everything if each.is_drained and not each.is_lost]
+        assert segments.drained == tuple(leaving)
+        lost = [each for each in everything if each.is_lost and not each.is_reported]
+        assert segments.lost == tuple(lost)
+        assert {each.name for each in segments.opened} == {
+            each.name for each in everything if each.is_opened
+        }
 
     def teardown(self) -> None:
         """In the end everything that is left is read, and only live segments stay; what a replay

@@ -22,6 +22,8 @@ from sidecar.files.fsync import sync_directory
 from sidecar.files.regular import open_regular, regular_size_bytes
 
 _COMPARED_BYTES = 1 << 20
+_MAX_COMPARED_BYTES = 1 << 31
+"""No segment is larger; anybody can make a file of any length."""
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
@@ -69,9 +71,12 @@ def _is_complete(log: Path, placed: Path) -> bool:
         os.fdopen(open_regular(log, os.O_RDONLY), "rb") as quarantined,
         os.fdopen(open_regular(placed, os.O_RDONLY), "rb") as found,
     ):
-        wanted = os.fstat(quarantined.fileno())
-        if os.path.samestat(wanted, os.fstat(found.fileno())):
+        wanted, present = os.fstat(quarantined.fileno()), os.fstat(found.fileno())
+        if os.path.samestat(wanted, present):
             return True
+        if min(wanted.st_size, present.st_size) > _MAX_COMPARED_BYTES:
+            reason = "cdc_raw has another file of that name, too large to compare. Move it away"
+            raise FileExistsError(errno.EEXIST, reason, str(placed))
         while block := found.read(_COMPARED_BYTES):
             expected = quarantined.read(len(block))
             # The node may have written on behind the end that the quarantine has.

@@ -124,7 +124,9 @@ class QuarantineScanner:
                         status = entry.stat()
                     except FileNotFoundError:
                         continue
-                    found[entry.name] = _File(status.st_size, status.st_mtime_ns)
+                    # Holes take no room.
+                    size_bytes = min(status.st_size, 512 * status.st_blocks)
+                    found[entry.name] = _File(size_bytes, status.st_mtime_ns)
         except FileNotFoundError:
             return {}
         return found

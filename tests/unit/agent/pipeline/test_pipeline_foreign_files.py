@@ -88,6 +88,8 @@ def test_a_hole_of_any_length_does_not_stop_newer_segments(length: int, index: s
         if not is_segment:
             (cause,) = causes(harness, ONE)
             assert str(length) in cause
+        # A hole takes no room in the quarantine.
+        assert harness.view.quarantine.size_bytes < harness.quarantine.max_bytes
 
 
 @few

@@ -87,3 +87,14 @@ def test_only_bytes_of_the_segment_stand_for_it(common: int, rest: bytes) -> Non
         assert remaining(Path(folder))
         is_same = content.startswith(SEGMENT) or SEGMENT.startswith(content)
         assert done is (True if is_same else None)
+
+
+def test_files_that_are_too_large_for_segments_are_not_compared(tmp_path: Path) -> None:
+    """Two holes of a terabyte take a quarter of an hour."""
+    for place in ("quarantine", "cdc_raw"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / NAME.log).write_bytes(SEGMENT)
+        os.truncate(tmp_path / place / NAME.log, 1 << 40)
+    with pytest.raises(FileExistsError, match="too large to compare"):
+        requeue(tmp_path / "quarantine", NAME, tmp_path / "cdc_raw")
+    assert (tmp_path / "quarantine" / NAME.log).exists()

@@ -2,7 +2,6 @@
 
 No module has this name; `commitlog.merge` is the public interface."""
 
-from collections.abc import Mapping
 from typing import Final, final
 
 from commitlog._commitlog import RowBatch, Schema
@@ -18,11 +17,8 @@ class TableMerger:
         table: str,
         *,
         table_id: str | None = None,
-        show: Mapping[str, str] = ...,
     ) -> TableMerger:
-        """Raise SchemaError unless exactly one such table exists, ValueError for invalid options.
-
-        - `show`: by column `raw`, or `decimal(p,s)` for its decimals and varints."""
+        """Raise SchemaError unless exactly one such table exists."""
     table_schema: Final[Schema]
     """The schema of this table only."""
     def rows(

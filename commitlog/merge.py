@@ -19,7 +19,7 @@ the whole partition. Methods raise ValueError for invalid events, states and col
 MalformedValueError for bytes that do not fit their type.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -49,11 +49,9 @@ class Merger:
         table: str,
         *,
         table_id: str | None = None,
-        show: Mapping[str, str] | None = None,
     ) -> None:
-        self._table = (keyspace, table)
-        self._choices: dict[str, Any] = {"table_id": table_id, "show": dict(show or {})}
-        self._merger = TableMerger(schema, keyspace, table, **self._choices)
+        self._table = (keyspace, table, table_id)
+        self._merger = TableMerger(schema, keyspace, table, table_id=table_id)
 
     @property
     def rows_schema(self) -> pa.Schema:
@@ -176,7 +174,7 @@ class Merger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         stored = self._merger.table_schema.to_stored()
-        return _from_stored, (stored, *self._table, self._choices)
+        return _from_stored, (stored, *self._table)
 
 
 def _run(session: MergeSession, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -192,5 +190,5 @@ def _ready(session: MergeSession) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(batch)
 
 
-def _from_stored(stored: bytes, keyspace: str, table: str, choices: dict[str, Any]) -> Merger:
-    return Merger(Schema.from_stored(stored), keyspace, table, **choices)
+def _from_stored(stored: bytes, keyspace: str, table: str, table_id: str | None) -> Merger:
+    return Merger(Schema.from_stored(stored), keyspace, table, table_id=table_id)

@@ -27,7 +27,7 @@ pub fn merge(input: &[u8]) {
     };
     let tables = schema.tables();
     let merger = tables.get(usize::from(*table) % tables.len());
-    let Some(Ok(merger)) = merger.map(|table| Merger::new(table, &[])) else {
+    let Some(Ok(merger)) = merger.map(|table| Merger::new(table)) else {
         return;
     };
     let event = String::from_utf8_lossy(event);

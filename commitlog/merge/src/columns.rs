@@ -19,6 +19,7 @@ pub struct Columns {
     names: Vec<String>,
     ids: FxHashMap<String, u32>,
     shown: Vec<ShownColumn>,
+    pub clustering: Vec<CqlType>,
     /// By number: whether it is shown, and the write time up to which its cells were dropped.
     visibility: Vec<(bool, Option<i64>)>,
     known: usize,
@@ -37,6 +38,11 @@ impl Columns {
             visibility: vec![(false, None); names.len()],
             names,
             shown: Vec::new(),
+            clustering: table
+                .clustering
+                .iter()
+                .map(|c| c.cql_type.clone())
+                .collect(),
             has_counters: table.counter,
         };
         for column in &table.columns {

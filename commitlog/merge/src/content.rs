@@ -149,14 +149,7 @@ impl Content {
 
     /// Whether both show values of the same bytes. Write times do not matter.
     pub fn has_same_bytes(&self, other: &Self, store: &Store) -> bool {
-        let bytes = |span: Option<Span>| span.map(|span| store.arena.get(span));
-        self.is_visible() == other.is_visible()
-            && self.cells.len() == other.cells.len()
-            && self.cells.iter().zip(&other.cells).all(|(a, b)| {
-                a.column == b.column
-                    && a.value(store) == b.value(store)
-                    && bytes(a.path) == bytes(b.path)
-            })
+        self.is_visible() == other.is_visible() && have_same_bytes(&self.cells, &other.cells, store)
     }
 
     /// Expiries of the shown cells and of the row marker.
@@ -169,4 +162,15 @@ impl Content {
     pub fn next_expiry_s(&self) -> Option<i64> {
         self.expiries_s().min()
     }
+}
+
+/// Whether values and elements have the same bytes.
+pub fn have_same_bytes(a: &[ShownCell], b: &[ShownCell], store: &Store) -> bool {
+    let bytes = |span: Option<Span>| span.map(|span| store.arena.get(span));
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            a.column == b.column
+                && a.value(store) == b.value(store)
+                && bytes(a.path) == bytes(b.path)
+        })
 }

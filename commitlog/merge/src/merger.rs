@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
-use commitlog_arrow_decode::Rendering;
 use commitlog_core::schema;
 
 use crate::changes::{Changes, Instants};
@@ -33,11 +32,9 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// `renderings` are choices by column.
-    ///
     /// # Errors
-    /// For a choice that the table does not allow, and for a column with the name of the row id.
-    pub fn new(table: &schema::Table, renderings: &[(String, Rendering)]) -> Result<Self> {
+    /// For a column with the name of the row id.
+    pub fn new(table: &schema::Table) -> Result<Self> {
         let mut columns = table.partition_key.iter().chain(&table.clustering);
         if columns.any(|column| column.name == ROW_ID)
             || table.columns.iter().any(|column| column.name == ROW_ID)
@@ -50,7 +47,7 @@ impl Merger {
         }
         Ok(Self {
             columns: Columns::new(table),
-            typed: Arc::new(TypedTable::new(table, renderings)?),
+            typed: Arc::new(TypedTable::new(table)?),
         })
     }
 
@@ -68,7 +65,7 @@ impl Merger {
 
     /// What the new events and the time change in rows.
     pub fn changes(&self, instants: Instants) -> Session {
-        let output = ChangeRows::new(self.typed_rows(), self.typed_rows(), self.typed_rows());
+        let output = ChangeRows::new(self.typed_rows(), self.typed_rows());
         let changes = Changes::new(instants, output);
         self.session(Box::new(changes), Window::default(), true)
     }

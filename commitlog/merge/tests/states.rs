@@ -22,7 +22,7 @@ enum Item {
 
 fn merger() -> Merger {
     let schema = parse_cql(SCHEMA).unwrap();
-    Merger::new(schema.tables()[0], &[]).unwrap()
+    Merger::new(schema.tables()[0]).unwrap()
 }
 
 fn batch(items: &[Item]) -> StructArray {

@@ -1,6 +1,5 @@
 //! `TableMerger` and `MergeSession`: the merge of events, by Arrow's C data interface.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use commitlog_arrow_ffi::{export_schema, import_batch};
@@ -10,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::error::from_merge_error;
-use crate::row_decoder::{RowBatch, find, renderings};
+use crate::row_decoder::{RowBatch, find};
 use crate::schema::Schema;
 
 /// Merges the events of one table.
@@ -23,18 +22,11 @@ pub struct TableMerger {
 #[pymethods]
 impl TableMerger {
     #[new]
-    #[pyo3(signature = (schema, keyspace, table, *, table_id = None, show = BTreeMap::new()))]
-    fn new(
-        schema: &Schema,
-        keyspace: &str,
-        table: &str,
-        table_id: Option<&str>,
-        show: BTreeMap<String, String>,
-    ) -> PyResult<Self> {
+    #[pyo3(signature = (schema, keyspace, table, *, table_id = None))]
+    fn new(schema: &Schema, keyspace: &str, table: &str, table_id: Option<&str>) -> PyResult<Self> {
         let found = find(&schema.0, keyspace, table, table_id)?;
-        let renderings = renderings(keyspace, table, &show)?;
         Ok(Self {
-            merger: Merger::new(found, &renderings).map_err(|error| from_merge_error(&error))?,
+            merger: Merger::new(found).map_err(|error| from_merge_error(&error))?,
             schema: Arc::new(schema::Schema::new([found.clone()])),
         })
     }

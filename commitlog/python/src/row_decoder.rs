@@ -87,7 +87,7 @@ impl RowBatch {
 }
 
 /// The choices of how columns are shown.
-pub fn renderings(
+fn renderings(
     keyspace: &str,
     table: &str,
     show: &BTreeMap<String, String>,

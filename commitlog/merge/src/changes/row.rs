@@ -6,7 +6,7 @@ use crate::arena::Span;
 use crate::content::Content;
 use crate::error::Result;
 use crate::evaluation::View;
-use crate::output::{Cause, Change, ChangedRow, Shown};
+use crate::output::{Cause, Change, ChangedRow, Shown, is_change};
 use crate::partition::RowWrite;
 use crate::row::MergedRow;
 
@@ -108,7 +108,7 @@ impl Changes {
                 cause: Cause::Write,
                 ts_us: timeline.time_us(step),
             };
-            is_written = self.output.is_change(row, change.before, change.after);
+            is_written = is_change(change.before, change.after, view);
             if instants.each {
                 if is_written {
                     self.output.push(row, change)?;
@@ -164,7 +164,7 @@ impl Changes {
                 expiry_us(expired_s, &instants)
             },
         };
-        if self.output.is_change(row, change.before, change.after) {
+        if is_change(change.before, change.after, view) {
             self.output.push(row, change)?;
         }
         let of_statics_s = timeline.statics(timeline.last_statics).next_expiry_s();

@@ -3,7 +3,7 @@
 use super::{Changes, expiry_us};
 use crate::error::Result;
 use crate::evaluation::View;
-use crate::output::{Cause, Change, ChangedRow, Shown};
+use crate::output::{Cause, Change, ChangedRow, Shown, is_change};
 
 impl Changes {
     /// The row of a partition that has static values alone.
@@ -50,7 +50,7 @@ impl Changes {
                 row.existed = known.is_some();
                 continue;
             }
-            is_written = self.output.is_change(row, known, written);
+            is_written = is_change(known, written, view);
             if instants.each {
                 if is_written {
                     let change = Change {
@@ -85,7 +85,7 @@ impl Changes {
                 expiry_us(expired_s.max(self.last_expiry_s), &instants)
             },
         };
-        if self.output.is_change(row, known, expired) {
+        if is_change(known, expired, view) {
             self.output.push(row, change)?;
         }
         let first_expiry_s = timeline.first_expiry_s.filter(|_| row.existed);

@@ -8,9 +8,11 @@ use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, Fields};
 
-use super::shown::{ChangedRow, Shown};
-use super::typed::{TypedRows, row_id_field};
+use super::TypedRows;
+use super::shown::Shown;
+use super::typed::row_id_field;
 use crate::error::Result;
+use crate::partition::Store;
 use crate::row_id::row_id;
 
 /// Why a row changed.
@@ -29,6 +31,16 @@ pub struct Change<'c> {
     pub ts_us: i64,
 }
 
+/// The row that changes follow, and what it is in.
+#[derive(Clone, Copy)]
+pub struct ChangedRow<'c> {
+    pub token: i64,
+    pub pk: &'c [u8],
+    pub ck: Option<&'c [u8]>,
+    pub existed: bool,
+    pub store: &'c Store,
+}
+
 /// The output in the making.
 pub struct ChangeRows {
     ids: BinaryBuilder,
@@ -43,8 +55,6 @@ pub struct ChangeRows {
     next_expiries: Vec<Option<i64>>,
     before: Side,
     after: Side,
-    /// Room for two rows that are compared.
-    compared: TypedRows,
     /// Changes of the current row.
     count: i32,
     full: VecDeque<StructArray>,
@@ -57,7 +67,7 @@ struct Side {
 }
 
 impl ChangeRows {
-    pub fn new(before: TypedRows, after: TypedRows, compared: TypedRows) -> Self {
+    pub fn new(before: TypedRows, after: TypedRows) -> Self {
         let side = |rows| Side {
             rows,
             nulls: NullBufferBuilder::new(0),
@@ -75,7 +85,6 @@ impl ChangeRows {
             next_expiries: Vec::new(),
             before: side(before),
             after: side(after),
-            compared,
             count: 0,
             full: VecDeque::new(),
         }
@@ -97,19 +106,6 @@ impl ChangeRows {
             row("after", &self.after),
             Field::new("next_expiry_s", DataType::Int64, true),
         ])
-    }
-
-    /// Whether a reader sees a change; `None` is a row that is not visible.
-    pub fn is_change(
-        &mut self,
-        row: ChangedRow<'_>,
-        before: Option<Shown<'_>>,
-        after: Option<Shown<'_>>,
-    ) -> bool {
-        match (before, after) {
-            (Some(before), Some(after)) => !self.compared.shows_same(row, before, after),
-            (before, after) => before.is_some() != after.is_some(),
-        }
     }
 
     /// Adds a change of the current row.

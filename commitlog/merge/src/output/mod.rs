@@ -6,9 +6,9 @@ mod raw;
 mod shown;
 mod typed;
 
-pub use changes::{Cause, Change, ChangeRows};
+pub use changes::{Cause, Change, ChangeRows, ChangedRow};
 pub use raw::RawRows;
-pub use shown::{ChangedRow, Shown};
+pub use shown::{Shown, is_change};
 pub use typed::{ROW_ID, TypedRows, TypedTable, row_id_field};
 
 use crate::error::{MergeError, Result};

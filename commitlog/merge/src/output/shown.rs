@@ -7,23 +7,16 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_schema::DataType;
+use commitlog_arrow_decode as arrow_decode;
+use commitlog_arrow_decode::{Element, Misfit, Rendering};
 use commitlog_core::cql_type::CqlType;
 
-use super::typed::{TypedRows, take_column};
+use super::typed::take_column;
 use crate::arena::Span;
-use crate::content::Content;
-use crate::error::Result;
+use crate::content::{Content, ShownCell, have_same_bytes};
+use crate::evaluation::View;
 use crate::partition::Store;
-
-/// The row that changes follow, and what it is in.
-#[derive(Clone, Copy)]
-pub struct ChangedRow<'c> {
-    pub token: i64,
-    pub pk: &'c [u8],
-    pub ck: Option<&'c [u8]>,
-    pub existed: bool,
-    pub store: &'c Store,
-}
+use crate::state::clustering_values;
 
 /// A visible row.
 #[derive(Clone, Copy)]
@@ -34,57 +27,75 @@ pub struct Shown<'c> {
     pub ckv: Option<Span>,
 }
 
-impl Shown<'_> {
-    fn has_same_bytes(&self, other: &Self, store: &Store) -> bool {
-        let bytes = |ckv: Option<Span>| ckv.map(|ckv| store.arena.get(ckv));
-        self.row.has_same_bytes(other.row, store)
-            && self.statics.has_same_bytes(other.statics, store)
-            && bytes(self.ckv) == bytes(other.ckv)
+/// Whether a reader sees a change; `None` is a row that is not visible.
+pub fn is_change(before: Option<Shown<'_>>, after: Option<Shown<'_>>, view: View<'_>) -> bool {
+    match (before, after) {
+        (Some(a), Some(b)) => {
+            !(shows_same(a.row, b.row, view)
+                && shows_same(a.statics, b.statics, view)
+                && has_same_key(a.ckv, b.ckv, view))
+        }
+        (before, after) => before.is_some() != after.is_some(),
     }
 }
 
-impl TypedRows {
-    /// Whether a reader sees the same values; the rows must be empty. A row that cannot be decoded
-    /// differs: it is an error in the output.
-    pub fn shows_same(&mut self, row: ChangedRow<'_>, a: Shown<'_>, b: Shown<'_>) -> bool {
-        if a.has_same_bytes(&b, row.store) {
-            return true;
-        }
-        !self.is_update(a.row, b.row, row.store)
-            && !self.is_update(a.statics, b.statics, row.store)
-            && self.decodes_same(row, [a, b]).unwrap_or(false)
-    }
-
-    /// Whether a value of a type differs that has one form. Most updates end here.
-    fn is_update(&self, a: &Content, b: &Content, store: &Store) -> bool {
-        let (mut a, mut b) = (a.cells.as_slice(), b.cells.as_slice());
-        self.columns().any(|column| {
-            let of_a = take_column(&mut a, column.id).first();
-            let of_b = take_column(&mut b, column.id).first();
-            has_one_form(&column.cql_type)
-                && of_a
-                    .zip(of_b)
-                    .is_some_and(|(a, b)| a.value(store) != b.value(store))
+fn shows_same(a: &Content, b: &Content, view: View<'_>) -> bool {
+    let (mut a, mut b) = (a.cells.as_slice(), b.cells.as_slice());
+    have_same_bytes(a, b, view.store)
+        || view.columns.shown().iter().all(|column| {
+            let of_a = take_column(&mut a, column.id);
+            let of_b = take_column(&mut b, column.id);
+            if column.multi_cell {
+                have_same_elements(&column.cql_type, of_a, of_b, view.store)
+            } else {
+                let (a, b) = (of_a.first(), of_b.first());
+                let value = |cell| ShownCell::value(cell, view.store);
+                is_same_value(&column.cql_type, a.map(value), b.map(value))
+            }
         })
-    }
-
-    fn decodes_same(&mut self, row: ChangedRow<'_>, both: [Shown<'_>; 2]) -> Result<bool> {
-        for shown in both {
-            let ckv = shown.ckv.map(|ckv| row.store.arena.get(ckv));
-            self.append(row.pk, ckv, (shown.row, shown.statics), row.store)?;
-        }
-        let rows = self.take()?;
-        Ok(look_alike(&rows.slice(0, 1), &rows.slice(1, 1)))
-    }
 }
 
-/// Whether different bytes are different values; not complete.
-fn has_one_form(cql_type: &CqlType) -> bool {
-    use CqlType::{BigInt, Blob, Counter, Int, Text, TimeUuid, Timestamp, Uuid};
-    matches!(
-        cql_type,
-        BigInt | Blob | Counter | Int | Text | TimeUuid | Timestamp | Uuid
-    )
+fn has_same_key(a: Option<Span>, b: Option<Span>, view: View<'_>) -> bool {
+    let list = |ckv: Option<Span>| ckv.map_or(&[][..], |ckv| view.store.arena.get(ckv));
+    let values = clustering_values(list(a)).zip(clustering_values(list(b)));
+    let mut columns = view.columns.clustering.iter().zip(values);
+    list(a) == list(b) || columns.all(|(cql_type, (a, b))| is_same_value(cql_type, a, b))
+}
+
+/// Whether a reader sees the same value of a column that is one cell.
+fn is_same_value(cql_type: &CqlType, a: Option<&[u8]>, b: Option<&[u8]>) -> bool {
+    let append = |array: &mut dyn arrow_decode::Column| {
+        array.append(a)?;
+        array.append(b)
+    };
+    // Most updates are of texts, of which each has one form.
+    a == b || (*cql_type != CqlType::Text && decode_alike(cql_type, append))
+}
+
+fn have_same_elements(cql_type: &CqlType, a: &[ShownCell], b: &[ShownCell], store: &Store) -> bool {
+    have_same_bytes(a, b, store)
+        || decode_alike(cql_type, |array| {
+            [a, b].into_iter().try_for_each(|cells| {
+                let elements = cells.iter().map(|cell| Element {
+                    path: cell.path.map_or(&[], |path| store.arena.get(path)),
+                    value: Some(cell.value(store)),
+                });
+                array.append_elements(&mut elements.collect::<Vec<_>>())
+            })
+        })
+}
+
+/// Whether two values look alike that are appended. One that cannot be decoded differs: it is an
+/// error in the output.
+fn decode_alike(
+    cql_type: &CqlType,
+    append: impl FnOnce(&mut dyn arrow_decode::Column) -> Result<(), Misfit>,
+) -> bool {
+    let mut array = arrow_decode::column(cql_type, Rendering::Typed);
+    append(array.as_mut()).is_ok()
+        && array
+            .finish()
+            .is_ok_and(|array| look_alike(&array.slice(0, 1), &array.slice(1, 1)))
 }
 
 /// Whether arrays of one type look alike. Every NaN does; 0.0 and -0.0 do not.

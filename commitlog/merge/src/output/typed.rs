@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{ArrayRef, StructArray};
 use arrow_schema::{DataType, Field, Fields};
-use commitlog_arrow_decode::{Names, Rendering, Table};
+use commitlog_arrow_decode::{Names, Table};
 use commitlog_core::schema;
 
 use super::Room;
@@ -32,11 +32,7 @@ pub struct TypedTable {
 }
 
 impl TypedTable {
-    /// `renderings` are choices by column.
-    ///
-    /// # Errors
-    /// [`crate::MergeError::Decode`] for a choice that the table does not allow.
-    pub fn new(table: &schema::Table, renderings: &[(String, Rendering)]) -> Result<Self> {
+    pub fn new(table: &schema::Table) -> Result<Self> {
         let unused = |name: &str| {
             let mut name = name.to_owned();
             while table.columns.iter().any(|column| column.name == name) {
@@ -51,7 +47,7 @@ impl TypedTable {
             carried: Vec::new(),
         };
         Ok(Self {
-            table: Table::new(table, renderings, names)?,
+            table: Table::new(table, &[], names)?,
             key_name,
             clustering_name,
         })
@@ -100,11 +96,6 @@ impl TypedRows {
 
     pub fn fields(&self) -> Fields {
         self.decoder.fields()
-    }
-
-    /// In the order of their numbers.
-    pub fn columns(&self) -> impl Iterator<Item = &ShownColumn> {
-        self.columns.iter().map(|(column, _)| column)
     }
 
     pub fn is_full(&self) -> bool {

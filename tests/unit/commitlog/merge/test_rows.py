@@ -116,7 +116,7 @@ def test_columns_that_the_table_does_not_have_are_not_visible() -> None:
 
 
 def test_a_merger_travels() -> None:
-    merger = pickle.loads(pickle.dumps(Merger(SCHEMA, "ks", "t", show={"a": "raw"})))
+    merger = pickle.loads(pickle.dumps(Merger(SCHEMA, "ks", "t")))
     assert merger.typed_schema == MERGER.typed_schema
     assert list(merger.rows([], now_s=1)) == []
 

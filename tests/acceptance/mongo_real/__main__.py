@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +30,7 @@ from rich.console import Console
 from tests.acceptance.mongo_real.deployment import Deployment, RefusedError, connect, identify
 from tests.acceptance.mongo_real.guard import PREFIX, drop
 from tests.acceptance.mongo_real.programs import ProgramStarter
-from tests.acceptance.mongo_real.proof import LARGE, SMALL
+from tests.acceptance.mongo_real.proof import LARGE, SMALL, Sizes
 from tests.acceptance.mongo_real.report import Report, Result
 from tests.acceptance.mongo_real.run import ALL, CASES, run_cases
 from tests.support.mongodb.server.given import DATABASES
@@ -87,7 +88,7 @@ def _run(arguments: argparse.Namespace, console: Console, folder: Path) -> int:
             run_cases(
                 folder / f"proof-{number}",
                 deployment,
-                SMALL if arguments.small else LARGE,
+                _sizes(arguments),
                 Random(seed),
                 prefix=arguments.prefix,
                 # The suites start clusters of their own, so once is enough.
@@ -116,7 +117,9 @@ def _deployments(arguments: argparse.Namespace, folder: Path) -> Iterator[Deploy
         images = not arguments.no_images
         yield identify(uri, may_step_down=arguments.yes, keeps_images=images)
         return
-    starter = ProgramStarter(mongod, mongos or None, folder, arguments.oplog_mib)
+    starter = ProgramStarter(
+        mongod, mongos or None, folder, arguments.oplog_mib, arguments.cache_gb
+    )
     with starter.replica_set() as started:
         yield identify(
             started.connection_string,
@@ -155,6 +158,16 @@ def _drop_leftovers(uri: str | None, prefix: str, console: Console) -> int:
     return 0
 
 
+def _sizes(arguments: argparse.Namespace) -> Sizes:
+    """Those of the options; no wait is longer than the whole proof may take."""
+    sizes = SMALL if arguments.small else LARGE
+    names = ("documents", "operations", "rounds", "transaction_mib", "deadline_s")
+    given = {name: getattr(arguments, name) for name in names}
+    chosen = replace(sizes, **{name: each for name, each in given.items() if each is not None})
+    longest_s = max(1, round(60 * arguments.minutes))
+    return replace(chosen, deadline_s=min(chosen.deadline_s, longest_s))
+
+
 def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
@@ -172,6 +185,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", action="append", help=f"one of: {', '.join(ALL)}")
     parser.add_argument("--prefix", default=PREFIX, help="of the databases that it creates")
     parser.add_argument("--oplog-mib", type=int, default=64, help="of servers that it starts")
+    parser.add_argument("--cache-gb", type=float, default=0.25, help="of servers that it starts")
+    parser.add_argument("--documents", type=int, help="of the snapshot")
+    parser.add_argument("--operations", type=int, help="of each round of writes")
+    parser.add_argument("--rounds", type=int, help="of writes")
+    parser.add_argument("--transaction-mib", type=int, help="of the large transaction")
+    parser.add_argument("--deadline-s", type=int, help="of each wait")
     parser.add_argument("--seed", type=int, help="of the random writes")
     parser.add_argument("--drop-leftovers", action="store_true", help="drop them, and do no more")
     parser.add_argument(

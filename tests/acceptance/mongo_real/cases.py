@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pymongo
 from bson import json_util
 from bson.codec_options import DatetimeConversion
+from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure
 
 from tests.acceptance.mongo_kill.checks import repeats
@@ -84,20 +86,27 @@ def transactions(proof: Proof) -> str:
     database = proof.client[proof.database]
     for name in ("accounts", "ledger"):
         database.create_collection(name)
-    with proof.client.start_session() as session:
-        with session.start_transaction():
-            database.accounts.insert_one({"_id": "committed"}, session=session)
-            database.ledger.insert_one({"_id": "committed"}, session=session)
-            database.accounts.update_one({"_id": "committed"}, {"$set": {"n": 1}}, session=session)
+    count = proof.sizes.transaction_mib * 8
+
+    def commit(session: ClientSession) -> None:
+        database.accounts.insert_one({"_id": "committed"}, session=session)
+        database.ledger.insert_one({"_id": "committed"}, session=session)
+        database.accounts.update_one({"_id": "committed"}, {"$set": {"n": 1}}, session=session)
+
+    def commit_large(session: ClientSession) -> None:
+        for number in range(count):
+            large = {"_id": number, "text": "x" * (_MIB // 8)}
+            database.ledger.insert_one(large, session=session)
+
+    # The driver tries again after a write conflict. Where the cache of a server is smaller than a
+    # transaction, an insert waits for ever.
+    with pymongo.timeout(proof.sizes.deadline_s), proof.client.start_session() as session:
+        session.with_transaction(commit)
         session.start_transaction()
         database.accounts.insert_one({"_id": "aborted"}, session=session)
         database.ledger.insert_one({"_id": "aborted"}, session=session)
         session.abort_transaction()
-        count = proof.sizes.transaction_mib * 8
-        with session.start_transaction():
-            for number in range(count):
-                large = {"_id": number, "text": "x" * (_MIB // 8)}
-                database.ledger.insert_one(large, session=session)
+        session.with_transaction(commit_large)
     proof.drain()
     of_ledger = [_identity(record) for record in proof.records("ledger")]
     require(

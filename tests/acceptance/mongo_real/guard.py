@@ -3,10 +3,13 @@
 import contextlib
 from collections.abc import Iterator
 
+import pymongo
+
 from tests.acceptance.mongo_real.deployment import RefusedError, connect
 from tests.support.mongodb.server.client import Client
 
 PREFIX = "cdc_sidecar_proof"
+_DROP_S = 60.0
 
 
 def databases_with(client: Client, prefix: str) -> list[str]:
@@ -28,7 +31,9 @@ def guarded(connection_string: str, prefix: str) -> Iterator[None]:
         try:
             yield
         finally:
-            drop(client, prefix)
+            # A server that hangs does not keep an interrupted proof from its end.
+            with pymongo.timeout(_DROP_S):
+                drop(client, prefix)
 
 
 def drop(client: Client, prefix: str) -> list[str]:

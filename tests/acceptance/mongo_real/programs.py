@@ -18,7 +18,6 @@ from tests.support.servers.processes import ServerProcess, free_port
 
 OPLOG_MIB = 64
 SET_NAME = "proof"
-_CACHE_GB = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +124,7 @@ class ProgramStarter:
     mongos: str | None
     directory: Path
     oplog_mib: int = OPLOG_MIB
+    cache_gb: float = 0.25
 
     @contextlib.contextmanager
     def replica_set(self) -> Iterator[ReplicaSetPrograms]:
@@ -169,7 +169,9 @@ class ProgramStarter:
         command = [self.mongod, "--replSet", name, "--dbpath", str(folder)]
         # Checkpoints each second: the oplog is cut behind the last one.
         command += ["--oplogSize", str(self.oplog_mib), "--syncdelay", "1"]
-        command += ["--wiredTigerCacheSizeGB", str(_CACHE_GB)]
+        command += ["--wiredTigerCacheSizeGB", str(self.cache_gb)]
+        # A client test asks for a commit twice, which a server allows with them.
+        command += ["--setParameter", "enableTestCommands=1"]
         command += [role] if role else []
         return self._program(stack, f"{name}-{number}", command)
 

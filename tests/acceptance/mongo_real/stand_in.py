@@ -29,6 +29,7 @@ for name in {options}:
     parser.add_argument(name, required=True)
 for name in ("--nounixsocket", "--shardsvr", "--configsvr"):
     parser.add_argument(name, action="store_true")
+parser.add_argument("--setParameter")
 given = vars(parser.parse_args())
 if "dbpath" in given and not os.path.isdir(given["dbpath"]):
     sys.exit("no such folder: " + given["dbpath"])

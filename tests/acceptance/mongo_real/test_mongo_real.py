@@ -1,13 +1,15 @@
 """The proof in small, on programs that take the place of `mongod`; and what it rejects."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.acceptance.mongo_real.__main__ import main
+from tests.acceptance.mongo_real.__main__ import _arguments, _sizes, main
 from tests.acceptance.mongo_real.command import NOT_ON_A_SET, prove, reasons
 from tests.acceptance.mongo_real.deployment import RefusedError, identify
 from tests.acceptance.mongo_real.guard import PREFIX, databases_with, guarded
+from tests.acceptance.mongo_real.proof import LARGE, SMALL
 from tests.acceptance.mongo_real.report import Report, Result
 from tests.acceptance.mongo_real.run import CASES
 from tests.acceptance.mongo_real.stand_in import StandIn
@@ -93,6 +95,15 @@ def test_what_is_given_is_rejected(
     monkeypatch.setattr("sys.argv", ["mongo-real"])
     assert main() == 2
     assert sentence in capsys.readouterr().out
+
+
+def test_sizes_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no wait is longer than the proof may take."""
+    options = ["--documents", "7", "--transaction-mib", "2", "--minutes", "1"]
+    monkeypatch.setattr("sys.argv", ["mongo-real", *options])
+    assert _sizes(_arguments()) == replace(LARGE, documents=7, transaction_mib=2, deadline_s=60)
+    monkeypatch.setattr("sys.argv", ["mongo-real", "--small"])
+    assert _sizes(_arguments()) == SMALL
 
 
 def test_the_report_has_every_result() -> None:

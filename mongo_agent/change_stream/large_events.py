@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 OversizePolicy = Literal["fail", "skip", "split"]
+# What a server can do: send an event in parts, measure it, or neither.
 LargeEvents = Literal["split", "measure", "none"]
-"""What a server can do: send an event in parts, measure it, or neither."""
 
 MOST_BYTES = 16 << 20
 _MEASURE = (4, 4)
+# The rapid releases 6.1 to 6.3 are older than 6.0.9.
 _SPLIT, _NO_SPLIT, _SPLIT_AGAIN = (6, 0, 9), (6, 1), (7, 0)
-"""The rapid releases 6.1 to 6.3 are older than 6.0.9."""
 _MEMBERS = ("fullDocument", "fullDocumentBeforeChange", "updateDescription", "documentKey")
 _LEFT = ("_id", "operationType", "clusterTime", "ns")
 
@@ -49,11 +49,11 @@ def large_event_stage(server: LargeEvents) -> Mapping[str, Any]:
     return {"$replaceRoot": {"newRoot": shortened}}
 
 
-def large_event_remedy(mode: OversizePolicy, server: LargeEvents) -> str:
+def remedy_of(mode: OversizePolicy, server: LargeEvents) -> str:
     """What helps where `mode` does not, or where an event is too large in spite of it."""
     without = (
         "Exclude the collection, or remove large fields by a stage of `cursor.pipeline`, such as "
-        '[{"$unset": "fullDocument.text"}]'
+        '`[{"$unset": "fullDocument.text"}]`'
     )
     if can_read(mode, server):
         return f"{without}."

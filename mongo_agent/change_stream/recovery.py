@@ -6,12 +6,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mongo_agent.change_stream.large_events import (
-    LargeEvents,
-    OversizePolicy,
-    can_read,
-    large_event_remedy,
-)
+from mongo_agent.change_stream.large_events import LargeEvents, OversizePolicy, can_read, remedy_of
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
 from mongo_agent.server.deployment import STANDALONE
 from mongo_agent.server.errors import authentication_message, authorisation_message
@@ -102,7 +97,7 @@ def recovery(
         return Reopen(_same(last, position), authorisation_message(message), is_access_denied=True)
     is_readable = can_read(rules.oversize, rules.large_events) and not last.is_split
     if failure is Failure.TOO_LARGE and not is_readable:
-        remedy = large_event_remedy(rules.oversize, rules.large_events)
+        remedy = remedy_of(rules.oversize, rules.large_events)
         return Abort(SidecarError(f"An event exceeds 16 MB: {message}. {remedy}"))
     again = reopening(last, position, failure)
     if again is not None:
@@ -128,22 +123,17 @@ def _without_history(
     failure: Failure, message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
 ) -> Reopen | Abort:
     since = f" (cluster time {position.time})"
-    if rules.history_lost == "fail" and failure is not Failure.HISTORY_LOST:
-        return Abort(
-            HistoryLostError(
-                f"MongoDB rejects the stored resume token{since}: {message}. The token is damaged, "
-                "or belongs to another cluster or stream. Restore an intact copy of the offsets. "
-                "Without one set `history.lost.policy=resnapshot` to take a new snapshot, or "
-                "`skip` to continue and record the gap."
-            )
-        )
     if rules.history_lost == "fail":
+        cause = (
+            "The oplog no longer contains all later changes; enlarge it (`replSetResizeOplog`)."
+            if failure is Failure.HISTORY_LOST
+            else "The token is damaged or of another cluster or stream: restore an intact copy."
+        )
         return Abort(
             HistoryLostError(
-                f"The stream cannot resume at the stored offset{since}: {message}. The oplog no "
-                "longer contains all later changes. Set `history.lost.policy=resnapshot` to take a "
-                "new snapshot, or `skip` to continue and record the gap. Enlarge the oplog "
-                "(`replSetResizeOplog`) to retain more."
+                f"The stream cannot resume at the stored offset{since}: {message}. {cause} Set "
+                "`history.lost.policy=resnapshot` to take a new snapshot, or `skip` to continue "
+                "and record the gap."
             )
         )
     is_resnapshot = rules.history_lost == "resnapshot"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.large_events import can_read, large_event_remedy, large_events_of
+from mongo_agent.change_stream.large_events import can_read, large_events_of, remedy_of
 from mongo_agent.check.probe import MongoProbe
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment
@@ -45,7 +45,7 @@ def check_features(
             "version",
             f"MongoDB {release} cannot {mode} events larger than 16 MB; one such event stops the "
             "agent.",
-            large_event_remedy(mode, server),
+            remedy_of(mode, server),
             code="server_without_split_events",
         )
 

@@ -35,12 +35,10 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class LostTimeRange:
-    """Changes after `since` may be missing, up to the time of the record; of one `collection`, if
-    it is set."""
+    """Changes after `since` may be missing, up to the time of the record."""
 
     since: Mapping[str, str]
     reason: str
-    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +90,7 @@ class Quarantine:
                 return event_line(record, self._agent_version)
             case Unreadable(raw, place, reason):
                 content = {"raw_base64": base64.b64encode(raw).decode(), "place": place}
-            case LostTimeRange(since, reason, collection):
+            case LostTimeRange(since, reason):
                 content = {"since": dict(since)}
-                if collection:
-                    content["collection"] = collection
         noted = {"noted_at": datetime.now(UTC).isoformat(), "agent_version": self._agent_version}
         return orjson.dumps({**content, "reason": reason, **noted}) + b"\n"

@@ -90,9 +90,7 @@ class DeadLetterWriter:
         return self._record(
             gap,
             GAP,
-            f"changes of {gap.collection} are lost: it was replaced without events"
-            if gap.collection
-            else "changes are lost: the oplog no longer has the stored position",
+            "changes are lost, for the reason that follows",
             {"since": dict(gap.since), "reason": gap.reason},
             logging.ERROR,
         )

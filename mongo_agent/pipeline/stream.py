@@ -198,21 +198,18 @@ class Stream:
 
     def _keep_read_losses(self, read: StreamBatch) -> bool:
         """False while a loss or a dead letter cannot be recorded."""
-        if read.lost is not None and self._kept == 0:
-            gap = LostTimeRange(read.lost.since.values(), read.lost.reason)
+        gaps, lost = self._replaced(read), read.lost
+        if lost is not None:
+            gaps.insert(0, LostTimeRange(lost.since.values(), lost.reason))
+        for index, gap in enumerate(gaps):
+            if index < self._kept:
+                continue
             if not self._dead_letters.note_gap(gap):
                 return False
-            self._kept = 1
-            if read.lost.is_resnapshot:
-                self.snapshotter.restart(read.lost.reason)
-        first = 0 if read.lost is None else 1
-        replaced = self._replaced(read)
-        for index, gap in enumerate(replaced, first):
-            if index >= self._kept:
-                if not self._dead_letters.note_gap(gap):
-                    return False
-                self._kept = index + 1
-        for index, failure in enumerate(read.batch.failures, first + len(replaced)):
+            self._kept = index + 1
+            if index == 0 and lost is not None and lost.is_resnapshot:
+                self.snapshotter.restart(lost.reason)
+        for index, failure in enumerate(read.batch.failures, len(gaps)):
             if index < self._kept:
                 continue
             raw = read.events[failure.event]
@@ -227,16 +224,7 @@ class Stream:
         if not has_ddl_events(read.batch.skipped, read.batch.counts):
             return []
         since = self._position.stream.values()
-        return [
-            LostTimeRange(
-                since,
-                f"{name} was replaced by {event.database}.{event.collection} at {event.time}, as "
-                "by `$out` or mapReduce, and the stream has no events of its documents: run "
-                f"`mongo-agent snapshot start '{name}'`",
-                collection=name,
-            )
-            for name, event in self.snapshotter.replaced(read.events)
-        ]
+        return [LostTimeRange(since, each) for each in self.snapshotter.replaced(read.events)]
 
     def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
         for index, rejected in enumerate(chunk.rejected):

@@ -9,7 +9,7 @@ as its shards answer, and no server promises the order of an index that a hint n
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -105,28 +105,21 @@ class CollectionReader:
         """
         skip = self._settings.chunk_size
         for _ in range(_BOUND_TRIES):
-            upper = self._id_at(snapshot, lower, None, skip)
+            upper = self._first_id(snapshot, lower, None, skip=skip)
             if upper is None or lower is None:
                 return upper
             if skip >= _MOST_OF_ONE_ID and upper != lower:
                 return upper
-            if self._id_at(snapshot, lower, upper) is not None:
+            if self._first_id(snapshot, lower, upper) is not None:
                 _require_progress(snapshot, lower, upper)
                 return upper
             skip *= 2
         raise PyMongoError(f"no bound of {snapshot.namespace} follows {lower!r}")
 
-    def _id_at(
-        self,
-        snapshot: CollectionSnapshot,
-        lower: bytes | None,
-        upper: bytes | None,
-        skip: int = 0,
-        concern: Mapping[str, Any] | None = None,
+    def _first_id(
+        self, snapshot: CollectionSnapshot, lower: bytes | None, upper: bytes | None, **options: Any
     ) -> bytes | None:
-        options: dict[str, Any] = {"projection": _FIELD, "limit": 1, "skip": skip}
-        if concern is not None:
-            options["readConcern"] = concern
+        options |= {"projection": _FIELD, "limit": 1}
         for command in self._finds(snapshot, lower, upper):
             with self._session() as session:
                 found = self._found(snapshot, [{**command, **options}], session)
@@ -157,16 +150,15 @@ class CollectionReader:
         limit = 2 * self._settings.chunk_size
         # One more document marks the start of the rest.
         options: dict[str, Any] = {"batchSize": self._settings.fetch_size or limit + 1}
-        if concern is not None:
-            options["readConcern"] = concern
+        reads = {} if concern is None else {"readConcern": concern}
 
         def is_after(one: bytes, other: bytes) -> bool:
-            return self._id_at(snapshot, one, other, concern=concern) is not None
+            return self._first_id(snapshot, one, other, **reads) is not None
 
         read_at_ms = time.time_ns() // 1_000_000
         with self._session() as session:
             finds = self._finds(snapshot, chunk.lower, chunk.upper, snapshot.filter)
-            found = self._found(snapshot, ({**each, **options} for each in finds), session)
+            found = self._found(snapshot, ({**each, **options, **reads} for each in finds), session)
             with closing(found):
                 documents, rest_from = self._taken(found, limit, is_after)
             read_to = self._cluster_time(session)

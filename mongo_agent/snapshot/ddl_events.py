@@ -118,19 +118,23 @@ def _after_rename(
 
 def replaced_collections(
     progress: SnapshotProgress, events: Iterable[bytes], namespaces: Namespaces
-) -> Iterator[tuple[str, DdlEvent]]:
-    """Captured collections that got their documents by a rename of one that is not captured, as by
-    `$out`: the stream has no events of these documents, and no unfinished snapshot reads them."""
+) -> Iterator[str]:
+    """Reports of captured collections that got their documents by a rename of one that is not
+    captured: the stream has no events of them, and no unfinished snapshot reads them."""
     if any(each.reason is SnapshotReason.INITIAL for each in progress.requests):
         return
     running = {each.namespace for each in progress.collections}
     for event in ddl_events(events):
         if event.to is None or event.collection is None or not namespaces.captures(*event.to):
             continue
-        names = {f"{event.database}.{event.collection}", target := ".".join(event.to)}
+        source, target = f"{event.database}.{event.collection}", ".".join(event.to)
         is_captured = namespaces.captures(event.database, event.collection)
-        if not is_captured and running.isdisjoint(names):
-            yield target, event
+        if not is_captured and running.isdisjoint((source, target)):
+            yield (
+                f"{target} was replaced by {source} at {event.time}, as by `$out` or mapReduce, "
+                "and the stream has no events of its documents: run "
+                f"`mongo-agent snapshot start '{target}'`"
+            )
 
 
 def _origin(snapshot: CollectionSnapshot) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pymongo.errors import PyMongoError
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.server.errors import authentication_message, authorisation_message, error_text
+from mongo_agent.server.errors import authentication_message, error_text
 from sidecar.errors import AccessDeniedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
@@ -26,8 +26,7 @@ class ReadRetry:
     ) -> None:
         """`clock` is in seconds; reads start after the first delay.
 
-        With `waits_when_denied` the agent retries rejected credentials and missing privileges
-        without a limit.
+        With `waits_when_denied` the agent retries denied access without a limit.
         """
         self._waits_when_denied = waits_when_denied
         self._backoff = backoff
@@ -59,31 +58,25 @@ class ReadRetry:
             self.failed(error)
         self._is_too_old = True
 
-    def failed(self, error: PyMongoError) -> None:
-        """Record a failed read. Parallel reads that fail together count once."""
+    def failed(self, error: PyMongoError, missing: str = "") -> None:
+        """Record a failed read; `missing` is the message about a missing privilege. Parallel reads
+        that fail together count once."""
         if self._clock() < self._not_before_s:
             return
         delay_ms = next(self._delays_ms, None)
+        if missing and delay_ms is None and self._waits_when_denied:
+            delay_ms = self._backoff.max_delay_ms
         if delay_ms is None:
             self.error = UnavailableError(
                 f"Collections could not be read in {self._backoff.max_attempts} attempts: "
                 f"{error_text(error)}. "
                 "Check MongoDB and the privileges, or raise `connect.max.attempts`."
             )
+            if missing:
+                self.error = AccessDeniedError(missing)
             return
         self._wait(delay_ms, error)
-
-    def privilege_missing(self, error: PyMongoError) -> None:
-        """Record a read without a privilege. Parallel reads that fail together count once."""
-        if self._clock() < self._not_before_s:
-            return
-        delay_ms = next(self._delays_ms, None)
-        message = authorisation_message(error_text(error))
-        if delay_ms is None and not self._waits_when_denied:
-            self.error = AccessDeniedError(message)
-            return
-        self._wait(delay_ms or self._backoff.max_delay_ms, error)
-        self.message = message
+        self.message = missing or self.message
 
     def _wait(self, delay_ms: int, error: PyMongoError) -> None:
         self._not_before_s = self._clock() + delay_ms / 1000

@@ -21,18 +21,13 @@ from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.encoder import ChangeEvents, MongoEncoder
-from mongo_agent.server.errors import error_text
+from mongo_agent.server.errors import authorisation_message, error_text
 from mongo_agent.signals.signal import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.chunk_reads import ChunkContent, ChunkRead, ChunkReads, WaitForIds
 from mongo_agent.snapshot.collection_reader import CollectionReader
 from mongo_agent.snapshot.collections import Client
-from mongo_agent.snapshot.ddl_events import (
-    DdlEvent,
-    after_ddl_event,
-    ddl_events,
-    replaced_collections,
-)
+from mongo_agent.snapshot.ddl_events import after_ddl_event, ddl_events, replaced_collections
 from mongo_agent.snapshot.encoding import ChunkPart, EncodedChunk, encode_chunk
 from mongo_agent.snapshot.planner import Plan, Planner, PlanTask, ResolvedRequest
 from mongo_agent.snapshot.progress import SnapshotProgress
@@ -154,8 +149,8 @@ class Snapshotter:
                     ),
                 )
 
-    def replaced(self, events: ChangeEvents) -> list[tuple[str, DdlEvent]]:
-        """Collections that a batch replaces and no snapshot copies, before their events apply."""
+    def replaced(self, events: ChangeEvents) -> list[str]:
+        """Reports of collections that a batch replaces, before its drops and renames apply."""
         return list(replaced_collections(self._progress, events, self._namespaces))
 
     def passed(self, events: ChangeEvents, time: ClusterTime, scanned: ClusterTime) -> None:
@@ -389,7 +384,7 @@ class Snapshotter:
             case ReadFailure.FATAL:
                 self._retry.access_denied(error)
             case ReadFailure.DENIED:
-                self._retry.privilege_missing(error)
+                self._retry.failed(error, authorisation_message(error_text(error)))
             case _:
                 self._retry.failed(error)
 

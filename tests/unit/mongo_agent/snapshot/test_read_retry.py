@@ -4,6 +4,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.server.errors import authorisation_message
 from mongo_agent.snapshot.read_failures import ReadFailure, classify_read_failure
 from mongo_agent.snapshot.read_retry import ReadRetry
 from sidecar.errors import AccessDeniedError
@@ -19,7 +20,7 @@ def test_a_missing_privilege(waits: bool) -> None:
     for _ in range(40):
         if retry.error is None:
             assert retry.may_read
-            retry.privilege_missing(DENIED)
+            retry.failed(DENIED, authorisation_message(str(DENIED)))
             tries += 1
         now_s += 1000
     assert (retry.error is None) == waits

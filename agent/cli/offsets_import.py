@@ -59,7 +59,7 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
         raise ConfigError(f"{file} cannot be read: {error}.") from error
     found = table_offsets(entries)
     directory = config.properties.offset_directory
-    with DirectoryLock(config.cdc_raw_directory, directory):
+    with DirectoryLock(config.cdc_raw_directory, directory, private=directory):
         store = PropertiesStore(directory, OFFSET_FILE, config.properties.topic_prefix)
         if store.load().values and not replace:
             raise ConfigError(f"{store.path}: offsets are already stored. Use --replace.")

@@ -41,7 +41,7 @@ def reset(invocation: Invocation[AgentConfig], snapshots: bool) -> None:
         raise ConfigError(*problems)
     directory = config.properties.offset_directory
     stored = (OFFSET_FILE, SNAPSHOT_FILE) if snapshots else (OFFSET_FILE,)
-    with DirectoryLock(directory):
+    with DirectoryLock(directory, private=directory):
         stores = [PropertiesStore(directory, file) for file in stored]
         present = [
             path for store in stores for path in (store.path, store.previous_path) if path.exists()

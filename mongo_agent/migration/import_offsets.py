@@ -41,7 +41,8 @@ def import_offsets(
     position = AgentOffsets()
     for scope in config.scopes:
         position = position.moved(scope.stream_name, stream)
-    with DirectoryLock(config.properties.offset_directory):
+    directory = config.properties.offset_directory
+    with DirectoryLock(directory, private=directory):
         where = _store(config, deployment, position, replace=replace)
     return (*taken.messages, f"The offset is stored in {where}.")
 

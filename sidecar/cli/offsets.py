@@ -70,7 +70,7 @@ def accept_prefix_command(
         if found:
             raise ConfigError(*found)
         directory, stores = config.properties.offset_directory, state_stores(config)
-        with DirectoryLock(directory):
+        with DirectoryLock(directory, private=directory):
             before = [store.accept_prefix() for store in stores]
         old = next((name for name in before if name is not None), None)
         prefix = config.properties.topic_prefix

@@ -1,26 +1,39 @@
 """Exclusive locks on directories, so that two instances never share one.
 
 The lock is `flock` on a descriptor of the directory itself: it writes nothing, and the kernel
-releases it when the process ends for any reason.
+releases it when the process ends for any reason. But every user who may read a directory can lock
+it. So a lock that only processes of other users hold is passed over, and the agent's own directory
+has a second lock: a file that only the agent's user can open. Releases before 0.2.0 know the first
+lock alone, and both releases take it.
 """
 
 import errno
 import fcntl
+import logging
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from sidecar.errors import ConfigError, LockedError
+from sidecar.files.regular import open_regular
 
+logger = logging.getLogger(__name__)
+
+LOCK_FILE = ".lock"
+_NOT_WRITABLE = frozenset((errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT))
 _PROC_LOCKS = Path("/proc/locks")
 
 
 class DirectoryLock:
-    """Locks all directories or none; a directory with two paths counts once."""
+    """Locks all directories or none; a directory with two paths counts once. `private` is the one
+    among them that belongs to the agent, for the second lock."""
 
-    def __init__(self, *directories: Path) -> None:
+    def __init__(self, *directories: Path, private: Path | None = None) -> None:
         self._directories = directories
+        self._private = private
+        self._file: Path | None = None
+        """The lock file that this process holds."""
         self._descriptors: list[int] = []
 
     def acquire(self) -> None:
@@ -35,11 +48,45 @@ class DirectoryLock:
                 if (status.st_dev, status.st_ino) not in seen:
                     seen.add((status.st_dev, status.st_ino))
                     _lock(directory, descriptor)
+            if self._private is not None:
+                self._lock_file(self._private)
         except BaseException:
             self.release()
             raise
 
+    def _lock_file(self, directory: Path) -> None:
+        path = directory / LOCK_FILE
+        try:
+            descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            if error.errno in _NOT_WRITABLE and not path.exists():
+                return
+            raise ConfigError(
+                f"{path} cannot be opened: {error.strerror}. It must be a file of the agent's "
+                "user. If no agent runs, delete it."
+            ) from error
+        self._descriptors.append(descriptor)
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid() or status.st_nlink > 1:
+            raise ConfigError(
+                f"{path} belongs to the user id {status.st_uid}, or has another name too. If no "
+                "agent runs, delete it."
+            )
+        os.fchmod(descriptor, 0o600)
+        _lock(directory, descriptor, is_private=True)
+        if not os.fstat(descriptor).st_nlink:
+            # The process that held it has deleted it meanwhile.
+            os.close(self._descriptors.pop())
+            self._lock_file(directory)
+            return
+        self._file = path
+
     def release(self) -> None:
+        if self._file is not None:
+            # While it is locked: afterwards it can be that of the next process.
+            with suppress(OSError):
+                self._file.unlink()
+            self._file = None
         for descriptor in self._descriptors:
             os.close(descriptor)
         self._descriptors.clear()
@@ -59,7 +106,7 @@ def lock_holder(directory: Path) -> int | None:
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return _holder(descriptor)
+        return next((pid for pid in _holders(descriptor) if not _is_stranger(pid)), None)
     finally:
         os.close(descriptor)
 
@@ -73,7 +120,7 @@ def _open_directory(directory: Path) -> int:
         ) from error
 
 
-def _lock(directory: Path, descriptor: int) -> None:
+def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -82,27 +129,47 @@ def _lock(directory: Path, descriptor: int) -> None:
                 f"The directory {directory} cannot be locked: {error.strerror}. "
                 "Use a file system that supports flock."
             ) from error
-        pid = _holder(descriptor)
-        holder = "another process" if pid is None else f"the process {pid}"
+        pids = _holders(descriptor)
+        if not is_private and pids and all(map(_is_stranger, pids)):
+            logger.warning(
+                "processes of other users lock the directory %s, which does not stop the agent: "
+                "%s. Keep other users from reading it.",
+                directory,
+                ", ".join(map(str, pids)),
+            )
+            return
+        holder = "another process" if not pids else f"the process {pids[0]}"
         raise LockedError(
             f"The directory {directory} is locked by {holder}. "
             "Stop that instance, or configure other directories for this one."
         ) from error
 
 
-def _holder(descriptor: int) -> int | None:
-    """The process that holds the lock, by /proc/locks.
+def _is_stranger(pid: int) -> bool:
+    """Whether a process belongs to another user than this one, and not to root."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("Uid:"):
+                # Real, effective, saved and of the file system.
+                return {0, os.geteuid()}.isdisjoint(map(int, line.split()[1:]))
+    return False
 
-    A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode.
+
+def _holders(descriptor: int) -> list[int]:
+    """The visible processes that hold a lock, by /proc/locks.
+
+    A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode. A process
+    that waits has `->` after the number.
     """
     status = os.fstat(descriptor)
     device = (os.major(status.st_dev), os.minor(status.st_dev), status.st_ino)
+    found = []
     with suppress(OSError, ValueError, IndexError):
         for line in _PROC_LOCKS.read_text().splitlines():
             fields = line.split()
-            if fields[1] != "FLOCK" or fields[3] != "WRITE":
+            if fields[1] != "FLOCK":
                 continue
             major, minor, inode = fields[5].split(":")
             if (int(major, 16), int(minor, 16), int(inode)) == device and int(fields[4]) > 0:
-                return int(fields[4])
-    return None
+                found.append(int(fields[4]))
+    return found

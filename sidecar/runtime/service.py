@@ -95,10 +95,11 @@ class ServiceShell(Generic[ViewOf]):
 
     @contextmanager
     def running(self, *directories: Path) -> Iterator[None]:
-        """Locks the directories, answers on HTTP and logs changes of the status."""
+        """Locks the directories, of which the last one is the agent's own; answers on HTTP and logs
+        changes of the status."""
         with (
             self._warnings,
-            DirectoryLock(*directories),
+            DirectoryLock(*directories, private=directories[-1]),
             self._server,
             self._history,
             self._fleet or nullcontext(),

@@ -1,15 +1,20 @@
 """One instance a directory."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from sidecar.errors import ConfigError, LockedError
-from sidecar.files.locks import DirectoryLock
+from sidecar.files.locks import LOCK_FILE, DirectoryLock
+from sidecar.files.regular import open_regular
 
 HOLDER = """
 import sys
@@ -53,6 +58,128 @@ def test_another_process_is_named_and_its_death_frees_the_lock(tmp_path: Path) -
         process.wait()
     with DirectoryLock(tmp_path):
         pass
+
+
+PLAIN_LOCK = """
+import fcntl, os, sys
+os.setuid(int(sys.argv[2]))
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.flock(descriptor, int(sys.argv[3]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+STRANGER = 4711
+
+
+@contextmanager
+def plain_lock(path: Path, uid: int, kind: int) -> Iterator[None]:
+    """A process of a user locks a file or directory, as releases before 0.2.0 do."""
+    command = [sys.executable, "-c", PLAIN_LOCK, str(path), str(uid), str(kind)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield
+        process.kill()
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="another user needs root")
+
+
+@needs_root
+@pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
+def test_a_lock_of_another_user_stops_no_agent(
+    reachable: Path, kind: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every user who may read the directory can lock it. Two agents still exclude each other."""
+    with plain_lock(reachable, STRANGER, kind):
+        second = DirectoryLock(reachable, private=reachable)
+        with (
+            DirectoryLock(reachable, private=reachable),
+            pytest.raises(LockedError, match="locked by"),
+        ):
+            second.acquire()
+        assert "which does not stop the agent" in caplog.text
+        assert list(reachable.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [fcntl.LOCK_EX, fcntl.LOCK_SH])
+def test_a_release_that_locks_the_directory_alone_is_respected(tmp_path: Path, kind: int) -> None:
+    with (
+        plain_lock(tmp_path, os.geteuid(), kind),
+        pytest.raises(LockedError, match="locked by"),
+    ):
+        DirectoryLock(tmp_path, private=tmp_path).acquire()
+    holder = DirectoryLock(tmp_path, private=tmp_path)
+    with holder, pytest.raises(LockedError):
+        DirectoryLock(tmp_path).acquire()
+
+
+def test_only_this_user_can_open_the_lock_file(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).touch(0o666)
+    with DirectoryLock(tmp_path, private=tmp_path):
+        found = (tmp_path / LOCK_FILE).stat()
+        assert (found.st_mode & 0o777, found.st_uid) == (0o600, os.geteuid())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("planted", ["link", "pipe", "directory", "hard link"])
+def test_a_planted_lock_file_is_rejected(tmp_path: Path, planted: str) -> None:
+    offsets, other = tmp_path / "offsets", tmp_path / "other"
+    offsets.mkdir()
+    other.touch(0o644)
+    path = offsets / LOCK_FILE
+    match planted:
+        case "link":
+            path.symlink_to(other)
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.hardlink_to(other)
+    with pytest.raises(ConfigError, match="If no agent runs, delete it"):
+        DirectoryLock(offsets, private=offsets).acquire()
+    assert other.stat().st_mode & 0o777 == 0o644
+    assert path.exists()
+
+
+@needs_root
+def test_a_lock_file_of_another_user_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / LOCK_FILE
+    path.touch()
+    os.chown(path, STRANGER, STRANGER)
+    with pytest.raises(ConfigError, match=f"user id {STRANGER}"):
+        DirectoryLock(tmp_path, private=tmp_path).acquire()
+
+
+def test_a_lock_file_that_its_holder_deletes_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the opening of the file and its lock."""
+    opened: list[Path] = []
+
+    def open_late(path: Path, flags: int, mode: int) -> int:
+        descriptor = open_regular(path, flags, mode)
+        if not opened:
+            path.unlink()
+        opened.append(path)
+        return descriptor
+
+    monkeypatch.setattr("sidecar.files.locks.open_regular", open_late)
+    with DirectoryLock(tmp_path, private=tmp_path):
+        assert len(opened) == 2
+        with pytest.raises(LockedError):
+            DirectoryLock(tmp_path, private=tmp_path).acquire()
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A directory that every user may read; those of pytest are for one user."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 def test_all_or_none(tmp_path: Path) -> None:

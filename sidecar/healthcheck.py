@@ -5,26 +5,26 @@ Requests `/live` on loopback, at the port in the variable HTTP_PORT (default: 80
 
 import os
 import sys
-import urllib.error
-import urllib.request
-from http.client import HTTPException
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 
 _TIMEOUT_S = 4.0
+_MAX_BYTES = 4096
 
 
 def live_answer() -> tuple[int | None, str]:
     """HTTP status and reason of `/live`; None without an answer of an HTTP server."""
-    url = f"http://127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}/live"
-    # The variables http_proxy and HTTP_PROXY are for other servers.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    address = f"127.0.0.1:{os.environ.get('HTTP_PORT', '8000')}"
     try:
-        with opener.open(url, timeout=_TIMEOUT_S) as answer:
-            return answer.status, ""
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode(errors="replace")
+        # It follows no redirect, and asks no proxy of the environment.
+        connection = HTTPConnection(address, timeout=_TIMEOUT_S)
+        with closing(connection):
+            connection.request("GET", "/live")
+            answer = connection.getresponse()
+            reason = answer.read(_MAX_BYTES).decode(errors="replace")
+            return answer.status, "" if answer.status == 200 else reason
     except (OSError, HTTPException) as error:
-        return None, f"{url}: {error}"
+        return None, f"http://{address}/live: {error}"
 
 
 def main() -> int:

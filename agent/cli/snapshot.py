@@ -9,11 +9,16 @@ from rich.console import Group
 from rich.text import Text
 
 from agent.config.loader import AgentConfig
-from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
+from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options, agents_answer
 from sidecar.cli.deprecated import former_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
-from sidecar.cli.snapshots import SnapshotAnswer, empty_bars, print_answer, show_progress
+from sidecar.cli.snapshots import (
+    SnapshotAnswer,
+    empty_bars,
+    print_answer,
+    show_progress,
+)
 
 _tables = click.argument("tables", nargs=-1, metavar="KEYSPACE.TABLE…")
 _former_table = former_option("--table", "KEYSPACE.TABLE")
@@ -102,8 +107,9 @@ def stop(
         raise click.UsageError("Name tables as KEYSPACE.TABLE, or use --all.")
     client = AgentClient.of(invocation, address)
     if is_all:
-        found = client.get("/snapshot").get("tables", ())
-        chosen = tuple(each["table"] for each in found if each["state"] == "copying")
+        with agents_answer():
+            found = client.get("/snapshot").get("tables", ())
+            chosen = tuple(each["table"] for each in found if each["state"] == "copying")
     _send(invocation, client, "stop", chosen)
 
 

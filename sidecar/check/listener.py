@@ -1,22 +1,23 @@
 """Checks of the HTTP address: free, or used by this agent itself."""
 
 import errno
-import json
-import urllib.request
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from http.client import HTTPException
 from pathlib import Path
 
+from sidecar.bounded_json import bounded_json
 from sidecar.check.finding import Finding, fault, ok
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.files.locks import lock_holder
+from sidecar.fleet.request import get, printable
 from sidecar.http.address import address_problem, listening_socket, local_url
+from sidecar.http.listeners import listeners
 
 _SUBJECT = "http"
 _ANSWER_S = 2.0
-_LISTENING = "0A"
+_MAX_BYTES = 4096
 _ENDS = "Until then the agent ends with exit code 2."
 
 
@@ -74,35 +75,18 @@ def _taken(properties: SidecarProperties, sentence: str) -> Finding:
 def _listens(pid: int, port: int, name: str) -> bool:
     """Whether a process listens on a port. If its descriptors are not readable, whether any agent
     answers there."""
-    inodes = _listening_inodes(port)
     try:
         links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     except OSError:
         return bool(name)
-    return any(f"socket:[{inode}]" in links for inode in inodes)
-
-
-def _listening_inodes(port: int) -> set[str]:
-    """The inodes of all sockets that listen on a port.
-
-    A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`.
-    """
-    inodes: set[str] = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with suppress(OSError, ValueError, IndexError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
-                    inodes.add(fields[9])
-    return inodes
+    return any(f"socket:[{each.inode}]" in links for each in listeners(port))
 
 
 def _service_name(host: str, port: int) -> str:
     """Name and version from `/buildinfo`; empty when no agent answers."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{local_url(host, port)}/buildinfo", timeout=_ANSWER_S) as answer:
-            document = json.loads(answer.read(4096))
-            return f"{document['service_name']} {document['version']}"
-    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        answer = get(f"{local_url(host, port)}/buildinfo", time.monotonic() + _ANSWER_S)
+        document = bounded_json(answer.body, _MAX_BYTES)
+        return printable(f"{document['service_name']} {document['version']}")
+    except (OSError, ValueError, LookupError, TypeError):
         return ""

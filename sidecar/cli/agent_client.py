@@ -2,23 +2,32 @@
 
 import functools
 import json
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPException
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import click
 
+from sidecar.bounded_json import bounded_json
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.fleet.request import Access, get, printable
 from sidecar.fleet.target import DEFAULT_PORT, parse_target
 from sidecar.http.address import local_url
 from sidecar.http.token import read_token
 
 _TIMEOUT_S = 60.0
 _HOST = "127.0.0.1"
+_MAX_ANSWER_BYTES = 4 << 20
+"""The progress of 10,000 tables has fewer."""
+_MAX_VALUES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +75,15 @@ def address_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class AgentClient:
-    """Requests to an agent at `url`, with its `token`. Answers are JSON objects; methods raise
-    `UnavailableError` otherwise."""
+    """Requests to an agent at `url`. Answers are JSON objects without control characters; methods
+    raise `UnavailableError` otherwise."""
 
     def __init__(
-        self, url: str, token: str | None = None, *, timeout_s: float = _TIMEOUT_S
+        self, url: str, access: Access | None = None, *, timeout_s: float = _TIMEOUT_S
     ) -> None:
+        """`access` has the token, which only a POST sends."""
         self.url = url.rstrip("/")
-        self._token = token
+        self._access = access or Access()
         self._timeout_s = timeout_s
 
     @classmethod
@@ -83,49 +93,83 @@ class AgentClient:
         """A client for the agent at the address, with the token of the configuration. Raises
         ConfigError."""
         url = address.resolve(invocation)
-        file = invocation.config().properties.http_token_file if invocation.files else None
-        token = read_token(file) if file is not None else None
-        return cls(url, token, timeout_s=timeout_s)
+        properties = invocation.config().properties if invocation.files else None
+        file = None if properties is None else properties.http_token_file
+        if properties is None or file is None:
+            return cls(url, timeout_s=timeout_s)
+        headers = {"Authorization": f"Bearer {read_token(file)}"}
+        users = _users(file, properties.offset_directory)
+        return cls(url, Access(headers, users=users), timeout_s=timeout_s)
 
     def get(self, path: str) -> Mapping[str, Any]:
         """GET a page."""
-        return self._answer(urllib.request.Request(f"{self.url}{path}"))
+        return self._answer(path, Access(), None)
 
     def post(self, path: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """POST a document; a rejection is an answer too."""
-        headers = {"Content-Type": "application/json"}
-        if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token}"
-        body = json.dumps(document).encode()
-        return self._answer(urllib.request.Request(f"{self.url}{path}", body, headers))
-
-    def _answer(self, request: urllib.request.Request) -> Mapping[str, Any]:
-        try:
-            # The agent is local or nearby, so no proxy is used.
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            try:
-                with opener.open(request, timeout=self._timeout_s) as reply:
-                    found = json.load(reply)
-            except urllib.error.HTTPError as error:
-                # A rejection has its reason in the body.
-                with error:
-                    found = json.load(error)
-        except (OSError, HTTPException, ValueError) as error:
-            raise UnavailableError(
-                f"No agent answers at {self.url}: {_reason(error)}. Start it, or name another "
-                "one with --url, --host and --port, or --config."
-            ) from error
-        if not isinstance(found, dict):
-            raise UnavailableError(
-                f"The server at {self.url} is not an agent. Correct the address."
+        parts = urlsplit(self.url)
+        if self._access.headers and parts.scheme == "http" and not _is_local(str(parts.hostname)):
+            print(
+                f"warning: the token goes to {parts.hostname} without encryption. Use an https "
+                "proxy before the agent, or run the command on its machine.",
+                file=sys.stderr,
             )
-        return found
+        return self._answer(path, self._access, json.dumps(document).encode())
+
+    def _answer(self, path: str, access: Access, body: bytes | None) -> Mapping[str, Any]:
+        deadline_s = time.monotonic() + self._timeout_s
+        try:
+            answer = get(f"{self.url}{path}", deadline_s, access, _MAX_ANSWER_BYTES, body)
+        except OSError as error:
+            raise UnavailableError(
+                f"No agent answers at {self.url}: {error.strerror or error}. Start it, or name "
+                "another one with --url, --host and --port, or --config."
+            ) from error
+        with agents_answer(f"at {self.url}", f"it answers HTTP {answer.status} without its JSON"):
+            found = _printable(bounded_json(answer.body, _MAX_ANSWER_BYTES, _MAX_VALUES))
+            return {**found}
 
 
-def _reason(error: OSError | HTTPException | ValueError) -> str:
-    if isinstance(error, HTTPException):
-        return "the answer is not HTTP"
-    if isinstance(error, ValueError):
-        return "the answer is not JSON"
-    cause = error.reason if isinstance(error, urllib.error.URLError) else error
-    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)
+@contextmanager
+def agents_answer(
+    place: str = "that answers",
+    reason: str = "its answer has other members",
+    kind: type[UnavailableError] = UnavailableError,
+) -> Iterator[None]:
+    """For code that reads an answer. Raises `kind` when no agent sends it."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise kind(
+            f"The server {place} is not an agent: {reason}. Stop it and start the agent, or "
+            "correct the address."
+        ) from error
+
+
+def _printable(value: Any) -> Any:
+    """A document whose texts cannot steer a terminal."""
+    match value:
+        case str():
+            return printable(value)
+        case list():
+            return [_printable(each) for each in value]
+        case dict():
+            return {printable(name): _printable(each) for name, each in value.items()}
+        case _:
+            return value
+
+
+def _users(*owned: Path) -> frozenset[int]:
+    """The users that may run the agent: root, that of the command, and the owners of its files."""
+    users = {0, os.geteuid()}
+    for path in owned:
+        with suppress(OSError):
+            users.add(path.stat().st_uid)
+    return frozenset(users)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from sidecar.cli.agent_client import agents_answer
 from sidecar.cli.invocation import Invocation
 from sidecar.cli.output import MessageReport, print_json_line, print_message
 from sidecar.errors import AccessDeniedError
@@ -53,15 +54,16 @@ def show_progress(
     is_drawn = sys.stdout.isatty() and not as_json
     with Live(console=Console(), auto_refresh=False) if is_drawn else nullcontext() as live:
         while True:
-            progress = fetch()
-            if live is not None:
-                live.update(drawn(progress), refresh=True)
-            elif as_json:
-                print_json_line(progress)
-            else:
-                click.echo("\n".join(lines(progress)))
-            if not is_followed(progress):
-                return
+            with agents_answer():
+                progress = fetch()
+                if live is not None:
+                    live.update(drawn(progress), refresh=True)
+                elif as_json:
+                    print_json_line(progress)
+                else:
+                    click.echo("\n".join(lines(progress)))
+                if not is_followed(progress):
+                    return
             time.sleep(_FOLLOW_INTERVAL_S)
 
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options
+from sidecar.cli.agent_client import AgentAddress, AgentClient, address_options, agents_answer
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.tables import plain_columns
@@ -95,10 +95,11 @@ def status_command() -> click.Command:
         """
         client = AgentClient.of(invocation, address, timeout_s=_TIMEOUT_S)
         forms: Forms[StatusReport] = Forms(lambda report: report, lines, drawn)
-        if is_watched:
-            watch(partial(fetch_status, client), forms, interval_s, as_json=invocation.is_json)
-        report = fetch_status(client)
-        print_result(report, forms, as_json=invocation.is_json)
+        with agents_answer(kind=NoAnswerError):
+            if is_watched:
+                watch(partial(fetch_status, client), forms, interval_s, as_json=invocation.is_json)
+            report = fetch_status(client)
+            print_result(report, forms, as_json=invocation.is_json)
         sys.exit(report.exit_code)
 
     return status
@@ -107,15 +108,10 @@ def status_command() -> click.Command:
 def fetch_status(client: AgentClient) -> StatusReport:
     """Ask an agent. Raises NoAnswerError when no agent answers."""
     try:
-        found = client.get("/health")
-        return parse_status(client.url, found)
+        with agents_answer(f"at {client.url}", "its /health has no status"):
+            return parse_status(client.url, client.get("/health"))
     except UnavailableError as error:
         raise NoAnswerError(str(error)) from error
-    except (KeyError, TypeError, AttributeError) as error:
-        raise NoAnswerError(
-            f"The server at {client.url} is not an agent: its /health has no status. Correct the "
-            "address."
-        ) from error
 
 
 def parse_status(url: str, found: Json) -> StatusReport:

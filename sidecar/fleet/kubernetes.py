@@ -1,6 +1,5 @@
 """The pods of agents, listed by the Kubernetes API with the service account of this pod."""
 
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -9,8 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from sidecar.bounded_json import bounded_json
 from sidecar.errors import AccessDeniedError, ConfigError, UnavailableError
-from sidecar.fleet.request import Access, get
+from sidecar.fleet.request import Access, get, printable
 from sidecar.fleet.target import MAX_TARGETS, Target, url_host
 from sidecar.tls.context import client_context
 
@@ -18,8 +18,10 @@ DEFAULT_SELECTOR = "cdc-sidecar/agent"
 """Every pod with an agent has this label, also those of recipes and snippets."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TIMEOUT_S = 30.0
-_PAGE = 250
-_MAX_PAGE_BYTES = 64 << 20
+_PAGE = 50
+_MAX_PAGE_BYTES = 16 << 20
+_MAX_PAGE_VALUES = 500_000
+_MAX_TEXT = 300
 _FINISHED = ("Succeeded", "Failed")
 
 
@@ -111,8 +113,8 @@ def _page(url: str, access: Access) -> dict[str, Any]:
     place = url.partition("?")[0]
     try:
         answer = get(url, time.monotonic() + _TIMEOUT_S, access, _MAX_PAGE_BYTES)
-        document = json.loads(answer.body)
-    except (OSError, ValueError, RecursionError) as error:
+        document = bounded_json(answer.body, _MAX_PAGE_BYTES, _MAX_PAGE_VALUES)
+    except (OSError, ValueError) as error:
         reason = str(error) if isinstance(error, OSError) else "the answer is not JSON"
         raise UnavailableError(
             f"The Kubernetes API at {place} does not answer: {reason}."
@@ -121,7 +123,8 @@ def _page(url: str, access: Access) -> dict[str, Any]:
         raise UnavailableError(f"The server at {place} is not a Kubernetes API.")
     if answer.status == 200:
         return document
-    reason = f"HTTP {answer.status}: {document.get('message', 'no reason')}"
+    message = printable(str(document.get("message", "no reason"))[:_MAX_TEXT])
+    reason = f"HTTP {answer.status}: {message}"
     if answer.status in (401, 403):
         raise AccessDeniedError(
             f"The Kubernetes API denies access: {reason}. Bind a role with the verb `list` on "

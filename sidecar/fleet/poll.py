@@ -1,20 +1,22 @@
 """Asks all agents at the same time, each within a deadline."""
 
-import json
 import queue
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from sidecar.bounded_json import bounded_json
 from sidecar.fleet.report import AgentReport, report_of, unreachable
-from sidecar.fleet.request import Access, Answer, get
+from sidecar.fleet.request import MAX_ANSWER_BYTES, Access, Answer, get
 from sidecar.fleet.target import Target
 
 DEFAULT_TIMEOUT_S = 5.0
 THREADS = 32
 """Agents that are asked at the same time."""
 _GRACE_S = 1.0
+_ONE_DOCUMENT = threading.Lock()
+"""A parsed document is much larger than its bytes, and a report much smaller."""
 
 
 def poll(
@@ -63,13 +65,15 @@ def ask(target: Target, timeout_s: float, access: Access | None = None) -> Agent
     deadline_s = time.monotonic() + timeout_s
     try:
         health = get(f"{target.url}/health", deadline_s, access)
-        document = _document(health)
-        if document is None:
-            return unreachable(target, _rejection(health))
-        build = None
-        if "instance" not in document:
-            build = _document(get(f"{target.url}/buildinfo", deadline_s, access))
-        return report_of(target, document, build, is_ok=health.status == 200)
+        with _ONE_DOCUMENT:
+            document = _document(health)
+            if document is None:
+                return unreachable(target, _rejection(health))
+            if "instance" in document:
+                return report_of(target, document, is_ok=health.status == 200)
+        build = get(f"{target.url}/buildinfo", deadline_s, access)
+        with _ONE_DOCUMENT:
+            return report_of(target, document, _document(build), is_ok=health.status == 200)
     except TimeoutError:
         return unreachable(target, f"no answer within {timeout_s:g} s")
     except OSError as error:
@@ -83,8 +87,8 @@ def _document(answer: Answer) -> dict[str, Any] | None:
     if answer.status not in (200, 503):
         return None
     try:
-        found = json.loads(answer.body)
-    except (ValueError, RecursionError):
+        found = bounded_json(answer.body, MAX_ANSWER_BYTES)
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sidecar.fleet.request import printable
 from sidecar.fleet.target import Target
 
 State = Literal["unreachable", "failing", "degraded", "ok"]
@@ -174,6 +175,5 @@ def _text(value: object) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """One line without control characters, which could steer a terminal."""
-    line = "".join(each if each.isprintable() else " " for each in text[: 2 * _MAX_TEXT])
+    line = printable(text[: 2 * _MAX_TEXT])
     return line if len(line) <= _MAX_TEXT else f"{line[:_MAX_TEXT]}…"

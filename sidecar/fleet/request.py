@@ -1,5 +1,5 @@
-"""One GET with a deadline over all of it and a bounded answer. It follows no redirect and uses no
-proxy."""
+"""The HTTP client for agents: one request with a deadline over all of it and a bounded answer. It
+follows no redirect and uses no proxy."""
 
 import io
 import socket
@@ -8,12 +8,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
+from ipaddress import ip_address
 from typing import cast
 from urllib.parse import urlsplit
 
+from sidecar.http.listeners import listeners
 from sidecar.tls.context import client_context
 
-MAX_ANSWER_BYTES = 4 << 20
+MAX_ANSWER_BYTES = 256 << 10
+"""No `/health` is as long."""
 _READ_BYTES = 64 << 10
 
 
@@ -25,6 +28,8 @@ class Access:
     """Such as `Authorization`."""
     tls: ssl.SSLContext | None = None
     """For https; None: the authorities of the system."""
+    users: frozenset[int] | None = None
+    """On this machine only their programs are asked, by user ids; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,20 @@ class Answer:
     body: bytes
 
 
+def printable(text: str) -> str:
+    """One line without control characters, which could steer a terminal."""
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
 def get(
-    url: str, deadline_s: float, access: Access | None = None, max_bytes: int = MAX_ANSWER_BYTES
+    url: str,
+    deadline_s: float,
+    access: Access | None = None,
+    max_bytes: int = MAX_ANSWER_BYTES,
+    body: bytes | None = None,
 ) -> Answer:
-    """The answer of a server before `deadline_s` (`time.monotonic`). Raises OSError, whose text is
-    for the operator."""
+    """The answer of a server before `deadline_s` (`time.monotonic`); `body` is JSON for a POST.
+    Raises OSError, whose text is for the operator."""
     access = access or Access()
     parts = urlsplit(url)
     is_tls = parts.scheme == "https"
@@ -45,11 +59,13 @@ def get(
     try:
         with socket.create_connection((host, port), timeout=_remaining_s(deadline_s)) as plain:
             connection = plain
+            if access.users is not None:
+                _require_user(plain, access.users)
             if is_tls:
                 context = access.tls or client_context()
                 connection = context.wrap_socket(plain, server_hostname=host)
             with connection:
-                connection.sendall(_request(parts.netloc, url, access.headers))
+                connection.sendall(_request(parts.netloc, url, access.headers, body))
                 content = _read(connection, deadline_s, max_bytes)
         return _parsed(content)
     except TimeoutError as error:
@@ -64,12 +80,30 @@ def get(
         raise OSError("the answer is not HTTP") from error
 
 
-def _request(host: str, url: str, headers: Mapping[str, str]) -> bytes:
+def _require_user(connection: socket.socket, users: frozenset[int]) -> None:
+    """Raises OSError when another user of this machine may have taken the port. To be called
+    before anything is sent."""
+    own, peer = connection.getsockname(), connection.getpeername()
+    if own[0] != peer[0] and not ip_address(peer[0]).is_loopback:
+        return
+    found = {each.uid for each in listeners(peer[1], own[1])}
+    if not found or not found <= users:
+        strangers = ", ".join(map(str, sorted(found - users))) or "not known"
+        raise OSError(
+            f"the user id of the program that listens there is {strangers}, and not that of the "
+            f"agent. Nothing was sent. `ss -ltnp 'sport = :{peer[1]}'` finds the program"
+        )
+
+
+def _request(host: str, url: str, headers: Mapping[str, str], body: bytes | None) -> bytes:
     path = url.split("//", 1)[1].partition("/")[2]
-    lines = [f"GET /{path} HTTP/1.1", f"Host: {host}", "Accept: application/json"]
+    method = "GET" if body is None else "POST"
+    lines = [f"{method} /{path} HTTP/1.1", f"Host: {host}", "Accept: application/json"]
     lines += ["User-Agent: cdc-sidecar-fleet", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    if body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + (body or b"")
 
 
 def _read(connection: socket.socket, deadline_s: float, max_bytes: int) -> bytes:
@@ -81,7 +115,7 @@ def _read(connection: socket.socket, deadline_s: float, max_bytes: int) -> bytes
             return bytes(content)
         content += block
         if len(content) > max_bytes:
-            raise OSError(f"the answer has more than {max_bytes >> 20} MiB")
+            raise OSError(f"the answer has more than {max_bytes >> 10} KiB")
 
 
 def _remaining_s(deadline_s: float) -> float:

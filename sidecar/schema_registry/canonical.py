@@ -43,7 +43,10 @@ def _field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     return {"name": field["name"], "type": canonical(field["type"], namespace)}
 
 
-_COMMENT_OR_TEXT = re.compile(r"//[^\n]*|/\*.*?\*/|(\"(?:[^\"\\]|\\.)*\")", re.DOTALL)
+# A comment or text without its end reaches to the end of the schema: so each byte is read once.
+_COMMENT_OR_TEXT = re.compile(
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|(\"(?:[^\"\\]|\\.)*+\\?(?:\"|\Z))", re.DOTALL
+)
 _SPACE = re.compile(r"\s*([^\w.\s])\s*|\s+")
 
 

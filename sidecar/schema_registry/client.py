@@ -25,6 +25,7 @@ import urllib3
 from urllib3.response import BaseHTTPResponse
 from urllib3.util import Timeout, make_headers
 
+from sidecar.bounded_json import bounded_json
 from sidecar.errors import AccessDeniedError, Policy, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical, canonical_protobuf
 from sidecar.schema_registry.settings import RegistrySettings
@@ -39,7 +40,9 @@ _REJECTED_SCHEMA = frozenset(
 )
 _FAILED_OBJECT = re.compile(r"^HTTPS?Connection(?:Pool)?\(.*?\): ")
 _MOST_TEXT = 300
-_MAX_ANSWER_BYTES = 16 << 20
+_MAX_ANSWER_BYTES = 2 << 20
+"""A registry keeps a schema in a message of Kafka: 1 MB by default, without escapes."""
+_MAX_VALUES = 200_000
 _READ_BYTES = 64 << 10
 _TLS = TlsServer(
     name="the schema registry",
@@ -228,8 +231,8 @@ def _bounded(reply: BaseHTTPResponse, end_s: float) -> bytes:
 
 def _document(url: str, data: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = bounded_json(data, _MAX_ANSWER_BYTES, _MAX_VALUES)
+    except ValueError as error:
         raise UnavailableError(f"{url} is not a schema registry: its answer is not JSON") from error
     if not isinstance(found, dict):
         raise UnavailableError(f"{url} is not a schema registry: its answer is not an object")
@@ -245,7 +248,8 @@ def _id_of(answer: Mapping[str, Any]) -> int:
 
 def _check_same(subject: str, latest: str, ours: str) -> None:
     try:
-        is_same = canonical(json.loads(latest)) == canonical(json.loads(ours))
+        known = bounded_json(latest.encode(), _MAX_ANSWER_BYTES, _MAX_VALUES)
+        is_same = canonical(known) == canonical(json.loads(ours))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise SchemaRejectedError(f"the latest schema of {subject} is not Avro: {error}") from error
     if not is_same:
@@ -267,7 +271,8 @@ def _other_fields(subject: str) -> SchemaRejectedError:
 def _message(data: bytes) -> str:
     text = data.decode(errors="replace")
     with suppress(ValueError, KeyError, TypeError, RecursionError):
-        text = str(json.loads(text)["message"])
+        text = str(bounded_json(data, _MAX_ANSWER_BYTES)["message"])
+    text = "".join(each if each.isprintable() else " " for each in text[: 2 * _MOST_TEXT])
     return " ".join(text.split())[:_MOST_TEXT] or "nothing"
 
 

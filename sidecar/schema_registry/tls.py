@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sidecar.errors import ConfigError
 from sidecar.tls.context import client_context
 from sidecar.tls.memory_file import MemoryFile
-from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
+from sidecar.tls.store_file import StoreFile, bounded_content, read_identity, read_trusted
 
 _PEM = b"-----BEGIN "
 
@@ -70,6 +70,6 @@ def _load(
 
 def _is_pem(name: str, store: StoreFile) -> bool:
     try:
-        return _PEM in store.path.read_bytes()
+        return _PEM in bounded_content(store.path)
     except OSError as error:
         raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error

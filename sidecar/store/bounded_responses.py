@@ -1,11 +1,14 @@
 """Bounds the responses of a store, so that an endless one exhausts neither memory nor disk."""
 
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
+from sidecar.bounded_json import value_bound
 from sidecar.store.base import StoreError
 
-MAX_RESPONSE_BYTES = 16 << 20
+MAX_RESPONSE_BYTES = 4 << 20
 """Google's longest listing page has 1,000 objects in less than 3 MiB."""
+_MAX_VALUES = 200_000
 MAX_NAMES = 1_000_000
 _READ_BYTES = 64 << 10
 
@@ -19,17 +22,27 @@ def bound_responses(session: Any) -> None:
 def _read(response: Any, **options: Any) -> None:
     if options.get("stream"):
         return
+    remedy = "those of Google Cloud Storage are smaller. Check STORAGE_EMULATOR_HOST and proxies"
+    try:
+        content = _bounded(response.iter_content(_READ_BYTES), remedy)
+    except StoreError:
+        response.close()
+        raise
+    # `requests` caches the content here itself; there is no public way to set it.
+    response._content = content
+
+
+def _bounded(blocks: Iterable[bytes], remedy: str) -> bytes:
+    """A response that takes bounded memory also when it is parsed as JSON or XML."""
     content = bytearray()
-    for block in response.iter_content(_READ_BYTES):
+    for block in blocks:
         content += block
         if len(content) > MAX_RESPONSE_BYTES:
-            response.close()
-            raise StoreError(
-                f"The store's response exceeds {MAX_RESPONSE_BYTES >> 20} MiB; responses of Google "
-                "Cloud Storage are smaller. Check STORAGE_EMULATOR_HOST and proxies."
-            )
-    # `requests` caches the content here itself; there is no public way to set it.
-    response._content = bytes(content)
+            limit = f"{MAX_RESPONSE_BYTES >> 20} MiB"
+            raise StoreError(f"The store's response exceeds {limit}; {remedy}.")
+    if value_bound(content) > _MAX_VALUES:
+        raise StoreError(f"The store's response exceeds {_MAX_VALUES} values; {remedy}.")
+    return bytes(content)
 
 
 class BoundedFile:
@@ -60,21 +73,14 @@ def bound_bodies(client: Any) -> None:
         response = send(request)
         if is_streamed and response.status_code < 300:
             return response
-        content = bytearray()
+        remedy = "those of S3 are smaller. Check storage.s3.endpoint and proxies"
         try:
-            for block in response.raw.stream(_READ_BYTES):
-                content += block
-                if len(content) > MAX_RESPONSE_BYTES:
-                    response.raw.close()
-                    raise StoreError(
-                        f"The store's response exceeds {MAX_RESPONSE_BYTES >> 20} MiB; responses "
-                        "of S3 are smaller. Check storage.s3.endpoint and proxies."
-                    )
+            response._content = _bounded(response.raw.stream(_READ_BYTES), remedy)
         except StoreError:
+            response.raw.close()
             raise
         except Exception as error:
             raise HTTPClientError(error=error) from error
-        response._content = bytes(content)
         return response
 
     session.send = bounded

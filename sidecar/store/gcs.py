@@ -11,7 +11,6 @@ The client is imported with the first request: it needs a second of CPU time and
 
 import base64
 import errno
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,9 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from sidecar.bounded_json import bounded_json
 from sidecar.errors import ConfigError
 from sidecar.files.fsync import sync_directory, sync_file
-from sidecar.files.regular import open_new, open_regular
+from sidecar.files.regular import open_new, open_regular, read_regular
 from sidecar.process.extras import require_extra
 from sidecar.store.base import StoreError, download_mismatch, upload_mismatch
 from sidecar.store.bounded_responses import MAX_NAMES, BoundedFile, bound_responses
@@ -40,6 +40,7 @@ _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
 # `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
 _MAX_OBJECT_BYTES = 4 << 30
+_MAX_KEY_BYTES = 64 << 10
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
 # Without the right to list, Google returns 403 instead of 404 for a missing object.
 _TO_SEND = f"{CREATE}, {GET} and {LIST}"
@@ -258,6 +259,8 @@ class GcsStore:
                         f"{error.strerror or error}."
                     ) from error
             bound_responses(client._http)
+            # The session for tokens of Google's own: OAuth, and the metadata server.
+            bound_responses(client._http._auth_request.session)
             self._bucket = client.bucket(self._settings.directory.bucket)
         return self._bucket
 
@@ -276,7 +279,7 @@ def _size_and_checksum(file: Path) -> tuple[int, str]:
 
 def _require_key(file: Path) -> None:
     try:
-        document = json.loads(file.read_bytes())
+        document = bounded_json(read_regular(file.resolve(), _MAX_KEY_BYTES), _MAX_KEY_BYTES)
     except OSError as error:
         raise ConfigError(
             f"storage.credential.key.file: {file} cannot be read: {error.strerror}."

@@ -6,6 +6,7 @@ each request with the result or the error. It ends when the socket closes: with 
 
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -20,6 +21,8 @@ from sidecar.store.base import Store, StoreError
 # A tenth of a processor when others of the control group want all of it: enough for a node that
 # writes at full speed.
 _NICENESS = 10
+_MAX_DATA_BYTES = 256 << 20
+"""The clients of both kinds of store take 55 MiB together."""
 
 Request = tuple[str, tuple[Any, ...]]
 """A method name of `Store`, and its arguments."""
@@ -31,6 +34,8 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     tune_malloc()
+    # The clients read tokens of clouds without a bound of their own.
+    resource.setrlimit(resource.RLIMIT_DATA, (_MAX_DATA_BYTES, _MAX_DATA_BYTES))
     requests = queue.SimpleQueue[Request]()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
         store = connection.recv()
@@ -66,6 +71,9 @@ def _answer(store: Store, request: Request) -> object:
         return getattr(store, name)(*arguments)
     except (StoreError, OSError) as error:
         return error
+    except MemoryError:
+        limit = f"{_MAX_DATA_BYTES >> 20} MiB"
+        return StoreError(f"The store's response takes more than {limit}. Check its address.")
 
 
 if __name__ == "__main__":

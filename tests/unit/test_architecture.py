@@ -141,7 +141,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "sidecar": (
         (
             *("errors", "events", "health", "healthcheck", "instance", "logs", "quantities"),
-            "regular_expressions",
+            *("bounded_json", "regular_expressions"),
         ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "store", "transform"),

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -35,6 +36,11 @@ class Answering:
             with connection, suppress(OSError):
                 self.requests.append(connection.recv(65536))
                 connection.sendall(self.answer)
+                if not self.forever:
+                    # An end with an unread request would destroy the answer on its way.
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(65536):
+                        pass
                 while self.forever and not self.ended.wait(self.pause_s):
                     connection.sendall(self.forever)
 
@@ -73,7 +79,27 @@ def refusal(url: str, timeout_ms: int = 60_000) -> str:
 
 def test_an_answer_without_end_is_not_kept() -> None:
     with answering(OK + b"\r\n", bytes(1 << 20)) as server:
-        assert "more than 16 MiB" in refusal(server.url)
+        assert "more than 2 MiB" in refusal(server.url)
+
+
+@pytest.mark.parametrize("part", [b"[],", b"{},", b'"\xc4\x80",', b"1e1,"])
+def test_an_answer_of_many_values_takes_bounded_memory(part: bytes) -> None:
+    """It has the size of an answer with the longest schema."""
+    count = ((2 << 20) - 100) // len(part)
+    with answering(answer(b'{"id":[' + part * count + b"1]}")) as server:
+        tracemalloc.start()
+        try:
+            assert "not JSON" in refusal(server.url)
+            assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_escapes_of_a_registry_reach_no_terminal() -> None:
+    body = b'{"message": "\\u001b]0;owned\\u0007\\u202eabc"}'
+    head = b"HTTP/1.1 500 X\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with answering(head + body) as server:
+        assert refusal(server.url).isprintable()
 
 
 def test_an_answer_byte_by_byte_ends_in_time() -> None:

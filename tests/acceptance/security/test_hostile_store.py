@@ -202,7 +202,7 @@ def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.M
     with serving(Hostile(has_endless_json=True)) as hostile:
         store = store_of(hostile, monkeypatch)
         for ask in (store.names, lambda: store.get(NAME, tmp_path / NAME)):
-            with pytest.raises(StoreError, match="exceeds 16 MiB"):
+            with pytest.raises(StoreError, match="exceeds 4 MiB"):
                 ask()
     # What fits into the buffers of both ends of two connections.
     assert hostile.sent_bytes < 160 * MIB

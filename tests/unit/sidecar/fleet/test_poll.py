@@ -1,6 +1,11 @@
 """Many agents at once, in every state."""
 
+import tracemalloc
+
+import pytest
+
 from sidecar.fleet.poll import THREADS, ask, poll
+from sidecar.fleet.request import MAX_ANSWER_BYTES
 from sidecar.fleet.target import Target, parse_target
 from tests.support.agents.fake_agents import (
     closed_address,
@@ -71,3 +76,27 @@ def test_deeply_nested_json_is_no_agent() -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with fake_agents([head + body]) as (agent,):
         assert ask(parse_target(agent.address), DEADLINE_S).state == "unreachable"
+
+
+@pytest.mark.parametrize("part", [b"[],", b"{},", b'"\xc4\x80",'])
+def test_hostile_peers_take_bounded_memory(part: bytes) -> None:
+    """All at the same time."""
+    body = (
+        b'{"status":"ok","conditions":[' + part * ((MAX_ANSWER_BYTES - 300) // len(part)) + b"1]}"
+    )
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with fake_agents([head + body]) as (agent,):
+        targets = [Target(f"a{number}", f"http://{agent.address}") for number in range(THREADS)]
+        tracemalloc.start()
+        try:
+            reports = poll(targets, DEADLINE_S)
+            assert tracemalloc.get_traced_memory()[1] < 48 << 20
+        finally:
+            tracemalloc.stop()
+    assert {report.state for report in reports} <= {"ok", "unreachable"}
+
+
+def test_a_peer_that_is_longer_than_any_health_is_unreachable() -> None:
+    with fake_agents([b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (MAX_ANSWER_BYTES + 1)]) as (agent,):
+        (report,) = poll([Target("a", f"http://{agent.address}")], DEADLINE_S)
+    assert report.message == "the answer has more than 256 KiB"

@@ -56,7 +56,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Store]:
 
 
 def test_listing_of_s3_without_end_is_not_kept(store: S3Store) -> None:
-    with pytest.raises(StoreError, match="exceeds 16 MiB"):
+    with pytest.raises(StoreError, match="exceeds 4 MiB"):
         store.names()
 
 

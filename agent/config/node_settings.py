@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from agent.config.bounded_yaml import MAX_BYTES, bounded_yaml
 from agent.config.keystore import node_keystore
 from agent.keystore.settings import KeystoreSettings
 from sidecar.errors import ConfigError
+from sidecar.files.regular import read_regular
 
 _MIB = 1 << 20
 _BYTES_OF_UNIT = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -29,7 +29,8 @@ _NANOSECONDS_OF_UNIT = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
-_QUANTITY = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_MOST_TEXT = 200
+_QUANTITY = re.compile(r"(\d{1,19})\s*([A-Za-zµ]+)")
 _WILDCARD_ADDRESSES = ("0.0.0.0", "::")
 _DEFAULT_TOTAL_BYTES = 4096 * _MIB
 _NAMES = frozenset(
@@ -68,18 +69,16 @@ class NodeSettings:
 def read_cassandra_yaml(path: Path) -> NodeSettings:
     """Raises `ConfigError` when the file cannot be read or a value is invalid."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path.resolve(), MAX_BYTES).decode("utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(f"cassandra.config: cannot read {path}: {reason}.") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"cassandra.config: {path} is not UTF-8 text.") from error
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        raise ConfigError(f"cassandra.config: {path}{where} is not valid YAML.") from error
+        document = bounded_yaml(text)
+    except ValueError as error:
+        raise ConfigError(f"cassandra.config: {path} {error}.") from error
     if not isinstance(document, Mapping):
         raise ConfigError(f"cassandra.config: {path} has no settings. Set it to a cassandra.yaml.")
     return _Reader(f"cassandra.config: {path}", document).node()
@@ -90,7 +89,10 @@ def settings_of_node(source: str, values: Mapping[str, str | None]) -> NodeSetti
     document: dict[str, Any] = {}
     for name, text in values.items():
         if name in _NAMES and text is not None:
-            document[name] = yaml.safe_load(text)
+            try:
+                document[name] = bounded_yaml(text)
+            except ValueError as error:
+                raise ConfigError(f"{source}: `{name}` {error}.") from error
     return _Reader(source, document).node()
 
 
@@ -124,9 +126,8 @@ class _Reader:
         )
 
     def _fault(self, key: str, value: object, wanted: str) -> ConfigError:
-        return ConfigError(
-            f"{self._source}: `{key}: {value}` is invalid; Cassandra accepts {wanted}."
-        )
+        text = f"{key}: {value}"[:_MOST_TEXT]
+        return ConfigError(f"{self._source}: `{text}` is invalid; Cassandra accepts {wanted}.")
 
     def _flag(self, key: str, *, default: bool) -> bool:
         value = self._document.get(key)

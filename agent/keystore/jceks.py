@@ -21,6 +21,7 @@ from agent.keystore.der import octets, sequence
 from agent.keystore.errors import (
     WRONG_PASSWORD,
     UnreadableKeystoreError,
+    bounded_rounds,
     wrong_key_password,
 )
 
@@ -120,7 +121,7 @@ def _derive(password: bytes, salt: bytes, iterations: int) -> tuple[bytes, bytes
     derived = b""
     for half in (first, second):
         digest = half
-        for _ in range(iterations):
+        for _ in range(bounded_rounds(iterations)):
             digest = hashlib.md5(digest + password).digest()
         derived += digest
     return derived[:24], derived[24:]

@@ -22,6 +22,7 @@ from agent.keystore.der import object_id, octets, payload, sequence, set_of, tag
 from agent.keystore.errors import (
     WRONG_PASSWORD,
     UnreadableKeystoreError,
+    bounded_rounds,
     wrong_key_password,
 )
 
@@ -134,7 +135,7 @@ def _derive(
     derived = b""
     while len(derived) < length:
         part = bytes([purpose]) * block + text
-        for _ in range(rounds):
+        for _ in range(bounded_rounds(rounds)):
             part = hashlib.new(digest, part).digest()
         derived += part
         step = int.from_bytes((part * (block // size + 1))[:block], "big") + 1

@@ -8,12 +8,15 @@ from agent.keystore.errors import UnreadableKeystoreError
 from agent.keystore.jceks import MAGIC, read_jceks
 from agent.keystore.pkcs12 import read_pkcs12
 from agent.keystore.settings import KeystoreSettings
+from sidecar.files.regular import read_regular
 
 _JKS_MAGIC = bytes.fromhex("feedfeed")
 _NO_KEYSTORE = (
     "no keystore is configured: set commit.log.keystore.path, or cassandra.config to a "
     "cassandra.yaml with transparent_data_encryption_options"
 )
+
+_MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
         raise UnreadableKeystoreError(
             "its path is relative to the node's working directory; set commit.log.keystore.path"
         )
-    data = settings.path.read_bytes()
+    data = read_regular(settings.path.resolve(), _MAX_BYTES)
     store_password = settings.store_password
     key_password = settings.key_password or store_password
     if data.startswith(_JKS_MAGIC):

@@ -87,7 +87,7 @@ def _line(number: int, line: bytes) -> Record:
 def _json(text: bytes) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

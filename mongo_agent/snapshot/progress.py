@@ -225,7 +225,7 @@ class SnapshotProgress:
             version = stored.pop(_VERSION_NAME)
             if version == _VERSION:
                 return _STORED.validate_python(stored)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise OffsetStoreError(
                 f"The stored snapshot progress cannot be read: {type(error).__name__}, {error}. "
                 "Restore an intact copy of the offsets."

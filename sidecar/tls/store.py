@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sidecar.tls import jks
-from sidecar.tls.store_file import WRONG_PASSWORD, UnreadableStoreError
+from sidecar.tls.store_file import WRONG_PASSWORD, UnreadableStoreError, bounded_content
 
 _JCEKS_MAGIC = bytes.fromhex("cececece")
 _PEM = b"-----BEGIN "
@@ -44,7 +44,7 @@ def read_store(path: Path, password: str | None, key_password: str | None = None
     Without a password certificates are read as Java does, without a check of the store.
     `key_password` defaults to `password`.
     """
-    data = path.read_bytes()
+    data = bounded_content(path)
     if data.startswith(jks.MAGIC):
         return _of_jks(data, password, key_password)
     if data.startswith(_JCEKS_MAGIC):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.keystore.errors import MAX_ROUNDS, UnreadableKeystoreError, bounded_rounds
 from agent.keystore.settings import KeystoreSettings
 from agent.keystore.source import KeySource
 from sidecar.errors import ConfigError
@@ -174,3 +175,10 @@ def test_missing_keystore_names_the_properties_to_set() -> None:
     assert found.keys == {}
     assert "commit.log.keystore.path" in found.advice("k")
     assert "cassandra.config" in found.advice("k")
+
+
+def test_rounds_that_java_would_refuse_are_an_error() -> None:
+    """They would take days."""
+    assert bounded_rounds(MAX_ROUNDS) == MAX_ROUNDS
+    with pytest.raises(UnreadableKeystoreError, match="Java allows 5000000"):
+        bounded_rounds((1 << 31) - 1)

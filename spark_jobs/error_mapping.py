@@ -110,4 +110,4 @@ def is_removed_version(error: BaseException) -> bool:
 
 
 def _without_sql_state(message: str) -> str:
-    return re.sub(r"\s+SQLSTATE: \w+\s*$", "", message).strip()
+    return re.sub(r"(?<!\s)\s+SQLSTATE: \w+\s*$", "", message).strip()

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     | (?:\A|;)\s*USE\s+(?P<used>{_NAME})
     | (?P<end>;)
     | /\*(?:(?!\*/).)*?{_REFERENCE}
-    | {_STRING} | "(?:[^"]|"")*" | \$\$.*?\$\$ | /\*.*?\*/ | (?:--|//)[^\n]*
+    | {_STRING} | "(?:[^"]|"")*" | \$\$.*?\$\$ | /\*.*?(?:\*/|\Z) | (?:--|//)[^\n]*
     """,
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )

@@ -38,7 +38,9 @@ _SECRET_VALUE = re.compile(
 )
 _IN_ADDRESS = re.compile(r"//[^/@,\s]*@")
 """User and password in a URL."""
-_IN_LOGIN = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
+_IN_LOGIN = re.compile(
+    r"""(?<!\w)(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))"""
+)
 """Names and values in a JAAS login, and in `name=value name=value`."""
 _NO_SECRETS = re.compile(
     r"user_?name|user|principal|(client_?)?id|scope|issuer|audience|claim|realm"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sidecar.regular_expressions.matcher import Matcher, Saved
 from sidecar.regular_expressions.paths import FEW, count_paths
 from sidecar.regular_expressions.program import Program, program
-from sidecar.regular_expressions.syntax import parsed
+from sidecar.regular_expressions.syntax import compiled, parsed
 
 Span = tuple[int, int]
 """Start and end of a group; (-1, -1) for one outside the match."""
@@ -44,7 +44,7 @@ def compile_bounded(text: str, flags: int = 0) -> BoundedPattern:
     tree = parsed(text, flags)
     few = count_paths(tree) <= FEW
     return BoundedPattern(
-        re.compile(text, flags), None if few else program(tree, int(tree.state.flags))
+        compiled(text, flags), None if few else program(tree, int(tree.state.flags))
     )
 
 

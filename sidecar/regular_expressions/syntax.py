@@ -20,13 +20,19 @@ class ExpressionError(ValueError):
     """Not a regular expression, or not matchable in bounded time; names the part and the remedy."""
 
 
+def compiled(text: str, flags: int) -> re.Pattern[str]:
+    """As `re.compile`, but not in its cache: signals could fill that."""
+    found: re.Pattern[str] = _compiler.compile(text, flags)
+    return found
+
+
 def parsed(text: str, flags: int) -> Any:
     """The tree of an expression. Raises ExpressionError."""
     if len(text) > _MAX_LENGTH:
         raise ExpressionError(f"{len(text)} characters; {_MAX_LENGTH} are allowed. Shorten it")
     try:
         # Compiling finds faults that the parser does not, as a look-behind without a fixed width.
-        re.compile(text, flags)
+        compiled(text, flags)
         return _parser.parse(text, flags)
     except re.error as error:
         raise ExpressionError(f"{text!r} is not a regular expression: {error}") from error

@@ -8,7 +8,7 @@ from sidecar.sinks.kafka.config.java_names import LIBRDKAFKA, PREFIX, RENAMED, S
 from sidecar.sinks.kafka.config.tls_stores import client_stores
 
 _LOGIN = re.compile(r"^\s*(\S+)\s+(required|requisite|sufficient|optional)\b(.*);\s*$", re.DOTALL)
-_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+))""")
+_OPTION = re.compile(r"""(?<!\w)(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+))""")
 _LOGIN_MODULES = {
     "org.apache.kafka.common.security.plain.PlainLoginModule": "PLAIN",
     "org.apache.kafka.common.security.scram.ScramLoginModule": "SCRAM",

@@ -38,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-all test-fast rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
-	bench faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
+	bench attacks faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -171,6 +171,9 @@ soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own
 faults: prerequisites-test setup ## Run the whole fault matrix on real servers; writes docs/evidence/faults.md
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
+
+attacks: setup ## Attack running agents over HTTP and as their peers; verifies /live, holds and memory (takes minutes)
+	@$(PY) -m tests.acceptance.attacks $(ARGS)
 
 accord: prerequisites-test setup ## Capture transactions of Accord on real nodes of Cassandra 6.0
 	@$(PY) -m pytest -o python_files="slow_*.py" tests/acceptance/accord $(ARGS)

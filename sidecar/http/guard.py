@@ -5,8 +5,8 @@ Any page can make a browser send requests to loopback and to the user's network.
 * DNS rebinding: a page can resolve its own host name to the agent's address. So the `Host` header
   must be an IP address, a name of this machine, a name outside the public DNS, or one of
   `http.allowed.hosts`.
-* Cross-site requests: methods other than GET, HEAD and OPTIONS must not come from another origin,
-  by the headers `Origin` and `Sec-Fetch-Site`, which a page cannot set.
+* Cross-site requests: by the headers `Origin` and `Sec-Fetch-Site`, which a page cannot set. From
+  another site comes nothing but a link that the user follows: also a GET costs time.
 
 Beyond loopback, probes and `/metrics` accept any host name: the agent cannot know the names that
 scrapers on other machines use.
@@ -50,6 +50,8 @@ class RequestFacts:
     origin: str | None = None
     site: str | None = None
     """`Sec-Fetch-Site`."""
+    destination: str | None = None
+    """`Sec-Fetch-Dest`; `document` for a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,11 @@ def rejection_of(facts: RequestFacts, hosts: KnownHosts) -> RejectedRequest | No
                 f"Host: {found[1]} is not a known name of this agent. Use its IP address, or add "
                 f"the name to {PROPERTY}.",
             )
+    is_link = facts.method == "GET" and facts.destination == "document"
+    if facts.site is not None and facts.site not in _OWN_SITES and not is_link:
+        return RejectedRequest(403, "Sec-Fetch-Site: requests of other sites are rejected.")
     if facts.method in _READ_METHODS:
         return None
-    if facts.site is not None and facts.site not in _OWN_SITES:
-        return RejectedRequest(
-            403, f"Sec-Fetch-Site: {facts.site}; requests of other sites are rejected."
-        )
     if facts.origin is not None and facts.origin.lower() not in _origins(facts.host):
         return RejectedRequest(403, "Origin: requests of other origins are rejected.")
     return None
@@ -98,6 +99,7 @@ def guard_requests(app: Flask, hosts: KnownHosts) -> None:
                 host=request.environ.get("HTTP_HOST"),
                 origin=request.headers.get("Origin"),
                 site=request.headers.get("Sec-Fetch-Site"),
+                destination=request.headers.get("Sec-Fetch-Dest"),
             ),
             hosts,
         )

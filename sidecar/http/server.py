@@ -14,6 +14,8 @@ client that reaches the address may read everything, and change what those pages
 default of `http.host` is loopback, and a token (`http.token`) can protect changes.
 """
 
+import gc
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +40,7 @@ from sidecar.instance import Instance
 
 _CHANGES_AT_ONCE = THREADS - 2
 """Requests that change something may wait for the pipeline; probes need free threads."""
+_REQUESTS_OF_A_COLLECTION = 100
 _JOIN_S = 10.0
 _PAGES = "GET / is the status page; GET /health, /metrics and /offsets are for programs."
 
@@ -90,6 +93,7 @@ def create_app(
     if token_file is not None:
         require_token(app, token_file)
     _limit_changes(app)
+    _limit_garbage(app)
     for blueprint in pages:
         app.register_blueprint(blueprint)
 
@@ -154,6 +158,19 @@ def _limit_changes(app: Flask) -> None:
     def release_slot(error: BaseException | None) -> None:
         if g.pop("has_slot", False):
             slots.release()
+
+
+def _limit_garbage(app: Flask) -> None:
+    """Collect the cycles of requests in small portions. While events flow, Python collects 100,000
+    objects at once (`tune_interpreter`), which would hold the interpreter for 100 ms."""
+    served = itertools.count(1)
+
+    @app.teardown_request
+    def collect(error: BaseException | None) -> None:
+        # It refers to frames that refer to the request.
+        request.routing_exception = None
+        if next(served) % _REQUESTS_OF_A_COLLECTION == 0:
+            gc.collect(0)
 
 
 class _BoundedJson(DefaultJSONProvider):

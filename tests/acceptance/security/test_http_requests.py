@@ -117,6 +117,21 @@ def test_other_sites_change_nothing(client: FlaskClient) -> None:
         assert client.post("/change", json={}, headers=headers).text == "done"
 
 
+@pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/live", "/nope"])
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_other_sites_make_no_browser_ask(client: FlaskClient, path: str, site: str) -> None:
+    """As an image, a script or a frame; a link to the page works."""
+    for destination in ("image", "script", "iframe", "object", "empty", None):
+        headers = {"Sec-Fetch-Site": site}
+        if destination is not None:
+            headers["Sec-Fetch-Dest"] = destination
+        for method in ("GET", "HEAD", "OPTIONS"):
+            assert client.open(path, method=method, headers=headers).status_code == 403
+    own = {"Sec-Fetch-Site": site, "Sec-Fetch-Dest": "document"}
+    assert client.get(path, headers=own).status_code == client.get(path).status_code
+    assert client.post("/change", json={}, headers=own).status_code == 403
+
+
 def test_no_other_site_may_read_or_frame(client: FlaskClient) -> None:
     for path in ("/health", "/offsets", "/metrics", "/nope", "/metrics/jmx"):
         for method in ("GET", "OPTIONS"):

@@ -1,5 +1,6 @@
 """The view of a running sidecar, through the application and through a real socket."""
 
+import gc
 import json
 import socket
 import threading
@@ -149,6 +150,19 @@ def test_json_that_is_nested_too_deeply_is_none(status: FakeStatus) -> None:
     client = create_app(status, [pages]).test_client()
     answer = client.post("/echo", data="[" * 50_000, content_type="application/json")
     assert (answer.status_code, answer.text) == (200, "None")
+
+
+def test_requests_leave_no_heap_of_garbage(client: FlaskClient) -> None:
+    """Its collection holds the interpreter."""
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(300):
+            for path in ("/nope", "/health", "/metrics"):
+                client.get(path)
+        assert gc.collect() < 10_000
+    finally:
+        gc.enable()
 
 
 def test_over_a_socket(status: FakeStatus) -> None:

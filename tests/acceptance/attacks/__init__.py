@@ -1,0 +1,1 @@
+"""Attacks on running agents: `make attacks`."""

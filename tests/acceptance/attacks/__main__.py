@@ -1,0 +1,129 @@
+"""`make attacks`: attacks on agents in processes of their own.
+
+Each row must show `/live` within a second, no hold of the interpreter over 50 ms, and memory within
+the limit of the example pod. Prints a table for docs/evidence/attacks.md; exit code 1 for a row
+that does not hold.
+"""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.acceptance.attacks import of_peers
+from tests.acceptance.attacks.over_http import OVER_HTTP, Attack
+from tests.acceptance.attacks.target import Measured, Target, Watch
+from tests.support.agents.agent_directory import AgentDir, payload, write_segment
+
+SLOWEST_S = 1.0
+HELD_MS = 50.0
+MEMORY_MIB = 448.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    program: str
+    attack: str
+    measured: Measured
+    is_alive: bool
+
+    @property
+    def holds(self) -> bool:
+        found = self.measured
+        return (
+            self.is_alive
+            and found.probes > 0
+            and not found.failed
+            and found.slowest_s <= SLOWEST_S
+            and found.held_ms <= HELD_MS
+            and found.memory_mib <= MEMORY_MIB
+        )
+
+    def __str__(self) -> str:
+        found = self.measured
+        return (
+            f"| {self.program} | {self.attack} | {found.probes} | {found.failed} | "
+            f"{1000 * found.slowest_s:.0f} | {found.held_ms:.0f} | {found.memory_mib:.0f} | "
+            f"{'yes' if self.holds else '**no**'} |"
+        )
+
+
+HEADINGS = (
+    "| agent | attack | probes | failed | slowest `/live`, ms | longest hold, ms | memory, MiB "
+    "| holds |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
+)
+
+
+def attacked(target: Target, program: str, name: str, attack: Attack) -> Row:
+    with Watch(target) as watch:
+        attack(target)
+    return Row(program, name, watch.measured(), target.is_alive)
+
+
+def cassandra_settings(folder: Path) -> dict[str, str]:
+    folder.mkdir(parents=True)
+    agent_dir = AgentDir(folder)
+    write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    return agent_dir.settings()
+
+
+def mongo_settings(folder: Path) -> dict[str, str]:
+    """No server answers: the agent waits for one, and serves HTTP."""
+    offsets = folder / "offsets"
+    offsets.mkdir(parents=True)
+    return {
+        "topic.prefix": "demo",
+        "sink": "file",
+        "file.path": str(folder / "events.ndjson"),
+        "offset.backing.store.dir": str(offsets),
+        "mongodb.connection.string": "mongodb://127.0.0.1:1/?replicaSet=rs0",
+    }
+
+
+def http_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    for program, settings in (("agent", cassandra_settings), ("mongo_agent", mongo_settings)):
+        with Target(program, settings(folder / program), folder / program) as target:
+            yield attacked(target, program, "none, for comparison", of_peers.wait)
+            for name, attack in OVER_HTTP.items():
+                if chosen in name:
+                    yield attacked(target, program, name, attack)
+
+
+def peer_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    for number, (name, body) in enumerate(of_peers.ANSWERS.items()):
+        with of_peers.answering(body) as port:
+            kinds: tuple[tuple[str, Mapping[str, str], Attack], ...] = (
+                (
+                    f"64 fleet peers that answer {name}",
+                    of_peers.fleet_settings(folder, port),
+                    of_peers.ask_for_the_fleet,
+                ),
+                (
+                    f"a schema registry that answers {name}",
+                    of_peers.registry_settings(port),
+                    of_peers.wait,
+                ),
+            )
+            for kind, (text, settings, attack) in enumerate(kinds):
+                if chosen not in text:
+                    continue
+                own = folder / f"peers-{number}-{kind}"
+                with Target("agent", {**cassandra_settings(own), **settings}, own) as target:
+                    yield attacked(target, "agent", text, attack)
+
+
+def main() -> int:
+    chosen = sys.argv[1] if len(sys.argv) > 1 else ""
+    print(HEADINGS, flush=True)
+    is_fine = True
+    with tempfile.TemporaryDirectory() as name:
+        for rows in (http_rows, peer_rows):
+            for row in rows(Path(name), chosen):
+                print(row, flush=True)
+                is_fine &= row.holds
+    return 0 if is_fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

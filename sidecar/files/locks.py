@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from sidecar.errors import ConfigError, LockedError
-from sidecar.files.regular import open_regular
+from sidecar.files.regular import open_new, open_regular
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +32,8 @@ class DirectoryLock:
     def __init__(self, *directories: Path, private: Path | None = None) -> None:
         self._directories = directories
         self._private = private
+        self._is_sure = True
+        """Whether this process has the locks of all directories."""
         self._file: Path | None = None
         """The lock file that this process holds."""
         self._descriptors: list[int] = []
@@ -40,6 +42,7 @@ class DirectoryLock:
         """Lock without waiting. Raises LockedError when another process holds a lock, ConfigError
         when a directory does not exist or cannot be locked."""
         seen: set[tuple[int, int]] = set()
+        self._is_sure = True
         try:
             for directory in self._directories:
                 descriptor = _open_directory(directory)
@@ -47,7 +50,7 @@ class DirectoryLock:
                 status = os.fstat(descriptor)
                 if (status.st_dev, status.st_ino) not in seen:
                     seen.add((status.st_dev, status.st_ino))
-                    _lock(directory, descriptor)
+                    self._is_sure &= _lock(directory, descriptor)
             if self._private is not None:
                 self._lock_file(self._private)
         except BaseException:
@@ -57,21 +60,18 @@ class DirectoryLock:
     def _lock_file(self, directory: Path) -> None:
         path = directory / LOCK_FILE
         try:
-            descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = _open_own(path)
         except OSError as error:
-            if error.errno in _NOT_WRITABLE and not path.exists():
+            if error.errno in _NOT_WRITABLE and not os.path.lexists(path):
                 return
-            raise ConfigError(
-                f"{path} cannot be opened: {error.strerror}. It must be a file of the agent's "
-                "user. If no agent runs, delete it."
-            ) from error
+            # Of a process of another user that was killed, or planted.
+            if self._is_sure and not path.is_dir() and not _holders(path.lstat()):
+                descriptor = open_new(path, 0o600)
+            else:
+                raise ConfigError(
+                    f"{path} cannot be used: {error.strerror}. If no agent runs, delete it."
+                ) from error
         self._descriptors.append(descriptor)
-        status = os.fstat(descriptor)
-        if status.st_uid != os.geteuid() or status.st_nlink > 1:
-            raise ConfigError(
-                f"{path} belongs to the user id {status.st_uid}, or has another name too. If no "
-                "agent runs, delete it."
-            )
         os.fchmod(descriptor, 0o600)
         _lock(directory, descriptor, is_private=True)
         if not os.fstat(descriptor).st_nlink:
@@ -106,7 +106,7 @@ def lock_holder(directory: Path) -> int | None:
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        return next((pid for pid in _holders(descriptor) if not _is_stranger(pid)), None)
+        return next((pid for pid in _holders(os.fstat(descriptor)) if not _is_stranger(pid)), None)
     finally:
         os.close(descriptor)
 
@@ -120,16 +120,28 @@ def _open_directory(directory: Path) -> int:
         ) from error
 
 
-def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> None:
+def _open_own(path: Path) -> int:
+    """Open or create a file of this user with one name. Raises OSError."""
+    descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
+    status = os.fstat(descriptor)
+    if status.st_uid == os.geteuid() and status.st_nlink < 2:
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EPERM, f"it is a file of the user id {status.st_uid}, or has two names")
+
+
+def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> bool:
+    """Whether this process has the lock; otherwise only processes of other users have it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
     except OSError as error:
         if error.errno != errno.EWOULDBLOCK:
             raise ConfigError(
                 f"The directory {directory} cannot be locked: {error.strerror}. "
                 "Use a file system that supports flock."
             ) from error
-        pids = _holders(descriptor)
+        pids = _holders(os.fstat(descriptor))
         if not is_private and pids and all(map(_is_stranger, pids)):
             logger.warning(
                 "processes of other users lock the directory %s, which does not stop the agent: "
@@ -137,7 +149,7 @@ def _lock(directory: Path, descriptor: int, *, is_private: bool = False) -> None
                 directory,
                 ", ".join(map(str, pids)),
             )
-            return
+            return False
         holder = "another process" if not pids else f"the process {pids[0]}"
         raise LockedError(
             f"The directory {directory} is locked by {holder}. "
@@ -155,13 +167,12 @@ def _is_stranger(pid: int) -> bool:
     return False
 
 
-def _holders(descriptor: int) -> list[int]:
+def _holders(status: os.stat_result) -> list[int]:
     """The visible processes that hold a lock, by /proc/locks.
 
     A line reads `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`: process, device, inode. A process
     that waits has `->` after the number.
     """
-    status = os.fstat(descriptor)
     device = (os.major(status.st_dev), os.minor(status.st_dev), status.st_ino)
     found = []
     with suppress(OSError, ValueError, IndexError):

@@ -2,7 +2,8 @@
 
 Each row must show `/live` within a second, no hold of the interpreter over 50 ms, and memory within
 the limit of the example pod. Prints a table for docs/evidence/attacks.md; exit code 1 for a row
-that does not hold.
+that does not hold. A word as argument chooses the attacks with it in their name. Another kind of
+attack is one more function that yields rows.
 """
 
 import sys

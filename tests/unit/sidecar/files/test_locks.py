@@ -3,6 +3,7 @@
 import fcntl
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -124,33 +125,53 @@ def test_only_this_user_can_open_the_lock_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("planted", ["link", "pipe", "directory", "hard link"])
-def test_a_planted_lock_file_is_rejected(tmp_path: Path, planted: str) -> None:
-    offsets, other = tmp_path / "offsets", tmp_path / "other"
-    offsets.mkdir()
+def plant(kind: str, path: Path, other: Path) -> None:
     other.touch(0o644)
-    path = offsets / LOCK_FILE
-    match planted:
+    match kind:
         case "link":
             path.symlink_to(other)
         case "pipe":
             os.mkfifo(path)
         case "directory":
             path.mkdir()
-        case _:
+        case "hard link":
             path.hardlink_to(other)
-    with pytest.raises(ConfigError, match="If no agent runs, delete it"):
-        DirectoryLock(offsets, private=offsets).acquire()
+        case _:
+            path.touch()
+            os.chown(path, STRANGER, STRANGER)
+
+
+KINDS = ["link", "pipe", "hard link", pytest.param("another user's", marks=needs_root)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lock_file_that_is_planted_or_left_behind_is_replaced(tmp_path: Path, kind: str) -> None:
+    """By a process of another user that was killed, for instance."""
+    offsets, other = tmp_path / "offsets", tmp_path / "other"
+    offsets.mkdir()
+    plant(kind, offsets / LOCK_FILE, other)
+    with DirectoryLock(offsets, private=offsets):
+        found = (offsets / LOCK_FILE).lstat()
+        assert (found.st_mode, found.st_uid) == (stat.S_IFREG | 0o600, os.geteuid())
+        with pytest.raises(LockedError):
+            DirectoryLock(offsets, private=offsets).acquire()
     assert other.stat().st_mode & 0o777 == 0o644
-    assert path.exists()
 
 
 @needs_root
-def test_a_lock_file_of_another_user_is_rejected(tmp_path: Path) -> None:
-    path = tmp_path / LOCK_FILE
-    path.touch()
-    os.chown(path, STRANGER, STRANGER)
-    with pytest.raises(ConfigError, match=f"user id {STRANGER}"):
+@pytest.mark.parametrize("kind", [*KINDS, "directory"])
+def test_a_foreign_lock_file_beside_a_foreign_lock_is_rejected(reachable: Path, kind: str) -> None:
+    """It could be that of an agent of another user."""
+    with TemporaryDirectory() as name, plain_lock(reachable, STRANGER, fcntl.LOCK_EX):
+        plant(kind, reachable / LOCK_FILE, Path(name) / "other")
+        with pytest.raises(ConfigError, match="If no agent runs, delete it"):
+            DirectoryLock(reachable, private=reachable).acquire()
+        assert os.path.lexists(reachable / LOCK_FILE)
+
+
+def test_a_directory_in_place_of_the_lock_file_is_rejected(tmp_path: Path) -> None:
+    plant("directory", tmp_path / LOCK_FILE, tmp_path / "other")
+    with pytest.raises(ConfigError, match="If no agent runs, delete it"):
         DirectoryLock(tmp_path, private=tmp_path).acquire()
 
 

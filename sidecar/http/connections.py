@@ -32,6 +32,7 @@ REQUEST_TIMEOUT_S = 10
 ANSWER_TIMEOUT_S = 30
 """Maximum time for a client to read an answer."""
 THREADS = 4
+PROBES = frozenset(("/ping", "/live", "/ready"))
 UNREAD_BYTES = 32 << 20
 """Maximum size of the unread answers of all connections; beyond it the idlest ones are closed."""
 _CLEANUP_INTERVAL_S = 1
@@ -179,6 +180,17 @@ def connection_limit(open_files: int) -> int:
     return max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, open_files // _DESCRIPTOR_SHARE))
 
 
+class ProbesFirst(ThreadedTaskDispatcher):
+    """Answers probes before other requests that wait for a thread."""
+
+    def add_task(self, task: Any) -> None:
+        """Called by the loop, with a channel that has one request."""
+        with self.lock:
+            is_probe = task.requests[0].path in PROBES
+            (self.queue.appendleft if is_probe else self.queue.append)(task)
+            self.queue_cv.notify()
+
+
 def bounded_server(
     application: Any, listener: socket.socket, sockets: dict[int, Any]
 ) -> BoundedServer:
@@ -195,7 +207,7 @@ def bounded_server(
         max_request_body_size=MAX_BODY_BYTES,
         ident="cdc-sidecar",
     )
-    dispatcher = ThreadedTaskDispatcher()
+    dispatcher = ProbesFirst()
     dispatcher.set_thread_count(THREADS)
     address = (listener.family, listener.type, listener.proto, listener.getsockname())
     return BoundedServer(

@@ -8,10 +8,16 @@ attack is one more function that yields rows.
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.status import view as agent_view
+from mongo_agent.status import view as mongo_view
+from sidecar.history.recorder import Column
+from sidecar.history.ring_file import FILE_NAME
+from sidecar.history.ring_format import Layout, encode_file
 from tests.acceptance.attacks import of_peers
 from tests.acceptance.attacks.over_http import OVER_HTTP, Attack
 from tests.acceptance.attacks.target import Measured, Target, Watch
@@ -62,10 +68,20 @@ def attacked(target: Target, program: str, name: str, attack: Attack) -> Row:
     return Row(program, name, watch.measured(), target.is_alive)
 
 
+def fill_history(offsets: Path, columns: Sequence[Column]) -> None:
+    """The last 24 hours with long numbers: the largest answer of an agent."""
+    layout = Layout(tuple(column.name for column in columns))
+    now_s = int(time.time()) // layout.interval_s * layout.interval_s
+    values = (123456789.123,) * len(columns)
+    samples = {now_s - number * layout.interval_s: values for number in range(1, layout.slots)}
+    (offsets / FILE_NAME).write_bytes(encode_file(layout, samples))
+
+
 def cassandra_settings(folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True)
     agent_dir = AgentDir(folder)
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])
+    fill_history(agent_dir.offsets, agent_view.HISTORY)
     return agent_dir.settings()
 
 
@@ -73,6 +89,7 @@ def mongo_settings(folder: Path) -> dict[str, str]:
     """No server answers: the agent waits for one, and serves HTTP."""
     offsets = folder / "offsets"
     offsets.mkdir(parents=True)
+    fill_history(offsets, mongo_view.HISTORY)
     return {
         "topic.prefix": "demo",
         "sink": "file",
@@ -93,7 +110,7 @@ def http_rows(folder: Path, chosen: str) -> Iterator[Row]:
 
 def peer_rows(folder: Path, chosen: str) -> Iterator[Row]:
     for number, (name, body) in enumerate(of_peers.ANSWERS.items()):
-        with of_peers.answering(body) as port:
+        with of_peers.answering(body) as (port, requests):
             kinds: tuple[tuple[str, Mapping[str, str], Attack], ...] = (
                 (
                     f"64 fleet peers that answer {name}",
@@ -110,8 +127,12 @@ def peer_rows(folder: Path, chosen: str) -> Iterator[Row]:
                 if chosen not in text:
                     continue
                 own = folder / f"peers-{number}-{kind}"
+                requests.clear()
                 with Target("agent", {**cassandra_settings(own), **settings}, own) as target:
-                    yield attacked(target, "agent", text, attack)
+                    row = attacked(target, "agent", text, attack)
+                if not requests:
+                    raise SystemExit(f"{text}: it was never asked")
+                yield row
 
 
 def main() -> int:

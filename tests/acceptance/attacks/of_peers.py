@@ -20,14 +20,15 @@ ANSWERS: dict[str, bytes] = {
 
 
 @contextmanager
-def answering(body: bytes) -> Iterator[int]:
-    """The port of a server that answers every request with this body."""
+def answering(body: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """The port of a server that answers every request with this body, and the requests so far."""
+    requests: list[bytes] = []
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     listener = socket.create_server((HOST, 0), backlog=128)
 
     def serve(connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            connection.recv(65536)
+            requests.append(connection.recv(65536))
             connection.sendall(head % len(body) + body)
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(65536):
@@ -41,7 +42,7 @@ def answering(body: bytes) -> Iterator[int]:
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield int(listener.getsockname()[1])
+        yield int(listener.getsockname()[1]), requests
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()

@@ -5,6 +5,23 @@ from flask import Flask
 from sidecar.history.pages import history_pages
 
 
+def test_many_clients_share_one_text() -> None:
+    """To make it for each of them would keep the threads from probes."""
+    made: list[int] = []
+    now_s = 100.0
+
+    def document() -> dict[str, object]:
+        made.append(1)
+        return {"samples": [len(made)]}
+
+    app = Flask("test")
+    app.register_blueprint(history_pages(document, lambda: now_s))
+    client = app.test_client()
+    assert [client.get("/history").json for _ in range(5)] == [{"samples": [1]}] * 5
+    now_s += 1
+    assert [client.get("/history").json for _ in range(5)] == [{"samples": [2]}] * 5
+
+
 def test_the_document_is_json() -> None:
     app = Flask("test")
     app.register_blueprint(history_pages(lambda: {"samples": [[60, None, 1.5]]}))

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from flask import Blueprint, Response, request
@@ -187,6 +189,15 @@ def test_pipelined_requests_are_answered_in_their_order(size: int) -> None:
             answers += block
     expected = [b"[%d %d]" % each for each in enumerate(map(len, bodies * 3))]
     assert re.findall(rb"\[.*?\]", answers) == expected
+
+
+def test_probes_overtake_other_requests() -> None:
+    dispatcher: Any = connections.ProbesFirst()
+    paths = ["/history", "/live", "/metrics", "/ready", "/livelier", "/ping"]
+    for path in paths:
+        dispatcher.add_task(SimpleNamespace(requests=[SimpleNamespace(path=path)]))
+    waiting = [task.requests[0].path for task in dispatcher.queue]
+    assert waiting == ["/ping", "/ready", "/live", "/history", "/metrics", "/livelier"]
 
 
 def test_requests_that_wait_leave_threads_for_probes() -> None:

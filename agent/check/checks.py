@@ -1,6 +1,7 @@
 """The checks of the Cassandra agent. `agent check` runs all of them. `agent run` runs them at its
 start, and repeats those whose result can change."""
 
+import os
 from collections.abc import Iterator
 
 from agent.cdc_raw.observation import Observation, observe
@@ -34,6 +35,7 @@ from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
+from sidecar.check.clear_text import Login, check_clear_text, shared_logins
 from sidecar.check.environment import (
     check_configuration,
     check_directories,
@@ -133,6 +135,24 @@ def _registry(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_registry(properties.registries(), subject, probe.registrar)
 
 
+def _credentials(probe: AgentProbe) -> Iterator[Finding]:
+    config, properties = probe.config, probe.config.properties
+    logins = list(
+        shared_logins(
+            properties,
+            properties.registries(),
+            os.environ,
+            s3_endpoint=properties.s3_endpoint,
+            traces=properties.tracing_enabled,
+        )
+    )
+    if properties.cassandra_password is not None and properties.schema_file is None:
+        remedy = "Set cassandra.ssl.enabled=true, and enable client_encryption_options of the node."
+        is_encrypted = properties.cassandra_ssl_enabled
+        logins.append(Login("cassandra.password", config.hosts, is_encrypted, remedy))
+    yield from check_clear_text(logins)
+
+
 def _progress(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_offsets(probe.config, probe.node().node_id)
 
@@ -169,6 +189,7 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
         runs_in_agent=False,
     ),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
+    Check("credentials", _credentials, interval_s=None),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),

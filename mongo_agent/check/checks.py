@@ -3,6 +3,7 @@
 `mongo-agent check` runs all of them. `mongo-agent run` repeats those whose result can change.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 
 from mongo_agent.check.collections import check_collections
@@ -18,11 +19,13 @@ from mongo_agent.check.server import (
 from mongo_agent.check.server_features import check_enabled_streams, check_features
 from mongo_agent.check.shards import check_shards
 from mongo_agent.check.standby import check_standby
+from mongo_agent.config.addresses import SRV, string_options
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from mongo_agent.server.deployment import Deployment
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import INTERVAL_S, Check
+from sidecar.check.clear_text import Login, check_clear_text, shared_logins
 from sidecar.check.environment import (
     check_configuration,
     check_directories,
@@ -111,6 +114,24 @@ def _identified(
     )
 
 
+def _credentials(probe: MongoProbe) -> Iterator[Finding]:
+    properties, client = probe.config.properties, probe.config.client
+    logins = list(shared_logins(properties, properties.registries(), os.environ))
+    options = client.options
+    uri = options["host"] if isinstance(options["host"], str) else ""
+    if "username" in options or "@" in uri:
+        has_tls = string_options(uri).get("tls", uri.startswith(SRV)) if uri else False
+        logins.append(
+            Login(
+                "mongodb.connection.string" if uri else "mongodb.password",
+                tuple(client.address.split(",")),
+                bool(options.get("tls", has_tls)),
+                "Set mongodb.ssl.enabled=true, or `tls=true` in mongodb.connection.string.",
+            )
+        )
+    yield from check_clear_text(logins)
+
+
 CHECKS: tuple[Check[MongoProbe], ...] = (
     Check(
         "configuration",
@@ -119,6 +140,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     ),
     Check("event.transform", lambda probe: check_transform(probe.config.properties)),
     Check("http.token.file", lambda probe: check_token(probe.config.properties)),
+    Check("credentials", _credentials, interval_s=None),
     Check("http", lambda probe: check_address(probe.config.properties), runs_in_agent=False),
     Check("http", lambda probe: check_host(probe.config.properties), runs_in_command=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),

@@ -20,7 +20,7 @@ import orjson
 
 from agent.cdc_raw.names import SegmentName
 from commitlog import CommitLogError
-from sidecar.files.regular import open_regular
+from sidecar.files.regular import open_new, read_regular
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -88,15 +88,17 @@ class ReadAttempts:
         self._file: int | None = None
         self._lock = threading.Lock()
         self._note = ReadNote("")
+        path = directory / FILE
         try:
-            self._file = open_regular(directory / FILE, os.O_RDWR | os.O_CREAT)
-            stored = parse_note(os.pread(self._file, _NOTE_BYTES, 0))
+            stored = parse_note(read_regular(path, _NOTE_BYTES)) if path.exists() else self._note
             self._note = stored.after_start(_BOOT_ID.read_text().strip())
+            # A new file: a planted link would lead to another one.
+            self._file = open_new(path)
         except OSError as error:
             logger.warning(
                 "the agent cannot note which segment it reads, so it reads one that ends the "
                 "process at each start",
-                extra=fields(file=directory / FILE, reason=error.strerror or str(error)),
+                extra=fields(file=path, reason=error.strerror or str(error)),
             )
         if self._note.deaths:
             logger.warning(

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw.move import move
+from agent.cdc_raw.names import SegmentName
+from agent.pipeline.read_attempts import FILE, ReadAttempts
 from agent.quarantine.quarantine import Quarantine
 from agent.quarantine.reason import LostRange
 from agent.schema.history import SchemaHistory
@@ -71,7 +73,15 @@ def schema_history(folder: Path, plant: Callable[[Path], None]) -> None:
     assert history.load() is not None
 
 
-@pytest.mark.parametrize("act", [archive, quarantine, requeue, offsets, schema_history])
+def read_note(folder: Path, plant: Callable[[Path], None]) -> None:
+    plant(folder / FILE)
+    attempts = ReadAttempts(folder)
+    with attempts.reading(SegmentName(id=1, version=7), 0):
+        assert (folder / FILE).stat().st_nlink == 1
+    attempts.close()
+
+
+@pytest.mark.parametrize("act", [archive, quarantine, requeue, offsets, schema_history, read_note])
 def test_the_file_behind_a_planted_hard_link_keeps_its_content(
     act: Callable[[Path, Callable[[Path], None]], None], tmp_path: Path, victim: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """The configuration of packages: dependencies, files and scripts."""
 
 import configparser
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from release.packages import Package, document
 from release.tree import CASSANDRA, MONGO, Agent
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 AGENTS = pytest.mark.parametrize("agent", [CASSANDRA, MONGO], ids=lambda agent: agent.name)
 
 
@@ -78,3 +80,25 @@ def test_unit_is_hardened_and_always_restarts(agent: Agent) -> None:
     assert service["ExecStart"] == (
         f"{agent.home}/bin/{agent.command} --config /etc/cdc-sidecar/{agent.properties}"
     )
+
+
+def test_units_and_pods_have_one_memory_limit() -> None:
+    """The agent bounds sections and mutations by it; without one a unit could take that of the
+    node."""
+    ansible = REPOSITORY / "examples/ansible/roles/cdc_sidecar/templates"
+    units = [*REPOSITORY.glob("release/packages/*/*.service"), *ansible.glob("*.service.j2")]
+    assert len(units) == 3
+    limits = re.compile(r"limits:\n\s+memory: (\d+)Mi")
+    manifests = [*REPOSITORY.glob("k8s/**/*.yaml"), *REPOSITORY.glob("k8s/**/*.tpl")]
+    pods = {
+        int(limit)
+        for manifest in manifests
+        for limit in limits.findall(manifest.read_text(encoding="utf-8"))
+    }
+    found = {
+        unit.name: int(re.findall(r"(?m)^MemoryMax=(\d+)M$", unit.read_text())[0]) for unit in units
+    }
+    assert set(found.values()) == {384, 448}
+    # Of the one that copies a binary too.
+    assert pods == {384, 448, 64}
+    assert all(("mongo" in name) == (limit == 384) for name, limit in found.items())

@@ -43,6 +43,7 @@ def test_the_binary_part_of_a_token_is_kept() -> None:
         ({"token": "{"}, "cannot be read"),
         ({"token": "[]"}, "the token is not an object"),
         ({"cluster.time": "5"}, "cannot be read"),
+        ({"cluster.time": "5:1"}, r"damaged: its resume token is of the cluster time 1707147246:3"),
     ],
 )
 def test_a_position_that_means_nothing_here_is_rejected(

@@ -62,7 +62,8 @@ def compare(directory: Path) -> Comparison:
     for number in range(RANDOM_OPTIONS):
         routers[f"router{number}"] = transformations.event_router(random)
     with (
-        MongoReplicaSet(version="6.0.20") as server,
+        # Copies are compared by their place, and the connector reads without a sort.
+        MongoReplicaSet(version="6.0.20", keeps_order=True) as server,
         MongoClient[Any](server.connection_string) as client,
         EmbeddedEngines(directory, program="TransformedRecords") as engines,
     ):

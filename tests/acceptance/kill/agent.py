@@ -100,7 +100,7 @@ class Agent(AgentProcess):
                 COMPLETED if value == "COMPLETED" else int(value)
             )
             for name, value in values.items()
-            if name.endswith(".log")
+            if name.startswith("CommitLog-")
         }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.cdc_raw.names import SegmentName
 from agent.pipeline.read_worker import ReadResult
 from agent.segments.awaited_files import PATIENCE_S
-from commitlog import CorruptSegmentError
+from commitlog import CommitLogError, CorruptSegmentError, read_descriptor
 
 
 class ArrivingFile:
@@ -32,14 +32,23 @@ class ArrivingFile:
             found = path.stat()
         except OSError:
             return False
-        # Blocks are shorter than the log in them, so of those the length says little.
-        is_long = found.st_size >= result.order.expected_end
-        if is_long or self._wall_clock() - found.st_ctime > PATIENCE_S:
+        if self._wall_clock() - found.st_ctime > PATIENCE_S:
+            return False
+        if found.st_size >= result.order.expected_end and not _has_blocks(path):
             return False
         seen, now_s = (result.order.name, found.st_size, found.st_mtime_ns), self._clock()
         if seen != self._seen:
             self._seen, self._since_s = seen, now_s
         return now_s - self._since_s < PATIENCE_S
+
+
+def _has_blocks(path: Path) -> bool:
+    """Whether the length of the file says nothing about the length of the log in it."""
+    try:
+        descriptor = read_descriptor(str(path))
+    except (CommitLogError, OSError):
+        return False
+    return descriptor.compression is not None or descriptor.encrypted
 
 
 def _ends_early(result: ReadResult) -> bool:

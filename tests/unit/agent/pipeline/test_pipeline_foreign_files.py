@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent.cdc_raw.names import SegmentName
@@ -23,6 +23,7 @@ from tests.support.sinks.memory_sink import MemorySink
 GIB = 1 << 30
 ONE, TWO = SegmentName(1, 7), SegmentName(2, 7)
 unencrypted = st.sampled_from([each for each in FRAMINGS if not each.keys])
+LITERALS = next(each for each in FRAMINGS if each.name == "LZ4 literals")
 few = settings(max_examples=15)
 
 
@@ -161,6 +162,8 @@ lengths = st.lists(st.integers(1, 3), min_size=1, max_size=4)
 
 
 @few
+# Blocks that are longer than the log in them.
+@example(LITERALS, [1], [1.0], False, 1)
 @given(
     framing=unencrypted,
     sections=lengths,

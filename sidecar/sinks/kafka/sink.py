@@ -149,12 +149,13 @@ class KafkaSink:
 
         sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         rejected: list[int] = []
-        passed: set[str] = set()
+        passed: dict[str, int] = {}
+        """Topics whose events wait, with the first one here."""
         taken = 0
         try:
             for arguments in numbered.batch.produce_arguments(first, stop, partitions, sent):
                 if names and arguments[0] in names:
-                    passed.add(arguments[0])
+                    passed.setdefault(arguments[0], first + taken)
                     rejected.append(numbered.first + first + taken)
                     taken += 1
                     continue
@@ -162,7 +163,10 @@ class KafkaSink:
                     produce(*arguments)
                 except KafkaException as error:
                     number = numbered.first + first + taken
-                    self._on_produce_failed(number, error.args[0])
+                    if self._put_off(arguments[0], error.args[0], sent):
+                        passed[arguments[0]] = first + taken
+                    else:
+                        self._on_produce_failed(number, error.args[0])
                     rejected.append(number)
                 taken += 1
         except BufferError:
@@ -170,9 +174,8 @@ class KafkaSink:
         sent.confirm(taken, rejected)
         if not sent.is_settled:
             waiting.track(sent)
-        for topic in passed:
-            piece = TopicSlice(numbered, first, first + taken)
-            waiting.queue(topic, piece)
+        for topic, begin in passed.items():
+            waiting.queue(topic, TopicSlice(numbered, begin, first + taken))
         return first + taken
 
     def _send_waiting(self, until_s: float) -> None:
@@ -200,6 +203,7 @@ class KafkaSink:
 
         sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         others: list[int] = []
+        has_sent = False
         taken = 0
         try:
             for arguments in numbered.batch.produce_arguments(first, piece.stop, partitions, sent):
@@ -210,12 +214,15 @@ class KafkaSink:
                     try:
                         produce(*arguments)
                     except KafkaException as error:
+                        if self._put_off(topic, error.args[0]):
+                            break
                         self._on_produce_failed(number, error.args[0])
                         others.append(number)
+                    has_sent = True
                 taken += 1
         except BufferError:
             pass
-        if not taken:
+        if not has_sent and first + taken < piece.stop:
             return False
         sent.confirm(taken, others)
         self._waiting.sent(topic, piece, sent, first + taken)
@@ -312,6 +319,16 @@ class KafkaSink:
         if self.client.has_failed:
             return False
         return self.client.fail(self.batch_size.shrink(report, error))
+
+    def _put_off(self, topic: str, error: KafkaError, after: InFlightBatch | None = None) -> bool:
+        """Make the events of the topic wait after an error of `produce`; False if the error is not
+        about the topic."""
+        problem = self._topic_problem(error, topic)
+        if problem is None:
+            return False
+        self.client.forget_topic(topic)
+        self._waiting.put_off(topic, problem, after)
+        return True
 
     def _on_produce_failed(self, number: int, error: KafkaError) -> None:
         """Handle a message that the client rejected."""

@@ -107,6 +107,20 @@ class UnavailableTopics:
                 waiting.queue(back)
         waiting.unreported = [each for each in self._in_flight if not each.is_settled]
 
+    def put_off(
+        self, topic: str, problem: TopicProblem, after: InFlightBatch | None = None
+    ) -> None:
+        """The client does not accept an event of the topic now. The events that it accepted before,
+        also in `after`, must be reported first."""
+        waiting = self._waiting(topic)
+        if waiting.problem is not None:
+            waiting.pause_s = min(_LONGEST_PAUSE_S, 2 * waiting.pause_s)
+        waiting.problem = problem
+        waiting.again_at_s = self._clock() + waiting.pause_s
+        waiting.unreported = [each for each in self._in_flight if not each.is_settled]
+        if after is not None:
+            waiting.unreported.append(after)
+
     def due(self) -> Iterator[str]:
         """Topics whose events may be sent now, provided that the broker has the topic."""
         now_s = self._clock()

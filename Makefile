@@ -26,9 +26,9 @@ ARGS ?=
 KAFKA ?= 3.9.2
 CASSANDRA ?= 6.0-alpha2
 NODE_TESTS := $(addprefix tests/acceptance/,agent/test_real_node.py agent/test_tls.py agent/test_check.py security/test_cassandra.py security/test_tls_nodes.py)
-# Three processes for two cores, because many tests wait for their servers. Each file runs in one of them, and
+# Four processes for two cores, because many tests wait for their servers. Each file runs in one of them, and
 # all files of Spark in one, in the order of tests/support/fixtures/groups.py.
-SIDE_BY_SIDE := -n 3 --dist loadscope --no-loadscope-reorder
+SIDE_BY_SIDE := -n 4 --dist loadscope --no-loadscope-reorder
 # What `make test` may take on two cores, from an empty clone.
 LIMIT_MINUTES := 15
 
@@ -37,7 +37,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-all test-fast rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
+.PHONY: help setup build demo demo-live demo-spark test test-all test-stages pytest test-fast cargo-build rust-checks python-checks lint-python lint-rust types-python types-extension test-spark test-cluster test-cassandra test-kafka test-submit test-spark-releases registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench attacks faults faults-page fuzz soak soak-parser mongo-soak mongo-faults peer mongo-conformance mongo-real mongo-real-check mongo-servers fixtures dist packages-check pythons-check arm-check images images-check image-files monitoring monitoring-check kubernetes-check ansible-check lifecycle accord chart docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -58,19 +58,23 @@ demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, a
 	@$(PY) -m examples.spark.demo
 
 ##@ Tests
-test: prerequisites-test ## Run all checks, and the tests with real servers: 15 minutes on 2 cores
-	@scripts/stage begin
-	@$(MAKE) --no-print-directory -j2 rust-checks python-checks
-	@$(MAKE) --no-print-directory setup types-extension
-	@scripts/stage live pytest $(PY) -m pytest -m "not slow" --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
-	    status=$$?; scripts/stage report $(LIMIT_MINUTES); exit $$status
+# Rust's tests compile beside the installation and the types; pytest runs beside Rust's tests and clippy.
+# Many tests wait for their servers, so neither has the two cores for itself.
+test: PYTEST = -m "not slow"
+test: LIMIT = $(LIMIT_MINUTES)
+test: test-stages ## Run all checks, and the tests with real servers: 15 minutes on 2 cores
 
-test-all: prerequisites-test ## Run all checks and all tests, also the slow ones
+test-all: test-stages ## Run all checks and all tests, also the slow ones
+
+test-stages: prerequisites-test
 	@scripts/stage begin
-	@$(MAKE) --no-print-directory -j2 rust-checks python-checks
-	@$(MAKE) --no-print-directory setup types-extension
-	@scripts/stage live pytest $(PY) -m pytest --durations=10 $(SIDE_BY_SIDE) $(ARGS); \
-	    status=$$?; scripts/stage report; exit $$status
+	@$(MAKE) --no-print-directory -j2 cargo-build python-checks
+	@$(MAKE) --no-print-directory setup
+	@$(MAKE) --no-print-directory -j2 pytest rust-checks ARGS='$(subst ','\'',$(PYTEST) $(ARGS))'; \
+	    status=$$?; scripts/stage report $(LIMIT); exit $$status
+
+pytest:
+	@scripts/stage live pytest $(PY) -m pytest --durations=10 $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: setup ## Run the unit tests of Python with few generated examples: a minute
 	@$(PY) -m pytest tests/unit -m "not servers and not spark and not slow" --hypothesis-profile=few -n 2 --dist loadscope $(ARGS)
@@ -99,6 +103,9 @@ registry: prerequisites-test setup ## Test Avro and Protobuf against two real sc
 test-page: setup ## Test the status page in Chromium with axe-core; needs Chromium and npm
 	@$(PY) -m tests.acceptance.page $(ARGS)
 
+cargo-build:
+	+@scripts/stage cargo-build cargo test --quiet --locked --workspace --no-run
+
 cargo-test: ## Run the Rust tests
 	+@scripts/stage cargo-test cargo test --quiet --locked --workspace
 
@@ -117,9 +124,9 @@ lint: lint-python lint-rust ## Run ruff, rustfmt and clippy; warnings are errors
 
 types: types-python types-extension ## Run mypy (strict), and compare the extension's stub with the extension
 
-# One after another, because Cargo locks its folder; Python's checks run beside them. A plus lends Cargo the
-# job server of make.
+# One after another, because Cargo locks its folder. A plus lends Cargo the job server of make.
 rust-checks:
+	@$(MAKE) --no-print-directory types-extension
 	@$(MAKE) --no-print-directory cargo-test
 	@$(MAKE) --no-print-directory lint-rust
 

@@ -59,6 +59,7 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
             _COMPONENT,
             f"Existing rows cannot be read: {facts.error}",
             "Start the node and its replicas, or grant SELECT on the tables; the snapshot resumes.",
+            rank=health.Rank.LATE,
         )
     if facts.save_error:
         yield Condition(

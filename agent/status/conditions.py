@@ -1,6 +1,7 @@
 """Conditions from facts. Pure: each cause gives one condition, which ends with its cause."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from agent.accord.view import AccordView
 from agent.check.directories import irregular_segments
@@ -11,7 +12,7 @@ from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
 from sidecar.check.finding import Finding, Level
-from sidecar.health.condition import Condition, State, Status, status_of
+from sidecar.health.condition import Condition, Rank, State, Status, status_of
 from sidecar.quantities import duration_text, size_text
 from sidecar.status.facts import (
     TOPICS,
@@ -86,20 +87,18 @@ def status_from(facts: Facts) -> Status:
 
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
-    """All conditions: lost changes, then the others in the order in which an event meets them."""
+    """All conditions, in the order in which an event meets them."""
     return with_findings(_own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS)
 
 
 def _own(facts: Facts) -> Iterator[Condition]:
-    if facts.is_started:
-        # Lost changes are the headline among equally bad conditions.
-        yield from quarantine_conditions(facts.quarantine)
     yield from _schema(facts)
     if not facts.is_started:
         return
     yield from stalled(facts)
     yield from _source(facts)
     yield from undelivered(facts, subject="tables", check="agent check")
+    yield from quarantine_conditions(facts.quarantine)
     yield from _progress(facts)
     yield from _publication(facts)
     yield from _unlogged(facts)
@@ -128,6 +127,7 @@ def _schema(facts: Facts) -> Iterator[Condition]:
             "schema",
             f"The agent uses the last known schema with {schema.tables} tables: {schema.error}",
             "Start the node, or correct its address and the login.",
+            rank=Rank.LATE,
         )
 
 
@@ -147,6 +147,7 @@ def _source(facts: Facts) -> Iterator[Condition]:
             "cdc_raw",
             f"{facts.watch_error} Events are late by up to cdc.dir.poll.interval.ms.",
             "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
+            rank=Rank.LATE,
         )
     if facts.irregular_segments:
         irregular = irregular_segments(facts.cdc_raw_directory, facts.irregular_segments)
@@ -164,6 +165,7 @@ def _source(facts: Facts) -> Iterator[Condition]:
             "to the segment exists and the node's commit-log directory is unknown.",
             "Set cassandra.config to the node's cassandra.yaml, and let the agent's user search "
             "commitlog_directory.",
+            rank=Rank.LATE,
         )
     yield from _accord(facts.accord)
     yield from _watermark(facts)
@@ -181,6 +183,7 @@ def _accord(accord: AccordView | None) -> Iterator[Condition]:
             f"Transactions are not captured: {accord.error}",
             "Correct accord.journal.directory, and let the agent's user read the journal and write "
             "to cdc_raw. Changes that the node deletes meanwhile are lost.",
+            rank=Rank.LOSS,
         )
     elif accord.blocked and accord.blocked_s >= _ACCORD_PATIENCE_S:
         yield Condition(
@@ -191,6 +194,7 @@ def _accord(accord: AccordView | None) -> Iterator[Condition]:
             f"{duration_text(accord.blocked_s)}: {accord.blocked}",
             "Let the agent read the node's schema and system.local_metadata_log. After "
             "segment.blocked.timeout.ms the changes of the transaction are recorded as lost.",
+            rank=Rank.LATE,
         )
     elif accord.waiting and accord.oldest_s >= _ACCORD_WAITING_S:
         yield Condition(
@@ -200,6 +204,7 @@ def _accord(accord: AccordView | None) -> Iterator[Condition]:
             f"The node has not applied {accord.waiting} transactions; the oldest began "
             f"{duration_text(accord.oldest_s)} ago.",
             "Check the replicas: a transaction that a node cannot decide waits for the others.",
+            rank=Rank.LATE,
         )
 
 
@@ -235,7 +240,7 @@ def _room(facts: Facts) -> Iterator[Condition]:
         # A node that does not answer is reported once, by its schema.
         yield Condition(
             "cdc_raw_quota_unknown",
-            State.DEGRADED,
+            State.WARNING,
             "cdc_raw",
             f"The node's limit for {facts.cdc_raw_directory} is unknown, so the agent cannot warn "
             f"before it is full: {quota.error}",
@@ -250,6 +255,7 @@ def _room(facts: Facts) -> Iterator[Condition]:
             f"{size_text(quota.limit_bytes)}. "
             "When it is full, the node rejects writes or drops segments unread.",
             "Restore delivery, or raise cdc_total_space.",
+            rank=Rank.LATE,
         )
 
 
@@ -311,7 +317,7 @@ def _unlogged(facts: Facts) -> Iterator[Condition]:
     """Writes that no segment has. A node that does not answer is reported once, by its schema."""
     unlogged = facts.unlogged
     if unlogged.tables:
-        yield _of_schema(bypass_finding(unlogged.tables))
+        yield replace(_of_schema(bypass_finding(unlogged.tables)), rank=Rank.LOSS)
     if unlogged.is_rejected and not facts.schema.error:
         yield _of_schema(unknown_finding(unlogged.unknown))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
-from sidecar.health.condition import Condition, State, Status, status_of
+from sidecar.health.condition import Condition, Rank, State, Status, status_of
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import (
     TOPICS,
@@ -54,7 +54,7 @@ def status_from(facts: Facts) -> Status:
 
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
-    """All conditions: lost changes, then the others in the order in which an event meets them."""
+    """All conditions, in the order in which an event meets them."""
     return with_findings(_own(facts), facts.findings, _SAME_CAUSE, _COMPONENTS)
 
 
@@ -75,12 +75,11 @@ def _own(facts: Facts) -> Iterator[Condition]:
     if not facts.is_started:
         yield _start(facts.start_error)
         return
-    # Lost changes are the headline among equally bad conditions.
-    yield from _lost(facts)
     yield from stalled(facts)
     for stream in facts.streams:
         yield from _stream(stream)
     yield from undelivered(facts, subject="collections", check="mongo-agent check")
+    yield from _lost(facts)
     yield from _progress(facts)
     yield from unregistered(facts)
     for stream in facts.streams:
@@ -181,4 +180,5 @@ def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
             snapshot_component(stream.name),
             f"Existing documents cannot be read: {stream.snapshot_error}",
             "Start the servers or grant `find` on the collections; the snapshot resumes.",
+            rank=Rank.LATE,
         )

@@ -24,7 +24,7 @@ EXIT_NOT_HEALTHY = 1
 EXIT_NO_ANSWER = 6
 _TIMEOUT_S = 10.0
 _WORDS = {"ok": "healthy", "degraded": "needs attention", "failing": "not delivering"}
-_STYLE = {"ok": "green", "degraded": "yellow", "failing": "bold red"}
+_STYLE = {"ok": "green", "warning": "yellow", "degraded": "yellow", "failing": "bold red"}
 
 Json = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ class ConditionReport:
     """One cause of the status."""
 
     code: str
-    status: Literal["degraded", "failing"]
+    status: Literal["warning", "degraded", "failing"]
     component: str
     message: str
     remedy: str

@@ -6,7 +6,7 @@ The state of a component is that of its worst condition.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sidecar.health.condition import Condition, State, Status
+from sidecar.health.condition import Condition, State, Status, worst_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Component:
 class Health:
     status: Status
     message: str
-    """One line: how far delivery is, or the worst condition and the number of others."""
+    """One line: how far delivery is, or the first condition and the number of others."""
     components: Sequence[Component] = ()
 
     @property
@@ -72,11 +72,10 @@ def condition_document(condition: Condition) -> dict[str, str]:
 def component_of(
     status: Status, name: str, message: str, details: Mapping[str, object] | None = None
 ) -> Component:
-    """A component in the state of its worst condition; without a condition it has `message`."""
+    """A component in the worst state of its conditions; without a condition it has `message`."""
     conditions = [each for each in status.conditions if each.component == name]
     reported = [f"{each.message} {each.remedy}".strip() for each in conditions]
-    state = conditions[0].state if conditions else State.OK
-    return Component(name, state, " ".join(reported) or message, details or {})
+    return Component(name, worst_state(conditions), " ".join(reported) or message, details or {})
 
 
 def health_of(status: Status, message: str, components: Iterable[Component] = ()) -> Health:
@@ -92,7 +91,7 @@ def health_of(status: Status, message: str, components: Iterable[Component] = ()
 
 
 def _message(status: Status, message: str) -> str:
-    if not status.conditions:
+    if status.state is State.OK:
         return message
     worst, more = status.conditions[0], len(status.conditions) - 1
     if not more:

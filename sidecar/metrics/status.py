@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from sidecar.health.condition import State, Status
+from sidecar.health.condition import AGENT_STATES, Status
 
 
 class StatusMetrics:
@@ -23,12 +23,12 @@ class StatusMetrics:
             ("code", "status"),
             registry=registry,
         )
-        for state in State:
+        for state in AGENT_STATES:
             self._status.labels(state.value)
 
     def set(self, status: Status) -> None:
         """Sets both gauges and drops the samples of resolved conditions."""
-        for state in State:
+        for state in AGENT_STATES:
             self._status.labels(state.value).set(state is status.state)
         self._conditions.clear()
         for condition in status.conditions:

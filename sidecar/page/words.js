@@ -1,7 +1,7 @@
 "use strict";
 // Values as words. Messages of the agent use the same forms (sidecar/quantities.py).
 
-const STATE_WORDS = { ok: "Healthy", late: "Behind", degraded: "Needs attention",
+const STATE_WORDS = { ok: "Healthy", late: "Behind", warning: "Warning", degraded: "Needs attention",
   failing: "Not delivering", starting: "Starting" };
 
 // Short word and explanation for the states of segments, streams and snapshots.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding
-from sidecar.health.condition import Condition, State
+from sidecar.health.condition import Condition, Rank, State
 from sidecar.quantities import duration_text
 from sidecar.schema_registry.registrar import ChangedIds
 from sidecar.sinks.base import DEAD_LETTERS_WAITING, SinkState
@@ -69,6 +69,7 @@ def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Co
             f"{reach} not delivered: {sink.message}",
             sink.remedy,
             sink.detail,
+            Rank.LATE,
         )
     elif not sink.healthy:
         yield Condition(
@@ -87,6 +88,7 @@ def undelivered(facts: ServiceFacts, *, subject: str, check: str) -> Iterator[Co
             f"Events of some {subject} are not delivered: {sink.message}",
             sink.remedy
             or f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
+            rank=Rank.LATE,
         )
 
 
@@ -130,4 +132,5 @@ def unregistered(facts: ServiceFacts) -> Iterator[Condition]:
             f"A schema cannot be registered: {facts.registry_error}",
             "Start the schema registry or correct its properties; `check` verifies them. Events of "
             "registered schemas are published meanwhile.",
+            rank=Rank.LATE,
         )

@@ -1,4 +1,7 @@
-"""Conditions in the log: a WARNING when one appears, an INFO when it is resolved."""
+"""Conditions in the log: one line when it appears, an INFO when it is resolved.
+
+The line is an ERROR for a failing condition and a WARNING for any other.
+"""
 
 import logging
 import re
@@ -7,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.health.condition import EXPECTED, Condition, Status
+from sidecar.health.condition import EXPECTED, Condition, State, Status
 from sidecar.logs import fields
 from sidecar.process.worker import Worker
 
@@ -23,7 +26,7 @@ _Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Logged:
-    """A condition whose WARNING was written."""
+    """A condition that was logged."""
 
     condition: Condition
     since_s: float
@@ -56,21 +59,23 @@ class ConditionLog:
                 self._compare(logged, condition, now_s)
             elif key in self._seen:
                 self._logged[key] = _Logged(condition, now_s, now_s)
-                _warn("a condition has appeared", condition)
+                _log(_level(condition), "a condition has appeared", condition)
         self._seen = frozenset(present)
 
     def close(self, status: Status) -> None:
         """Logs the conditions that still exist when the agent stops, the worst last."""
         for condition in reversed(tuple(_by_key(status).values())):
-            _warn("the agent stops and a condition still exists", condition)
+            _log(logging.WARNING, "the agent stops and a condition still exists", condition)
 
     def _compare(self, logged: _Logged, condition: Condition, now_s: float) -> None:
         if _material(logged.condition) == _material(condition):
             return
-        if now_s - logged.logged_at_s < _REPEAT_S:
+        is_worse = condition.state.severity > logged.condition.state.severity
+        if not is_worse and now_s - logged.logged_at_s < _REPEAT_S:
             return
         logged.condition, logged.logged_at_s = condition, now_s
-        _warn("a condition has changed", condition)
+        level = _level(condition) if is_worse else logging.WARNING
+        _log(level, "a condition has changed", condition)
 
     def _resolved(self, logged: _Logged, now_s: float) -> None:
         condition = logged.condition
@@ -116,8 +121,13 @@ def _by_key(status: Status) -> dict[_Key, Condition]:
     }
 
 
-def _warn(event: str, condition: Condition) -> None:
-    logger.warning(
+def _level(condition: Condition) -> int:
+    return logging.ERROR if condition.state is State.FAILING else logging.WARNING
+
+
+def _log(level: int, event: str, condition: Condition) -> None:
+    logger.log(
+        level,
         f"{condition.message}",
         extra=fields(
             event=event,

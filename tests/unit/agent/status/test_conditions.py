@@ -20,7 +20,7 @@ from agent.status.conditions import conditions_of, status_from
 from agent.status.facts import Facts, SchemaFacts
 from agent.transfer.base import Backlog
 from sidecar.check.finding import fault, ok, warning
-from sidecar.health.condition import Condition, State
+from sidecar.health.condition import Condition, Rank, State
 from sidecar.sinks.base import SinkState
 
 NAME = "CommitLog-7-1.log"
@@ -45,6 +45,8 @@ class Case:
 
     @property
     def state(self) -> State:
+        if self.code == "cdc_raw_quota_unknown":
+            return State.WARNING
         return State.FAILING if self.code in FAILING else State.DEGRADED
 
 
@@ -205,7 +207,8 @@ def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
     facts = Facts(**each.facts)
     (condition,) = conditions_of(facts)
     assert (condition.code, condition.component) == (each.code, each.component)
-    assert condition.state is status_from(facts).state is each.state
+    assert condition.state is each.state
+    assert status_from(facts).state is (State.OK if each.state is State.WARNING else each.state)
     assert each.piece in f"{condition.message} {condition.remedy}"
     assert is_complete(condition)
     healthy = {name: getattr(Facts(), name) for name in each.facts}
@@ -213,15 +216,17 @@ def test_each_fact_gives_one_condition_and_takes_it_away(name: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> None:
+def test_two_facts_give_two_conditions_the_first_by_rank(one: str, other: str) -> None:
     first, second = CASES[one], CASES[other]
     facts = Facts(**first.facts, **second.facts)
     expected = {first.code} if (one, other) in SAME_CAUSE else {first.code, second.code}
     conditions = status_from(facts).conditions
     assert {each.code for each in conditions} == expected
     assert len(conditions) == len(expected)
-    severities = [each.state.severity for each in conditions]
-    assert severities == sorted(severities, reverse=True)
+    urgencies = [each.urgency for each in conditions]
+    assert urgencies == sorted(urgencies, reverse=True)
+    worst = max(each.state.severity for each in conditions)
+    assert status_from(facts).state.severity == worst
     # Each goes alone.
     assert codes(Facts(**first.facts)) == [first.code]
 
@@ -317,9 +322,29 @@ def is_complete(condition: Condition) -> bool:
     return condition.message.rstrip("`").endswith((".", ";", "answers")) and bool(condition.remedy)
 
 
-@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.state is State.DEGRADED])
-def test_lost_changes_are_the_headline_among_equally_bad_conditions(name: str) -> None:
+def test_what_stops_or_delays_events_comes_before_what_is_already_lost() -> None:
     """The first condition is the message of `/health` and of the page."""
     lost = {"quarantine": QuarantineUsage(missing=1, missing_names=(NAME,))}
-    found = status_from(Facts(**{**CASES[name].facts, **lost})).conditions
-    assert found[0].code == "segment_lost"
+    first = {
+        name: status_from(Facts(**{**each.facts, **lost})).conditions[0].code
+        for name, each in CASES.items()
+    }
+    own = {name for name, code in first.items() if code == CASES[name].code != "segment_lost"}
+    late = {
+        name
+        for name, each in CASES.items()
+        if conditions_of(Facts(**each.facts))[0].urgency >= (Rank.LATE, 0)
+    }
+    assert late <= own
+    assert {"sink_unavailable", "schema_not_refreshed", "topic_unavailable"} <= late
+    assert "cdc_raw_quota_unknown" not in own
+
+
+def test_a_loss_that_goes_on_comes_first() -> None:
+    facts = {**CASES["sink_unavailable"].facts, **CASES["writes_bypass_commitlog"].facts}
+    status = status_from(Facts(**facts))
+    assert [each.code for each in status.conditions] == [
+        "writes_bypass_commitlog",
+        "sink_unavailable",
+    ]
+    assert status.state is State.FAILING

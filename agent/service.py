@@ -49,7 +49,6 @@ from agent.watermark.parts import WatermarkParts
 from agent.watermark.store import CoverageStore
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.claim_check.create import create_claim_check
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.properties_store import PropertiesStore
@@ -352,7 +351,6 @@ class AgentService:
                 waits_when_denied=properties.waits_when_denied,
                 transform=self._shell.transform,
                 dead_letter_topic=create_dead_letter_topic(properties, properties.topic_prefix),
-                claim_check=create_claim_check(properties, self._metrics.delivery),
                 tracing=self._tracing,
             ),
             open_reader=open_with(

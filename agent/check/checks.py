@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterator
 
 from agent.cdc_raw.observation import Observation, observe
-from agent.check.claim_check import check_claim_check, claim_check_text
 from agent.check.directories import (
     check_cdc_raw_usage,
     check_directory_rights,
@@ -216,13 +215,6 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
         "transfer",
         lambda probe: check_store(probe.config),
         server=lambda probe: store_text(probe.config),
-        interval_s=_STORE_S,
-        retry_s=_STORE_AGAIN_S,
-    ),
-    Check(
-        "claim check",
-        lambda probe: check_claim_check(probe.config),
-        server=lambda probe: claim_check_text(probe.config),
         interval_s=_STORE_S,
         retry_s=_STORE_AGAIN_S,
     ),

@@ -12,7 +12,7 @@ from sidecar.store.registry import create_store
 from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.subprocess_store import SubprocessStore
 
-ANSWER_MS = 10_000
+_ANSWER_MS = 10_000
 
 
 def store_text(config: AgentConfig) -> str:
@@ -22,7 +22,7 @@ def store_text(config: AgentConfig) -> str:
         return f"the class {config.transfer_name}"
     if config.store_kind is None or where is None:
         return ""
-    return f"{where} (timeout {ANSWER_MS // 1000} s)"
+    return f"{where} (timeout {_ANSWER_MS // 1000} s)"
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
@@ -36,7 +36,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         return
     where = properties.remote_directory
     try:
-        missing = missing_rights(config, where)
+        missing = _missing_rights(config, where)
     except ConfigError as error:
         yield fault(
             "transfer",
@@ -59,7 +59,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
         yield fault(
             "transfer",
             f"The agent cannot send segments to {where}: it lacks {listed(needed)}.",
-            f"{remedy_text(kind.send_remedy, where)} Until then finished segments wait in "
+            f"{_remedy_text(kind.send_remedy, where)} Until then finished segments wait in "
             "`upload`.",
             code="transfer_rights_missing",
         )
@@ -68,21 +68,21 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             "transfer",
             f"{where} is available, but the agent lacks {listed(missing)}, which retries of "
             "quarantined segments need.",
-            remedy_text(kind.fetch_remedy, where),
+            _remedy_text(kind.fetch_remedy, where),
             code="transfer_rights_partial",
         )
     else:
         yield ok("transfer", f"{where} is available.")
 
 
-def missing_rights(config: AgentConfig, where: RemoteDirectory) -> list[str]:
+def _missing_rights(config: AgentConfig, where: RemoteDirectory) -> list[str]:
     """Raises ConfigError for the settings, and StoreError when the store does not answer."""
-    settings = config.properties.store_settings(timeout_ms=ANSWER_MS)
+    settings = config.properties.store_settings(timeout_ms=_ANSWER_MS)
     with closing(SubprocessStore(create_store(where, settings))) as store:
         return store.missing_rights()
 
 
-def remedy_text(remedy: str, where: RemoteDirectory) -> str:
+def _remedy_text(remedy: str, where: RemoteDirectory) -> str:
     """A remedy of `StoreKind` for this directory."""
     prefix = f"{where.prefix}/" if where.prefix else ""
     return remedy.format(bucket=where.bucket, prefix=prefix)

@@ -46,10 +46,7 @@ def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
             "`skipped.operations` skips every change and `snapshot.mode=never` every existing row, "
             "so the agent would publish nothing. Change one of them."
         )
-    converter_problems = list(properties.converter_problems())
-    yield from converter_problems
-    if not converter_problems:
-        yield from properties.claim_check_problems(properties.written("value"))
+    yield from properties.converter_problems()
 
 
 def _store(properties: AgentProperties) -> Iterator[str]:
@@ -130,7 +127,6 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
             "`commit.log.relocation.dir` and not sent."
         )
     yield from _skipped_operations(properties)
-    yield from properties.claim_check_warnings(properties.max_request_bytes)
     is_explicit = "snapshot_mode" in properties.model_fields_set
     if properties.schema_file and is_explicit and properties.snapshot_mode != "never":
         yield (

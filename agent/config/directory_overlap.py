@@ -20,9 +20,6 @@ def directory_conflicts(
     ]
     if properties.sink == "file" and properties.file_path is not None:
         ours.append(("file.path", properties.file_path))
-    claims = properties.claim_check_store
-    if properties.oversized == "claim-check" and claims is not None and claims.scheme == "file":
-        ours.append(("claim.check.store", Path(f"/{claims.prefix}")))
     yield from overlap_problems(
         ("cdc_raw", cdc_raw),
         ours,

@@ -16,7 +16,6 @@ from agent.config.snapshot import SnapshotProperties
 from agent.config.transfer import TransferProperties
 from agent.config.watermark import WatermarkProperties
 from sidecar.config import kafka_connect
-from sidecar.config.claim_check import ClaimCheckProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.config.store import StoreProperties
 from sidecar.properties.model import Properties
@@ -31,7 +30,6 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Segments", SegmentProperties),
     ("Transactions of Accord (experimental)", AccordProperties),
     ("Remote stores", StoreProperties),
-    ("Oversized events", ClaimCheckProperties),
     ("Snapshots of existing rows", SnapshotProperties),
     ("Watermarks", WatermarkProperties),
     ("Unsupported features of Debezium's connector", DebeziumProperties),
@@ -44,7 +42,6 @@ class AgentProperties(
     DebeziumProperties,
     WatermarkProperties,
     SnapshotProperties,
-    ClaimCheckProperties,
     TransferProperties,
     AccordProperties,
     NodeProperties,
@@ -53,4 +50,10 @@ class AgentProperties(
     EventProperties,
 ):
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
-    unsupported: ClassVar[Mapping[str, str]] = kafka_connect.UNSUPPORTED
+    unsupported: ClassVar[Mapping[str, str]] = {
+        **kafka_connect.UNSUPPORTED,
+        "event.oversized": (
+            "an event that is too large is a dead letter with its whole value "
+            "(docs/how-to/dead-letters.md)"
+        ),
+    }

@@ -102,7 +102,6 @@ class Pipeline(LoopPipeline[View]):
                 clock=clock,
                 transform=settings.transform,
                 dead_letter_topic=settings.dead_letter_topic,
-                claim_check=settings.claim_check,
                 tracing=settings.tracing,
             ),
             offsets=OffsetCommitter(

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar.claim_check.claim_check import ClaimCheck
 from sidecar.sinks.kafka.dead_letter_topic import DeadLetterTopic
 from sidecar.tracing import Tracing
 from sidecar.transform import Transform
@@ -29,8 +28,6 @@ class PipelineSettings:
     """Applied to every event before the sink."""
     dead_letter_topic: DeadLetterTopic | None = None
     """Takes the events that the broker rejects."""
-    claim_check: ClaimCheck | None = None
-    """Stores oversized events."""
     tracing: Tracing | None = None
     """Makes a span of every batch, and of every segment."""
     batch_max_events: int = 5000

@@ -195,12 +195,6 @@ class SidecarProperties(Properties):
         return self.access_denied_action == "wait"
 
     @property
-    def max_request_bytes(self) -> int:
-        """Largest event that the Kafka client sends."""
-        config = client_properties(self.kafka_producer).config
-        return int(config.get("message.max.bytes", "1000000"))
-
-    @property
     def destination(self) -> str:
         """The sink and its address without secrets, such as `kafka broker1:9092,broker2:9092`."""
         match self.sink:

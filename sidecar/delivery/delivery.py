@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from sidecar.claim_check.claim_check import ClaimCheck
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.window import Progress, Window
 from sidecar.errors import SidecarError
@@ -88,7 +87,6 @@ class Delivery(Generic[Source, Position]):
         clock: Callable[[], float],
         transform: Transform | None = None,
         dead_letter_topic: DeadLetterTopic | None = None,
-        claim_check: ClaimCheck | None = None,
         tracing: Tracing | None = None,
     ) -> None:
         """`clock` gives seconds; `transform` and the header of `tracing` apply to every event."""
@@ -100,7 +98,6 @@ class Delivery(Generic[Source, Position]):
         self._transform = transform
         self._tracing = tracing
         self._dead_letter_topic = dead_letter_topic
-        self._claim_check = claim_check
         self._window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[NumberedBatch[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
@@ -124,9 +121,7 @@ class Delivery(Generic[Source, Position]):
         if not self.is_open:
             return self.closed_state
         state = self._sink.state()
-        claims, topic = self._claim_check, self._dead_letter_topic
-        if state.healthy and claims is not None and (claim_waits := claims.state) is not None:
-            return claim_waits
+        topic = self._dead_letter_topic
         waits = None if topic is None else topic.state
         if waits is not None and (state.healthy or state.code == DEAD_LETTERS_WAITING):
             return replace(waits, healthy=state.healthy and self._window.has_room)
@@ -173,8 +168,8 @@ class Delivery(Generic[Source, Position]):
         *,
         is_plain: bool = False,
     ) -> None:
-        """Adds a batch read from position `start`, also one without events. The user's function and
-        the claim check ignore a plain batch."""
+        """Adds a batch read from position `start`, also one without events. The user's function
+        ignores a plain batch."""
         trace = None
         sent: DeliveryBatch[Position] = batch
         if self._transform is not None and not is_plain:
@@ -183,8 +178,6 @@ class Delivery(Generic[Source, Position]):
             end = batch.position_after(len(batch))
             trace = self._tracing.begin(str(source), len(batch), start, end)
             sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
-        if self._claim_check is not None and not is_plain:
-            sent = self._claim_check.watched(sent)
         numbered = self._window.add(source, sent)
         self._unsent.append((numbered, 0))
         if len(batch):
@@ -203,14 +196,11 @@ class Delivery(Generic[Source, Position]):
     def send(self) -> bool:
         """Sends as much of the next batch as the sink accepts; True when it accepted something.
 
-        One batch at a time, so that the next read can begin as soon as one is done. A batch waits
-        until its oversized events are stored.
+        One batch at a time, so that the next read can begin as soon as one is done.
         """
         if not self._unsent:
             return False
         numbered, start = self._unsent[0]
-        if self._claim_check is not None and not self._claim_check.is_ready(numbered):
-            return False
         taken = self._sink.send(numbered, start, _SEND_DEADLINE_S)
         self._metrics.events_sent.inc(taken)
         if start + taken < len(numbered.batch):
@@ -255,8 +245,6 @@ class Delivery(Generic[Source, Position]):
         self.closed_state = CLOSED
         if self.is_open:
             self.is_open = False
-            if self._claim_check is not None:
-                self._claim_check.close()
             if self._dead_letter_topic is not None:
                 self._dead_letter_topic.close(0.0)
             self._note(self._sink.close(deadline_s))
@@ -270,8 +258,6 @@ class Delivery(Generic[Source, Position]):
                 span.trace.end(is_acknowledged=False)
         self._spans.clear()
         self._rejected.clear()
-        if self._claim_check is not None:
-            self._claim_check.forget()
         if self._dead_letter_topic is not None:
             self._dead_letter_topic.forget()
 

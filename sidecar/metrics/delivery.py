@@ -58,17 +58,6 @@ class DeliveryMetrics:
             "Rejected events that the dead-letter topic did not accept and the agent stored in "
             "files.",
         )
-        self.claim_check_events = counter(
-            "cdc_claim_check_events_total",
-            "Oversized events whose values the agent stored outside Kafka; repeats count again.",
-        )
-        self.claim_check_bytes = counter(
-            "cdc_claim_check_bytes_total", "Size in bytes of the stored values of oversized events."
-        )
-        self.claim_check_failures = counter(
-            "cdc_claim_check_failures_total",
-            "Failed attempts to store the value of an oversized event.",
-        )
         self.unacknowledged_events = gauge(
             "cdc_unacknowledged_events", "Events that are read and not acknowledged yet."
         )

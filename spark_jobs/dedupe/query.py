@@ -33,12 +33,7 @@ def start(
 
 
 def _observed_events(records: DataFrame, options: DedupeJobOptions) -> DataFrame:
-    found = events(
-        records,
-        keep_invalid=options.invalid_records == "dead-letter",
-        # The table has no headers, so its readers could not recognize a reference.
-        keep_references=options.delta_path is None,
-    ).observe(
+    found = events(records, keep_invalid=options.invalid_records == "dead-letter").observe(
         INPUT,
         F.count(F.lit(1)).alias("records"),
         F.count_if(F.col("id").isNull()).alias("invalid_records"),

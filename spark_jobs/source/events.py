@@ -25,22 +25,16 @@ EVENT_COLUMNS = (
 KINDS = ("row", "static", "partition", "range")
 ID_BYTES = 16
 
-_REFERENCE = "cdc.claim.check"
 # The positions that agents use. A header at another position takes a slower search.
 _USUAL_POSITIONS = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
 
 
-def events(
-    records: DataFrame, *, keep_invalid: bool = False, keep_references: bool = False
-) -> DataFrame:
+def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
     """Events with `EVENT_COLUMNS` from records of the Kafka source.
 
     A record without the headers of an event fails the query with an `InputError` that names its
     place. The expression of `id` has this check. With `keep_invalid` the record stays, and its
     `id` and `kind` are null.
-
-    A reference to an oversized event (header `cdc.claim.check`) has no values, so it is invalid too
-    unless `keep_references` is set.
     """
     found = records.select(
         _header("cdc.id").alias("id"),
@@ -51,8 +45,6 @@ def events(
     )
     identity, kind = F.col("id"), F.col("kind")
     error = _header_error(identity, kind)
-    if not keep_references:
-        error = F.coalesce(error, _reference_error())
     if keep_invalid:
         checked = F.when(error.isNull(), identity)
         kind = F.when(error.isNull(), kind)
@@ -99,17 +91,4 @@ def _header_error(identity: Column, kind: Column) -> Column:
                 f", not one of {', '.join(KINDS)}. This release does not support its envelope.",
             ),
         )
-    )
-
-
-def _reference_error() -> Column:
-    """The error text for a reference to an oversized event; null for other records."""
-    return F.when(
-        F.coalesce(F.array_contains(F.col("headers")["key"], _REFERENCE), F.lit(False)),
-        record_error(
-            F.concat_ws("/", "topic", "partition", "offset"),
-            f" has the header `{_REFERENCE}`: it refers to an oversized event in a store and has "
-            "no values. Resolve such records in a topic of your own and read that one "
-            "(docs/how-to/claim-check.md).",
-        ),
     )

@@ -146,7 +146,6 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "store", "transform"),
         ("fleet", "history", "sinks"),
-        ("claim_check",),
         ("config", "delivery"),
         ("check",),
         ("status",),

@@ -23,7 +23,6 @@ SHORT = 24
 MOST_GROWTH = 6
 """Four times the text: linear time is four times the steps, quadratic time sixteen."""
 REVIEWED = {
-    "sidecar/claim_check/envelope.py _TOKEN": "the text is JSON of the agent's own encoder",
     "sidecar/properties/references.py _ANY": "the text is a value of the operator's configuration",
     "sidecar/properties/secrets.py _SECRET_VALUE": "the same",
     "sidecar/sinks/kafka/delivery_errors.py _ENDED_HANDSHAKE": "librdkafka's messages end at 512",

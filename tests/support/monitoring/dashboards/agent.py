@@ -188,20 +188,6 @@ def quarantine(*panels: Panel) -> Row:
                 Query(rate("cdc_dead_letter_topic_failures_total"), "not accepted, in files"),
                 about="Rejected events per second, where a dead-letter topic is configured.",
             ),
-            graph(
-                "Oversized events stored",
-                "ops",
-                Query(rate("cdc_claim_check_events_total"), "stored"),
-                Query(rate("cdc_claim_check_failures_total"), "failed attempts"),
-                about="Per second, with `event.oversized=claim-check`. While the store fails, "
-                "delivery waits.",
-            ),
-            graph(
-                "Size of stored oversized events",
-                "Bps",
-                Query(rate("cdc_claim_check_bytes_total"), "stored"),
-                about="Bytes per second to `claim.check.store`.",
-            ),
             *panels,
         ),
     )

@@ -52,6 +52,11 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
         *(({name: None}, [f"`{name}` must be set"]) for name in list(MINIMUM)[3:]),
         ({"topic.prefix": None}, ["`topic.prefix` must be set"]),
         ({"cassandra.usernam": "x"}, ["`cassandra.usernam`", "`cassandra.username`", "ties:6"]),
+        (
+            {"event.oversized": "claim-check"},
+            ["`event.oversized`", "is not supported", "docs/how-to/dead-letters.md"],
+        ),
+        ({"claim.check.store": "s3://b/p"}, ["`claim.check.store`", "is not a known property"]),
         ({"cdc.raw.directory": None}, ["`cassandra.config` or `cdc.raw.directory`"]),
         ({"sink": "kafka"}, ["kafka.producer.bootstrap.servers"]),
         ({"cassandra.username": "u"}, ["cassandra.password"]),

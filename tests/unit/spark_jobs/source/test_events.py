@@ -20,10 +20,6 @@ INVALID_RECORDS: dict[str, tuple[tuple[Header, ...] | None, str]] = {
     "a longer id": (headers_of(ID * 2), "a header `cdc.id` of 32 bytes instead of 16"),
     "another kind": (headers_of(ID, kind="document"), "the header `cdc.kind` document"),
     "no kind": (headers_of(ID)[:3], "the header `cdc.kind` missing"),
-    "a reference": (
-        (*headers_of(ID), ("cdc.claim.check", b"s3://bucket/object")),
-        "the header `cdc.claim.check`: it refers to an oversized event in a store",
-    ),
 }
 
 
@@ -71,10 +67,3 @@ def test_invalid_records_can_be_kept(spark: SparkSession) -> None:
     found = events(frame(spark, records), keep_invalid=True).orderBy("offset").collect()
     assert [row.id for row in found] == [None] * len(INVALID_RECORDS) + [ID]
     assert [row.offset for row in found] == list(range(len(records)))
-
-
-def test_references_can_be_kept(spark: SparkSession) -> None:
-    record = Record((*headers_of(ID), ("cdc.claim.check", b"s3://bucket/object")))
-    (row,) = events(frame(spark, [record]), keep_references=True).collect()
-    assert row.id == ID
-    assert row.headers[-1].key == "cdc.claim.check"

@@ -1,1 +1,0 @@
-"""A consumer of references to oversized events."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from sidecar.store.base import Store
-from sidecar.store.file import WRITE, FileStore
 from sidecar.store.gcs_errors import CREATE, DELETE, GET, LIST
 from sidecar.store.remote_directory import RemoteDirectory
 from sidecar.store.settings import StoreSettings
@@ -60,14 +59,6 @@ def _s3(directory: RemoteDirectory, settings: StoreSettings) -> Store:
     from sidecar.store.s3 import S3Store
 
     return S3Store(directory, settings)
-
-
-def _file(directory: RemoteDirectory, settings: StoreSettings) -> Store:
-    return FileStore(directory)
-
-
-def _file_bucket_problem(bucket: str) -> str | None:
-    return "a directory of this machine has no bucket: file:///directory" if bucket else None
 
 
 def _gcs_bucket_problem(bucket: str) -> str | None:
@@ -132,21 +123,9 @@ _KINDS = (
         "Install the package, or correct storage.s3.*.",
     ),
 )
-_FILE = StoreKind(
-    "file",
-    "a directory",
-    ("file",),
-    _file,
-    _file_bucket_problem,
-    (WRITE,),
-    (),
-    "Grant the agent's user the right to write in /{prefix}.",
-    "",
-    "Correct the directory.",
-)
 STORES: Mapping[str, StoreKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Kinds that segments can be sent to, by their names."""
-_BY_SCHEME = {scheme: kind for kind in (*_KINDS, _FILE) for scheme in kind.schemes}
+_BY_SCHEME = {scheme: kind for kind in _KINDS for scheme in kind.schemes}
 
 
 def store_kind(directory: RemoteDirectory) -> StoreKind:
@@ -163,7 +142,7 @@ def parse_remote_directory(text: str) -> RemoteDirectory:
     """Parses `gs://bucket/prefix` or `s3://bucket/prefix`. Raises ValueError."""
     scheme, separator, rest = text.partition("://")
     kind = _BY_SCHEME.get(scheme) if separator else None
-    if kind is None or kind is _FILE:
+    if kind is None:
         examples = " or ".join(each.example for each in _KINDS)
         raise ValueError(f"must be {examples}; the prefix is optional")
     bucket, _, prefix = rest.partition("/")
@@ -171,19 +150,3 @@ def parse_remote_directory(text: str) -> RemoteDirectory:
     if problem is not None:
         raise ValueError(f"must be {kind.example}, and {problem}")
     return RemoteDirectory(bucket, prefix.strip("/"), kind.schemes[0])
-
-
-def parse_claim_directory(text: str) -> RemoteDirectory:
-    """Parses the same, and `file:///directory`. Raises ValueError."""
-    scheme, separator, rest = text.partition("://")
-    if not separator or scheme not in _BY_SCHEME:
-        examples = ", ".join(each.example for each in _KINDS)
-        raise ValueError(f"must be {examples} or file:///directory; a prefix is optional")
-    if scheme != "file":
-        return parse_remote_directory(text)
-    bucket, _, path = rest.partition("/")
-    if bucket or not path.strip("/"):
-        raise ValueError("must be file:///directory: an absolute path after `file://`")
-    if ".." in path.split("/"):
-        raise ValueError("must be file:///directory without `..`")
-    return RemoteDirectory("", "/".join(part for part in path.split("/") if part), "file")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 class RemoteDirectory:
     """A bucket and a prefix of object names, without slashes at its ends; may be empty.
 
-    `scheme` is that of the store's addresses. A directory of this machine (`file`) has no bucket.
+    `scheme` is that of the store's addresses.
     """
 
     bucket: str
@@ -15,7 +15,7 @@ class RemoteDirectory:
     scheme: str = "gs"
 
     def __str__(self) -> str:
-        parts = (self.bucket, self.prefix) if self.bucket else (f"/{self.prefix}",)
+        parts = (self.bucket, self.prefix)
         return f"{self.scheme}://" + "/".join(part for part in parts if part)
 
     def inside(self, *names: str) -> "RemoteDirectory":

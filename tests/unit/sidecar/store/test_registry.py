@@ -1,11 +1,6 @@
 import pytest
 
-from sidecar.store.registry import (
-    STORES,
-    parse_claim_directory,
-    parse_remote_directory,
-    store_kind,
-)
+from sidecar.store.registry import STORES, parse_remote_directory, store_kind
 from sidecar.store.remote_directory import RemoteDirectory
 
 
@@ -52,18 +47,3 @@ def test_each_kind_is_found_by_its_schemes() -> None:
             directory = parse_remote_directory(f"{scheme}://bucket/prefix")
             assert store_kind(directory) is kind
             assert str(directory) == kind.example
-
-
-@pytest.mark.parametrize("text", ["file:///a/b", "file:///a//b/", "s3://bucket/p", "gs://bucket"])
-def test_claim_directory_may_be_on_this_machine(text: str) -> None:
-    found = parse_claim_directory(text)
-    assert str(found) == text.replace("a//b/", "a/b")
-    assert found.scheme in store_kind(found).schemes
-
-
-@pytest.mark.parametrize(
-    "text", ["", "/a", "file://", "file:///", "file://host/a", "file:///a/../b"]
-)
-def test_invalid_claim_directory_is_rejected(text: str) -> None:
-    with pytest.raises(ValueError, match="file:///directory"):
-        parse_claim_directory(text)

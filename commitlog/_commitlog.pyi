@@ -266,8 +266,6 @@ class EventBatch:
         before the first event whose topic has None."""
     def ndjson(self, first: int, stop: int) -> bytes:
         """One JSON object a line for each event: {"topic","key","value","headers"}."""
-    def oversized(self, threshold_bytes: int) -> list[int]:
-        """Indexes of the events whose key and value exceed `threshold_bytes`."""
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """All events for consumers of Arrow's C data interface (`pyarrow.record_batch`).
 

@@ -188,8 +188,6 @@ class MongoBatch:
         """Arguments as `EventBatch.produce_arguments` returns them."""
     def ndjson(self, first: int, stop: int) -> bytes:
         """A line for each message: {"topic","key","value","headers"}; key and value as JSON."""
-    def oversized(self, threshold_bytes: int) -> list[int]:
-        """Indexes of the messages whose key and value exceed `threshold_bytes`."""
 
 @final
 class MongoEncoder:

@@ -34,7 +34,6 @@ class PlacedBatch:
         self.messages = batch.messages
         self.produce_arguments = batch.produce_arguments
         self.ndjson = batch.ndjson
-        self.oversized = batch.oversized
 
     def __len__(self) -> int:
         return len(self._batch)

@@ -58,9 +58,6 @@ class DeliveryBatch(Protocol[PositionOf]):
     def ndjson(self, first: int, stop: int, /) -> bytes:
         """Events first … stop-1 as lines of JSON, each ended by a line feed."""
 
-    def oversized(self, threshold_bytes: int, /) -> Sequence[int]:
-        """Indexes of the events whose key and value exceed `threshold_bytes`, in order."""
-
 
 @dataclass(frozen=True, slots=True)
 class NumberedBatch(Generic[Source, Position]):

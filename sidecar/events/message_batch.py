@@ -8,8 +8,6 @@ import orjson
 from sidecar.events import Message, ProduceArguments
 from sidecar.events.ndjson import header_texts, shown
 
-_MESSAGES_AT_ONCE = 256
-
 
 class MessageBatch(ABC):
     """See `DeliveryBatch`, which subclasses implement."""
@@ -53,13 +51,3 @@ class MessageBatch(ABC):
             )
             for topic, key, value, headers, _ in self.messages(first, stop)
         )
-
-    def oversized(self, threshold_bytes: int, /) -> Sequence[int]:
-        found: list[int] = []
-        # In parts, because the objects of all messages need more memory than the batch.
-        for first in range(0, len(self), _MESSAGES_AT_ONCE):
-            part = self.messages(first, min(first + _MESSAGES_AT_ONCE, len(self)))
-            for index, (_, key, value, _, _) in enumerate(part, first):
-                if len(key) + len(value or b"") > threshold_bytes:
-                    found.append(index)
-        return found

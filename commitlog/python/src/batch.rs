@@ -284,11 +284,6 @@ impl EventBatch {
         messages::ndjson(py, self, first, stop)
     }
 
-    /// Indexes of the events whose key and value exceed `threshold_bytes`.
-    fn oversized(&self, threshold_bytes: usize) -> Vec<usize> {
-        messages::oversized(self, threshold_bytes)
-    }
-
     /// All events as columns.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(

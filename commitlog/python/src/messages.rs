@@ -225,16 +225,6 @@ pub fn ndjson<'py, M: Messages>(
     PyBytes::new(py, &out)
 }
 
-/// Indexes of the messages whose key and value exceed a size.
-pub fn oversized<M: Messages>(batch: &M, threshold_bytes: usize) -> Vec<usize> {
-    let messages = batch.entries().iter().map(|entry| batch.message(entry));
-    let sizes = messages.map(|each| each.key.len() + each.value.map_or(0, <[u8]>::len));
-    let found = sizes
-        .enumerate()
-        .filter(|(_, bytes)| *bytes > threshold_bytes);
-    found.map(|(index, _)| index).collect()
-}
-
 /// JSON as it is, Avro as base64 and other text as a string: no JSON begins with a zero, nor as the
 /// text of a struct does.
 fn write_shown(out: &mut Vec<u8>, part: &[u8]) {

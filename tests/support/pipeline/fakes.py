@@ -167,9 +167,6 @@ class FakeBatch:
     def ndjson(self, first: int, stop: int, /) -> bytes:
         return b"".join((message[2] or b"null") + b"\n" for message in self.messages(first, stop))
 
-    def oversized(self, threshold_bytes: int, /) -> Sequence[int]:
-        return []
-
 
 class FakeReader:
     """Reads a `Log`: every record is a section."""

@@ -65,13 +65,6 @@ class ListBatch:
             for topic, key, value, _, _ in self.messages(first, stop)
         )
 
-    def oversized(self, threshold_bytes: int, /) -> Sequence[int]:
-        return [
-            index
-            for index, (_, key, value, _, _) in enumerate(self.messages(0, len(self)))
-            if len(key) + len(value or b"") > threshold_bytes
-        ]
-
 
 class UndatedBatch(ListBatch):
     """Without write times, as a delivery asks for them."""

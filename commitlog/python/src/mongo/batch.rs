@@ -131,11 +131,6 @@ impl MongoBatch {
         messages::ndjson(py, self, first, stop)
     }
 
-    /// Indexes of the messages whose key and value exceed `threshold_bytes`.
-    fn oversized(&self, threshold_bytes: usize) -> Vec<usize> {
-        messages::oversized(self, threshold_bytes)
-    }
-
     fn __repr__(&self) -> String {
         format!(
             "<MongoBatch of {} events: {} messages, {} failures>",

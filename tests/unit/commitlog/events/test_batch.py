@@ -130,17 +130,6 @@ def test_messages_and_lines_say_the_same(tmp_path: Path) -> None:
     assert batch.counts == {("k.t", "i"): 2, ("k.o", "i"): 1}
 
 
-def test_oversized_events_are_found_by_key_and_value(tmp_path: Path) -> None:
-    path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2_000_000_000), rows(TABLE, 3)))
-    (batch,) = read_all(path)
-    sizes = [len(key) + len(value or b"") for _, key, value, _, _ in batch.messages(0, 3)]
-    assert len(set(sizes)) > 1
-    for threshold_bytes in (0, *sizes, *(size - 1 for size in sizes), 1 << 40):
-        assert batch.oversized(threshold_bytes) == [
-            index for index, size in enumerate(sizes) if size > threshold_bytes
-        ]
-
-
 def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2), rows(OTHER, 3), rows(TABLE, 4)))
     (batch,) = read_all(path)

@@ -60,15 +60,6 @@ def test_arguments_of_a_kafka_client() -> None:
     assert batch.produce_arguments(0, 2, dict[str, int]().get, delivered) == []
 
 
-def test_oversized_messages_are_found_by_key_and_value() -> None:
-    batch = encoder().encode([event("delete")])
-    sizes = [len(key) + len(value or b"") for _, key, value, _, _ in batch.messages(0, 2)]
-    assert sizes[0] > sizes[1], "the second is a tombstone"
-    assert batch.oversized(sizes[1] - 1) == [0, 1]
-    assert batch.oversized(sizes[1]) == [0]
-    assert batch.oversized(sizes[0]) == []
-
-
 def test_views_are_taken_as_they_are() -> None:
     raw = event("insert", fullDocument=_DOCUMENT)
     views = [memoryview(raw), memoryview(b"." + raw)[1:]]

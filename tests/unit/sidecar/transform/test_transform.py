@@ -61,17 +61,6 @@ def test_lines_are_those_of_a_file() -> None:
     }
 
 
-def test_events_are_oversized_by_their_new_size() -> None:
-    batch = ListBatch(0, (1,) * 600, tuple(message(str(number)) for number in range(600)))
-    keys = {message(text)[1] for text in ("7", "599")}
-
-    def enlarged(event: Event) -> Event:
-        return event._replace(value=b"x" * 100) if event.key in keys else event
-
-    assert batch.oversized(99) == []
-    assert TransformedBatch(batch, enlarged).oversized(99) == [7, 599]
-
-
 def failing(event: Event) -> Event:
     raise KeyError("x")
 

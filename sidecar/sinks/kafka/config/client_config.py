@@ -148,6 +148,9 @@ def _with_defaults(config: dict[str, str]) -> dict[str, str]:
     largest = int(merged.get("message.max.bytes", "1000000"))
     if "batch.size" not in config:
         merged["batch.size"] = str(min(largest, int(DEFAULTS["batch.size"])))
+    # The client would call its queue full for ever for an event that never fits.
+    buffered = max(int(merged["queue.buffering.max.kbytes"]), -(-largest // 1024))
+    merged["queue.buffering.max.kbytes"] = str(buffered)
     return merged | _reconnect_pauses(config)
 
 

@@ -56,7 +56,10 @@ def _buffers(settings: Mapping[str, str]) -> dict[str, str]:
         if java in settings:
             # The system default: -1 in Java, 0 in librdkafka.
             config[client] = str(max(0, _number(java, settings[java])))
-    for name in ("batch.size", "linger.ms", "max.request.size", "message.max.bytes"):
+    for name in (
+        *("batch.size", "linger.ms", "max.request.size", "message.max.bytes"),
+        "queue.buffering.max.kbytes",
+    ):
         if name in settings:
             _number(name, settings[name])
     return config

@@ -71,7 +71,8 @@ def test_a_setting_wins_over_its_default() -> None:
         ("acks", "ALL", "acks", "all"),
         ("max.request.size", "2000000", "message.max.bytes", "2000000"),
         ("buffer.memory", "33554432", "queue.buffering.max.kbytes", "32768"),
-        ("buffer.memory", "100", "queue.buffering.max.kbytes", "1"),
+        ("buffer.memory", "100", "queue.buffering.max.kbytes", "977"),
+        ("queue.buffering.max.kbytes", "100", "queue.buffering.max.kbytes", "977"),
         ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", "0"),
         ("receive.buffer.bytes", "65536", "socket.receive.buffer.bytes", "65536"),
         ("metadata.max.age.ms", "1000", "topic.metadata.refresh.interval.ms", "1000"),
@@ -179,6 +180,16 @@ def test_without_idempotence_one_request_at_a_time_keeps_the_order() -> None:
 def test_a_batch_is_not_larger_than_a_request() -> None:
     assert config(max_request_size="50000")["batch.size"] == "50000"
     assert config(max_request_size="50000", batch_size="70000")["batch.size"] == "70000"
+
+
+@pytest.mark.parametrize("largest", ["1000000", "3000000"])
+def test_the_largest_event_fits_into_the_queue_of_the_client(largest: str) -> None:
+    """Otherwise `produce` raises BufferError for ever."""
+    chosen = config(max_request_size=largest, buffer_memory="2097152")
+    producer = Producer({**chosen, "bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+    # The client counts its overhead of a record too.
+    producer.produce("shop", b"x" * (int(largest) - 1000))
+    producer.purge()
 
 
 @pytest.mark.parametrize(

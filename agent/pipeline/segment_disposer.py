@@ -152,8 +152,13 @@ class SegmentDisposer:
             return self.record(source, (lost,), REJECTED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
-            "the sink rejected an event; it is stored as a dead letter",
-            extra=fields(source=source, topic=letter.topic, reason=rejected.reason),
+            "the sink rejected an event; it is stored whole as a dead letter",
+            extra=fields(
+                source=source,
+                topic=letter.topic,
+                reason=rejected.reason,
+                directory=str(self._quarantine.directory),
+            ),
         )
         self._metrics.quarantined.labels(REJECTED_EVENT).inc()
         return True

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from agent.quarantine.scanner import QuarantineUsage
+from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.health.condition import Condition, State
 
 _COMPONENT = "quarantine"
@@ -39,7 +40,9 @@ def quarantine_conditions(usage: QuarantineUsage) -> Iterator[Condition]:
             _COMPONENT,
             f"{events} rejected by the sink and stored as dead letters: "
             f"{_names(usage.dead_letter_names, len(usage.dead_letter_names))}.",
-            "See the causes with `agent quarantine list`. Send the events by other means, then run "
+            "See the causes with `agent quarantine list`. If an event is too large, "
+            f"{TOO_LARGE_REMEDY}. The `.events.ndjson` in the quarantine has its whole value. Send "
+            "the events by other means, then run "
             f"`agent quarantine discard {usage.dead_letter_names[0]}`.",
         )
 

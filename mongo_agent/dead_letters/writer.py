@@ -67,8 +67,12 @@ class DeadLetterWriter:
         return self._record(
             event,
             REJECTED_BY_SINK,
-            "the sink rejected a message; it is stored as a dead letter",
-            {"topic": event.topic, "reason": event.reason},
+            "the sink rejected a message; it is stored whole as a dead letter",
+            {
+                "topic": event.topic,
+                "reason": event.reason,
+                "directory": str(self._quarantine.directory),
+            },
         )
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from mongo_agent.status.facts import ElectionFacts, Facts, StreamFacts
+from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.health.condition import Condition, Rank, State, Status, status_of
 from sidecar.sinks.kafka.leader_election.role import Role
 from sidecar.status.facts import (
@@ -168,7 +169,8 @@ def _lost(facts: Facts) -> Iterator[Condition]:
             State.DEGRADED,
             "quarantine",
             f"{events} not delivered; stored in {directory}/refused.ndjson, each with its reason.",
-            "Publish these events by other means, then move that file away.",
+            f"If an event is too large, {TOO_LARGE_REMEDY}. Publish these events, whole in that "
+            "file, by other means, then move it away.",
         )
 
 

@@ -18,7 +18,12 @@ from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.kafka.config.java_names import PREFIX
-from sidecar.sinks.kafka.delivery_errors import MESSAGE_TOO_LARGE, is_clock_skew, reason
+from sidecar.sinks.kafka.delivery_errors import (
+    MESSAGE_TOO_LARGE,
+    is_clock_skew,
+    reason,
+    rejection,
+)
 
 _DIVISOR = 16
 _FIRST_QUIET_S, _LONGEST_QUIET_S = 60.0, 3600.0
@@ -98,7 +103,7 @@ class BatchSize:
         if size_bytes(report) <= self._largest_bytes:
             self._note_rejection()
         if error.code() in MESSAGE_TOO_LARGE:
-            return f"Kafka rejects its {size_bytes(report)} bytes: {reason(error)}"
+            return f"Kafka rejects its {size_bytes(report)} bytes: {rejection(error)}"
         return f"Kafka rejects it: {reason(error)}"
 
     def _note_rejection(self) -> None:

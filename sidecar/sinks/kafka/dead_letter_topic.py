@@ -114,6 +114,11 @@ class DeadLetterTopic:
         number = rejected.number
         if number not in self._outcomes and number not in self._sent | self._unsent:
             self._unsent[number] = self._dead_letter(rejected)
+            self._repeated.log(
+                "event",
+                f"The sink rejected an event for the topic {rejected.message[0]}: "
+                f"{rejected.reason}. The agent sends it to the dead-letter topic {self.topic}.",
+            )
         try:
             self._tick()
         except (SinkRestartError, AccessDeniedError) as error:
@@ -155,9 +160,8 @@ class DeadLetterTopic:
         for failed in result.failed:
             self._repeated.log(
                 "rejected",
-                f"The dead-letter topic {self.topic} rejects an event: {failed.reason}. The agent "
-                "stores it in a file. Raise max.message.bytes of the topic and "
-                "kafka.producer.max.request.size.",
+                f"The dead-letter topic {self.topic} rejects an event, so the agent stores it in a "
+                f"file: {failed.reason}.",
             )
             self._settle(failed.number, Outcome.REJECTED)
         state = self._sink.state()

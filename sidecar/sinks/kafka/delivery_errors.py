@@ -7,6 +7,7 @@ import re
 
 from confluent_kafka import KafkaError
 
+from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.errors import AccessDeniedError
 from sidecar.tls.failures import TlsServer, tls_failure
 
@@ -104,3 +105,9 @@ def reason(error: KafkaError) -> str:
             "does: check kafka.producer.security.protocol"
         )
     return text
+
+
+def rejection(error: KafkaError) -> str:
+    """Why one event is never accepted, with the remedy for one that is too large."""
+    text = reason(error)
+    return f"{text}; {TOO_LARGE_REMEDY}" if error.code() in MESSAGE_TOO_LARGE else text

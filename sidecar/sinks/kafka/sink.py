@@ -28,6 +28,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     TOPIC_UNKNOWN,
     denied_access,
     reason,
+    rejection,
 )
 from sidecar.sinks.kafka.in_flight import InFlightBatch, TopicSlice
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_access_denied
@@ -334,7 +335,7 @@ class KafkaSink:
         """Handle a message that the client rejected."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._failed.append(
-                FailedEvent(number, f"the Kafka client rejects it: {reason(error)}")
+                FailedEvent(number, f"the Kafka client rejects it: {rejection(error)}")
             )
             return
         # A pending callback may carry the fatal error.

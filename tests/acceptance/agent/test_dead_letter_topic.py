@@ -1,9 +1,10 @@
-"""Events that a real broker rejects: in the dead-letter topic, or in a file when it rejects them
-too."""
+"""Events that are too large for a real topic or for the client: whole in the dead-letter topic, or
+in a file when that rejects them too."""
 
 import random
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -19,13 +20,17 @@ pytestmark = pytest.mark.servers
 LARGE = random.Random(1).randbytes(40_000).hex().encode()
 
 
-@pytest.mark.parametrize("dlq", ["accepts", "rejects"])
+SMALL = {"max.message.bytes": "10000"}
+CLIENT = {"kafka.producer.max.request.size": "10000"}
+
+
+@pytest.mark.parametrize("dlq", ["accepts", "rejects", "client rejects"])
 def test_rejected_event_goes_to_the_topic_else_to_a_file(
     agent_dir: AgentDir, broker: KafkaBroker, topic_prefix: str, dlq: str
 ) -> None:
     topic, dead_letters = f"{topic_prefix}.ks.t", f"{topic_prefix}-dead-letters"
-    broker.create_topic(topic, 1, {"max.message.bytes": "10000"})
-    broker.create_topic(dead_letters, 1, {"max.message.bytes": "10000"} if dlq == "rejects" else {})
+    broker.create_topic(topic, 1, {} if dlq == "client rejects" else SMALL)
+    broker.create_topic(dead_letters, 1, SMALL if dlq == "rejects" else {})
     write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, LARGE), payload(3, b"c")]])
     changes = {
         "topic.prefix": topic_prefix,
@@ -33,12 +38,14 @@ def test_rejected_event_goes_to_the_topic_else_to_a_file(
         "file.path": None,
         "kafka.producer.bootstrap.servers": broker.bootstrap,
         "errors.deadletterqueue.topic.name": dead_letters,
+        **(CLIENT if dlq == "client rejects" else {}),
     }
     error = agent_dir.relocation / "error"
     with running(agent_dir, changes) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(agent_dir))
         with urllib.request.urlopen(f"{process.url}/metrics") as answer:
             metrics = answer.read().decode()
+        health = str(process.document("/health"))
         assert process.stop() == 0
     delivered = broker.consume_all(topic)
     ids = {dict(record.headers)["cdc.id"] for record in delivered}
@@ -51,10 +58,25 @@ def test_rejected_event_goes_to_the_topic_else_to_a_file(
         assert headers["__connect.errors.topic"].decode() == topic
         assert headers["__connect.errors.exception.class.name"].endswith(b"TooLargeException")
         assert headers["cdc.id"] not in ids
-        assert orjson.loads(letter.value or b"")["op"] == "i"
+        assert after_of(orjson.loads(letter.value or b"")) == LARGE.decode()
+        assert names_the_ways_on(headers["cdc.dead.letter.reason"].decode())
         assert "cdc_dead_letter_topic_events_total 1.0" in metrics
     else:
         (file,) = files
         (line,) = file.read_bytes().splitlines()
-        assert orjson.loads(line)["topic"] == topic
+        kept = orjson.loads(line)
+        assert kept["topic"] == topic
+        assert after_of(kept["value"]) == LARGE.decode()
+        assert names_the_ways_on(kept["reason"])
+        assert names_the_ways_on(health)
+        assert "has its whole value" in health
         assert "cdc_dead_letter_topic_failures_total 1.0" in metrics
+
+
+def after_of(value: Any) -> str:
+    return str(value["after"]["v"]["value"])
+
+
+def names_the_ways_on(text: str) -> bool:
+    ways = ("max.message.bytes", "kafka.producer.max.request.size", "field.exclude.list")
+    return all(way in text for way in ways)

@@ -1,9 +1,12 @@
-"""Messages that a real broker rejects, in the dead-letter topic: with the position in a file, and
-with the position in the transactions of the events (exactly once)."""
+"""Messages that are too large for a real topic or for the client: whole in the dead-letter topic,
+or in a file when that rejects them too. With the position in a file, and with the position in the
+transactions of the events (exactly once)."""
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,6 +21,8 @@ pytestmark = pytest.mark.servers
 
 # Incompressible enough for any codec.
 LARGE = random.Random(1).randbytes(40_000).hex()
+NONE: Mapping[str, str] = MappingProxyType({})
+SMALL: Mapping[str, str] = MappingProxyType({"max.message.bytes": "10000"})
 # Longer than any test: events stay in an open transaction.
 NO_COMMIT = "position.commit.interval.ms=3600000"
 
@@ -26,13 +31,22 @@ class Shop:
     """An agent of one collection of its own, whose topic rejects large events."""
 
     def __init__(
-        self, name: str, folder: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, store: str
+        self,
+        name: str,
+        folder: Path,
+        replica_set: MongoReplicaSet,
+        broker: KafkaBroker,
+        store: str,
+        *,
+        limits: Mapping[str, str] = SMALL,
+        dead_letter_limits: Mapping[str, str] = NONE,
     ) -> None:
+        """`limits` are settings of the topic, `dead_letter_limits` of the dead-letter topic."""
         self.name = name
         self.topic, self.dead_letters = f"{name}.{name}.orders", f"{name}-dead-letters"
         self._broker, self._replica_set = broker, replica_set
-        broker.create_topic(self.topic, 1, {"max.message.bytes": "10000"})
-        broker.create_topic(self.dead_letters, 1)
+        broker.create_topic(self.topic, 1, dict(limits))
+        broker.create_topic(self.dead_letters, 1, dict(dead_letter_limits))
         broker.create_topic(f"{name}.position", 1, {"cleanup.policy": "compact"})
         offsets = folder / "offsets"
         offsets.mkdir()
@@ -88,6 +102,11 @@ class Shop:
         self.agent.wait_until(condition, what)
 
 
+def names_the_ways_on(text: str) -> bool:
+    ways = ("max.message.bytes", "kafka.producer.max.request.size", "field.exclude.list")
+    return all(way in text for way in ways)
+
+
 def id_of(record: KafkaRecord) -> int:
     assert record.key is not None
     return int(json.loads(json.loads(record.key)["id"]))
@@ -117,7 +136,39 @@ def test_rejected_event_is_in_the_topic_and_the_others_are_delivered_once(
     assert headers["__connect.errors.connector.name"].decode() == shop.name
     assert headers["__connect.errors.exception.class.name"].endswith(b"TooLargeException")
     assert LARGE.encode() in (letter.value or b"")
+    assert names_the_ways_on(headers["cdc.dead.letter.reason"].decode())
     assert not list(shop.files.glob("*"))
+
+
+@pytest.mark.parametrize("limit", ["topic", "client"])
+def test_message_that_the_dead_letter_topic_rejects_too_is_whole_in_a_file(
+    tmp_path: Path, replica_set: MongoReplicaSet, broker: KafkaBroker, limit: str
+) -> None:
+    limits = SMALL if limit == "topic" else NONE
+    name = f"dlqfile{limit}"
+    shop = Shop(
+        name, tmp_path, replica_set, broker, "file", limits=limits, dead_letter_limits=limits
+    )
+    overrides = ["kafka.producer.max.request.size=10000"] if limit == "client" else []
+    with shop.agent:
+        shop.start(*overrides)
+        shop.insert()
+        shop.wait_until(lambda: len(shop.delivered()) == 2, "the other events")
+        shop.wait_until(
+            lambda: shop.metric("cdc_dead_letter_topic_failures_total") == 1, "the failure"
+        )
+        shop.wait_until(lambda: "event_rejected" in str(shop.agent.ask("/health")), "the condition")
+        health = str(shop.agent.ask("/health"))
+        shop.agent.stop()
+    assert shop.delivered() == [1, 3]
+    assert shop.letters() == []
+    (line,) = (shop.files / "refused.ndjson").read_bytes().splitlines()
+    kept = json.loads(line)
+    assert kept["topic"] == shop.topic
+    assert LARGE in str(kept["value"])
+    assert names_the_ways_on(kept["reason"])
+    assert names_the_ways_on(health)
+    assert f"{shop.files}/refused.ndjson" in health
 
 
 def test_kill_before_the_commit_repeats_only_the_dead_letter(

@@ -23,6 +23,7 @@ from sidecar.sinks.kafka.delivery_errors import (
     MESSAGE_TOO_LARGE,
     denied_access,
     reason,
+    rejection,
 )
 from sidecar.sinks.kafka.in_flight import SentEvents
 
@@ -122,7 +123,7 @@ class TransactionFailures:
     def produce_failed(self, number: int, error: KafkaError) -> None:
         """The client rejected the message itself."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
-            self._reject(number, f"the Kafka client rejects it: {reason(error)}")
+            self._reject(number, f"the Kafka client rejects it: {rejection(error)}")
         else:
             self.suspect(f"the client does not accept events: {reason(error)}")
 

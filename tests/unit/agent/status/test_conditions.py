@@ -307,6 +307,15 @@ def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(
     assert codes(Facts(findings=(found,))) == ["found"]
 
 
+def test_rejected_events_name_the_ways_on() -> None:
+    usage = QuarantineUsage(9, 1, dead_letters=1, dead_letter_names=(NAME,))
+    (condition,) = conditions_of(Facts(quarantine=usage))
+    assert "raise max.message.bytes of the topic" in condition.remedy
+    assert "kafka.producer.max.request.size" in condition.remedy
+    assert "exclude the column or field with field.exclude.list" in condition.remedy
+    assert "`.events.ndjson` in the quarantine has its whole value" in condition.remedy
+
+
 def test_names_of_quarantined_segments_are_the_oldest_few() -> None:
     usage = QuarantineUsage(
         9, 7, available=7, ranges=9, available_names=("a.log", "b.log", "c.log")

@@ -188,6 +188,16 @@ def test_a_stream_that_ended_blames_no_server() -> None:
     assert "Start the servers" not in condition.remedy
 
 
+def test_rejected_events_name_the_ways_on() -> None:
+    facts = Facts(quarantine=Usage(9, dead_letters=1), quarantine_directory="/q")
+    (condition,) = conditions_of(facts)
+    assert "/q/refused.ndjson" in condition.message
+    assert "raise max.message.bytes of the topic" in condition.remedy
+    assert "kafka.producer.max.request.size" in condition.remedy
+    assert "exclude the column or field with field.exclude.list" in condition.remedy
+    assert "whole in that file" in condition.remedy
+
+
 def test_quarantine_counts_its_content(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()

@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
+from sidecar.dead_letters.dead_letter import TOO_LARGE_REMEDY
 from sidecar.sinks.kafka.batch_size import BatchSize
 from tests.support.pipeline.fakes import FakeClock
 
@@ -64,7 +65,9 @@ def test_rejected_batch_is_reported_with_its_likely_cause(error: KafkaError, wor
 
 def test_only_oversized_events_are_reported_with_their_size() -> None:
     sizes, _ = growing(1)
-    assert "its 300 bytes" in sizes.reason_alone(SENT, LARGE)
+    reason = sizes.reason_alone(SENT, LARGE)
+    assert "its 300 bytes" in reason
+    assert TOO_LARGE_REMEDY in reason
     assert "bytes" not in sizes.reason_alone(SENT, INVALID)
     assert "clock" not in sizes.reason_alone(SENT, INVALID)
 

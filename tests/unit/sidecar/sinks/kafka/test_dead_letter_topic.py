@@ -98,13 +98,22 @@ def test_context_can_be_left_out(sink: ScriptedSink) -> None:
 
 
 def test_event_that_the_topic_rejects_stays_rejected_until_it_is_stored(
-    topic: DeadLetterTopic, sink: ScriptedSink
+    topic: DeadLetterTopic, sink: ScriptedSink, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic.keep(Rejected())
-    sink.report = DeliveryResult(failed=(FailedEvent(5, "too large"),))
+    sink.report = DeliveryResult(failed=(FailedEvent(5, "too large for me"),))
     assert topic.keep(Rejected()) is Outcome.REJECTED
     assert topic.keep(Rejected()) is Outcome.REJECTED
     assert len(sink.sent) == 1
+    sent, rejected = caplog.messages
+    assert sent == (
+        f"The sink rejected an event for the topic shop.orders: {Rejected().reason}. The agent "
+        "sends it to the dead-letter topic dlq."
+    )
+    assert rejected == (
+        "The dead-letter topic dlq rejects an event, so the agent stores it in a file: too large "
+        "for me."
+    )
     assert topic.discard(5) is Outcome.REJECTED
 
 

@@ -1,9 +1,9 @@
-"""What the client's words about TLS become."""
+"""What the client's words become."""
 
 import pytest
 from confluent_kafka import KafkaError
 
-from sidecar.sinks.kafka.delivery_errors import reason
+from sidecar.sinks.kafka.delivery_errors import reason, rejection
 
 _AT = "ssl://127.0.0.1:9093/bootstrap"
 
@@ -28,3 +28,15 @@ def test_a_listener_that_ends_the_handshake(said: str) -> None:
 def test_a_connection_that_ends_later() -> None:
     said = f"{_AT}: Disconnected: SSL connection closed by peer (after 8ms in state UP)"
     assert reason(KafkaError(KafkaError._TRANSPORT, said)) == said
+
+
+@pytest.mark.parametrize("code", [KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
+def test_an_event_that_is_too_large_has_a_remedy(code: int) -> None:
+    assert rejection(KafkaError(code, "Broker: too large")) == (
+        "Broker: too large; raise max.message.bytes of the topic and "
+        "kafka.producer.max.request.size, or exclude the column or field with field.exclude.list"
+    )
+
+
+def test_another_rejection_has_no_such_remedy() -> None:
+    assert rejection(KafkaError(KafkaError.INVALID_RECORD, "Broker: invalid")) == "Broker: invalid"

@@ -23,7 +23,6 @@ from sidecar.fleet.report import AgentReport, State
 from sidecar.fleet.request import Access
 from sidecar.fleet.summary import Fleet, FleetReport, fleet_of
 from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets
-from sidecar.fleet.watcher import configured_targets
 from sidecar.http.token import read_token
 from sidecar.quantities import duration_text
 from sidecar.tls.context import client_context
@@ -191,6 +190,13 @@ def _resolved(name: str, port: int) -> Sequence[Target]:
         return resolve_targets(name, port)
     except ValueError as error:
         raise ConfigError(f"--dns: {error}.") from error
+
+
+def configured_targets(file: Path | None, dns: str | None) -> list[Target]:
+    """The agents of `fleet.targets.file` and `fleet.dns`, each once. Raises SidecarError."""
+    targets = [] if file is None else read_targets(file)
+    targets += [] if dns is None else resolve_targets(dns, DEFAULT_PORT)
+    return list({target.url: target for target in targets}.values())
 
 
 def _access(token_file: Path | None, ca_file: Path | None) -> Access:

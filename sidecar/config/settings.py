@@ -154,8 +154,8 @@ class SidecarProperties(Properties):
     fleet_targets_file: Path | None = prop(
         "fleet.targets.file",
         default=None,
-        doc="File with the addresses of agents, one `host:port` or URL a line. The agent shows "
-        "their status at `/fleet`, and the command `fleet` uses the file (docs/how-to/fleet.md).",
+        doc="File with the addresses of agents, one `host:port` or URL a line, for the command "
+        "`fleet` (docs/how-to/fleet.md). The agent itself does not read it.",
     )
     fleet_dns: Annotated[str | None, AfterValidator(_dns_name)] = prop(
         "fleet.dns",

@@ -265,7 +265,6 @@ function show(values) {
     filled(element("dt"), [element("span", "", part.name), chip(part.status, part.status)]), componentText(part)]));
   const trouble = section("trouble", "", values.warnings.length > 0);
   keyed(trouble.querySelector(".rows"), values.warnings.map((line, index) => [JSON.stringify(line) + index, line]), ([key]) => key, ([, line]) => warningRow(line));
-  document.getElementById("fleet").hidden = !values.has_fleet;
   setText(document.getElementById("version"), values.service_name + " " + values.version);
   const updated = document.getElementById("updated");
   setText(updated, "Updated " + new Date(values.at).toLocaleTimeString());

@@ -23,10 +23,9 @@ from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 
-_PAGE = "page.html"
 _PARTS = re.compile(r"/\* ([\w. ]+) \*/")
 """Files that the page contains: `/* words.js page.js */`."""
-PAGE_HEADERS = {
+_HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -34,20 +33,15 @@ PAGE_HEADERS = {
 
 
 def status_pages(
-    status: StatusSource,
-    summary: Callable[[Health], Summary],
-    recent: RecentWarnings,
-    *,
-    has_fleet: bool = False,
+    status: StatusSource, summary: Callable[[Health], Summary], recent: RecentWarnings
 ) -> Blueprint:
-    """`summary` is called on the server's threads and must not wait; with `has_fleet` the page
-    links to `/fleet`."""
+    """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("status_page", __name__)
 
     @pages.get("/")
     def page() -> Response:
         text = page_text()
-        headers = {**PAGE_HEADERS, "Content-Security-Policy": security_policy(text)}
+        headers = {**_HEADERS, "Content-Security-Policy": security_policy(text)}
         return Response(text, mimetype="text/html", headers=headers)
 
     @pages.get("/page.json")
@@ -56,9 +50,8 @@ def status_pages(
         values = {
             **page_values(status.instance(), health, summary(health), recent),
             **status.about(),
-            "has_fleet": has_fleet,
         }
-        return Response(orjson.dumps(values), mimetype="application/json", headers=PAGE_HEADERS)
+        return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
 
     return pages
 
@@ -86,9 +79,9 @@ def page_values(
 
 
 @cache
-def page_text(name: str = _PAGE) -> str:
-    """A page with its style and its script."""
-    return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read(name))
+def page_text() -> str:
+    """The page with its style and its script."""
+    return _PARTS.sub(lambda found: "".join(map(_read, found[1].split())), _read("page.html"))
 
 
 def _read(name: str) -> str:

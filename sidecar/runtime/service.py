@@ -2,9 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic
 
@@ -13,7 +12,6 @@ from prometheus_client import Counter
 
 from sidecar.config.settings import SidecarProperties
 from sidecar.files.locks import DirectoryLock
-from sidecar.fleet.watcher import FleetWatcher, configured_targets
 from sidecar.history.pages import history_pages
 from sidecar.history.recorder import Column, HistoryRecorder
 from sidecar.http.jmx_pages import jmx_pages
@@ -22,7 +20,6 @@ from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings, set_constant_fields
 from sidecar.offsets.properties_store import StoredOffsets
 from sidecar.page.agent_summary import AgentSummary, SummaryParts
-from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import status_pages
 from sidecar.properties.fingerprint import configuration_fingerprint
 from sidecar.status.log import StatusWatch
@@ -70,7 +67,6 @@ class ServiceShell(Generic[ViewOf]):
             quarantined=quarantined,
             quarantine_max_bytes=quarantine_max_bytes,
         )
-        self._fleet = _fleet_watcher(properties)
         self._history = HistoryRecorder(properties.offset_directory, history_columns, status.sample)
         self._server = HttpServer(
             status,
@@ -78,9 +74,8 @@ class ServiceShell(Generic[ViewOf]):
             properties.http_port,
             [
                 *pages,
-                status_pages(status, page, self._warnings, has_fleet=self._fleet is not None),
+                status_pages(status, page, self._warnings),
                 history_pages(self._history.document),
-                *([] if self._fleet is None else [fleet_pages(self._fleet.document)]),
                 jmx_pages(connector, topic_prefix, attributes, properties.metric_tags),
             ],
             properties.http_token_file,
@@ -102,7 +97,6 @@ class ServiceShell(Generic[ViewOf]):
             DirectoryLock(*directories, private=directories[-1]),
             self._server,
             self._history,
-            self._fleet or nullcontext(),
             StatusWatch(self._status.status),
         ):
             yield
@@ -126,11 +120,3 @@ class ServiceShell(Generic[ViewOf]):
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
             self._status.note_offsets(stored.recovered_from_previous)
-
-
-def _fleet_watcher(properties: SidecarProperties) -> FleetWatcher | None:
-    """None where no fleet is configured."""
-    file, dns = properties.fleet_targets_file, properties.fleet_dns
-    if file is None and dns is None:
-        return None
-    return FleetWatcher(partial(configured_targets, file, dns))

@@ -1,8 +1,6 @@
 """`agent fleet` over real agents: one healthy, one with a quarantined segment, one dead."""
 
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,9 +25,7 @@ class Site:
     damaged: AgentThread
 
 
-def started(
-    stack: ExitStack, folder: Path, node_id: str, changes: dict[str, str | None] | None = None
-) -> tuple[AgentDir, AgentThread]:
+def started(stack: ExitStack, folder: Path, node_id: str) -> tuple[AgentDir, AgentThread]:
     folder.mkdir()
     agent_dir = AgentDir(folder)
     yaml = folder / "cassandra.yaml"
@@ -37,8 +33,9 @@ def started(
         f"cluster_name: lab\ncdc_enabled: true\ncdc_raw_directory: {agent_dir.cdc_raw}\n"
         "cdc_total_space: 100MiB\n"
     )
-    settings = {"cassandra.config": str(yaml), "node.id": node_id, "cluster.name": None}
-    path = agent_dir.configuration({**settings, **(changes or {})})
+    path = agent_dir.configuration(
+        {"cassandra.config": str(yaml), "node.id": node_id, "cluster.name": None}
+    )
     process = AgentThread(["--config", str(path)], folder / "agent.log", 0)
     return agent_dir, stack.enter_context(process)
 
@@ -53,9 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("fleet")
     with ExitStack() as stack:
         targets = folder / "nodes.txt"
-        # Written later: the ports are not known yet.
-        peers: dict[str, str | None] = {"fleet.targets.file": str(targets)}
-        well_dir, well = started(stack, folder / "well", "node-1", peers)
+        well_dir, well = started(stack, folder / "well", "node-1")
         write_segment(well_dir.cdc_raw, 1, [[payload(1)]])
         damaged_dir, damaged = started(stack, folder / "damaged", "node-2")
         segment = write_segment(damaged_dir.cdc_raw, 1, [[payload(1), payload(2), payload(3)]])
@@ -112,26 +107,6 @@ def test_without_the_dead_agent_the_fleet_is_degraded(site: Site, tmp_path: Path
     assert agent("fleet", "--targets", targets).exit_code == 7
     targets.write_text(f"{site.well.url}\n")
     assert agent("fleet", "--targets", targets).exit_code == 0
-
-
-def test_an_agent_with_peers_shows_the_fleet(site: Site) -> None:
-    def rows() -> list[tuple[str, str | None]]:
-        document = site.well.document("/fleet.json") or {}
-        return [(each["state"], each["node_id"]) for each in document.get("agents", [])]
-
-    expected = [("unreachable", None), ("degraded", "node-2"), ("ok", "node-1")]
-    site.well.wait_until("the fleet", lambda: rows() == expected)
-    with urllib.request.urlopen(f"{site.well.url}/fleet?target=http://10.0.0.1") as answer:
-        assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
-        assert "<title>Fleet" in answer.read().decode()
-
-
-def test_an_agent_without_peers_has_no_fleet(site: Site) -> None:
-    for page in ("/fleet", "/fleet.json"):
-        with pytest.raises(urllib.error.HTTPError) as error:
-            urllib.request.urlopen(f"{site.damaged.url}{page}")
-        assert error.value.code == 404
-        error.value.close()
 
 
 def test_the_command_uses_the_targets_of_a_configuration(site: Site, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ attack is one more function that yields rows.
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from mongo_agent.status import view as mongo_view
 from sidecar.history.recorder import Column
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, encode_file
-from tests.acceptance.attacks import of_peers
+from tests.acceptance.attacks import of_registry
 from tests.acceptance.attacks.over_http import OVER_HTTP, Attack
 from tests.acceptance.attacks.target import Measured, Target, Watch
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
@@ -102,37 +102,25 @@ def mongo_settings(folder: Path) -> dict[str, str]:
 def http_rows(folder: Path, chosen: str) -> Iterator[Row]:
     for program, settings in (("agent", cassandra_settings), ("mongo_agent", mongo_settings)):
         with Target(program, settings(folder / program), folder / program) as target:
-            yield attacked(target, program, "none, for comparison", of_peers.wait)
+            yield attacked(target, program, "none, for comparison", of_registry.wait)
             for name, attack in OVER_HTTP.items():
                 if chosen in name:
                     yield attacked(target, program, name, attack)
 
 
-def peer_rows(folder: Path, chosen: str) -> Iterator[Row]:
-    for number, (name, body) in enumerate(of_peers.ANSWERS.items()):
-        with of_peers.answering(body) as (port, requests):
-            kinds: tuple[tuple[str, Mapping[str, str], Attack], ...] = (
-                (
-                    f"64 fleet peers that answer {name}",
-                    of_peers.fleet_settings(folder, port),
-                    of_peers.ask_for_the_fleet,
-                ),
-                (
-                    f"a schema registry that answers {name}",
-                    of_peers.registry_settings(port),
-                    of_peers.wait,
-                ),
-            )
-            for kind, (text, settings, attack) in enumerate(kinds):
-                if chosen not in text:
-                    continue
-                own = folder / f"peers-{number}-{kind}"
-                requests.clear()
-                with Target("agent", {**cassandra_settings(own), **settings}, own) as target:
-                    row = attacked(target, "agent", text, attack)
-                if not requests:
-                    raise SystemExit(f"{text}: it was never asked")
-                yield row
+def registry_rows(folder: Path, chosen: str) -> Iterator[Row]:
+    for number, (name, body) in enumerate(of_registry.ANSWERS.items()):
+        text = f"a schema registry that answers {name}"
+        if chosen not in text:
+            continue
+        own = folder / f"registry-{number}"
+        with of_registry.answering(body) as (port, requests):
+            settings = {**cassandra_settings(own), **of_registry.registry_settings(port)}
+            with Target("agent", settings, own) as target:
+                row = attacked(target, "agent", text, of_registry.wait)
+            if not requests:
+                raise SystemExit(f"{text}: it was never asked")
+        yield row
 
 
 def main() -> int:
@@ -140,7 +128,7 @@ def main() -> int:
     print(HEADINGS, flush=True)
     is_fine = True
     with tempfile.TemporaryDirectory() as name:
-        for rows in (http_rows, peer_rows):
+        for rows in (http_rows, registry_rows):
             for row in rows(Path(name), chosen):
                 print(row, flush=True)
                 is_fine &= row.holds

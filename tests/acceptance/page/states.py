@@ -4,19 +4,15 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from commitlog import __version__
-from sidecar.fleet.report import AgentReport, unreachable
-from sidecar.fleet.summary import Fleet
-from sidecar.fleet.target import Target
 from sidecar.health.condition import Condition, State
 from sidecar.history.pages import history_pages
 from sidecar.http.server import HttpServer
 from sidecar.instance import Instance
 from sidecar.logs import RecentWarnings
-from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import status_pages
 from sidecar.page.summary import (
     Counts,
@@ -177,41 +173,14 @@ class Served:
         return {"interval_s": 60, "columns": columns, "samples": samples}
 
 
-def _fleet() -> Mapping[str, object]:
-    known = AgentReport(
-        "cassandra-1:8000",
-        "http://cassandra-1:8000",
-        "ok",
-        "All changes that the node has synced are delivered.",
-        (),
-        *("cdc-sidecar-cassandra", "0.2.0", "shop", "dc1", "r1", "cassandra-1", "n1", "shop"),
-        configuration_fingerprint="a1b2c3d4",
-        lag_s=3.2,
-        cdc_raw_bytes=1 << 30,
-        cdc_raw_limit_bytes=4 << 30,
-        quarantined=0,
-        snapshot="none",
-    )
-    behind = replace(
-        known, state="degraded", host="cassandra-2", version="0.1.0", conditions=("event_rejected",)
-    )
-    target = Target("cassandra-3", "http://cassandra-3:8000")
-    fleet = Fleet((unreachable(target, "no answer"), behind, known))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"at": now, "error": "", "is_loading": False, **asdict(fleet.report())}
-
-
 @contextmanager
 def served() -> Iterator[Served]:
     """The page on a free port."""
     made = Served("")
     warnings = RecentWarnings()
     pages = [
-        status_pages(
-            made.status, lambda health: STATES[made.name].summary, warnings, has_fleet=True
-        ),
+        status_pages(made.status, lambda health: STATES[made.name].summary, warnings),
         history_pages(made.history),
-        fleet_pages(_fleet),
     ]
     with HttpServer(made.status, HOST, 0, pages) as server:
         made.url = f"http://{HOST}:{server.port}/"

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
-from sidecar.page.fleet_pages import fleet_pages
 from sidecar.page.pages import page_text, status_pages
 from sidecar.page.summary import (
     Counts,
@@ -87,12 +86,11 @@ def client() -> FlaskClient:
 
 def application(summary: Summary, trouble: RecentWarnings) -> Flask:
     status = FakeStatus()
-    pages = [status_pages(status, lambda health: summary, trouble), fleet_pages(dict)]
-    return create_app(status, pages)
+    return create_app(status, [status_pages(status, lambda health: summary, trouble)])
 
 
-def script(name: str = "page.html") -> str:
-    (found,) = re.findall(r"<script>(.*?)</script>", page_text(name), re.DOTALL)
+def script() -> str:
+    (found,) = re.findall(r"<script>(.*?)</script>", page_text(), re.DOTALL)
     return str(found)
 
 
@@ -103,26 +101,21 @@ def javascript(setting: str = "") -> quickjs.Context:
     return context
 
 
-LINKS = {
-    "page.html": ("#main", "fleet", "health", "offsets", "metrics", "metrics.json"),
-    "fleet.html": ("#main", "./", "fleet.json"),
-}
+LINKS = {"#main", "health", "offsets", "metrics", "metrics.json"}
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_the_html_has_no_mistake_and_loads_nothing_from_elsewhere(name: str) -> None:
-    text = page_text(name)
+def test_the_html_has_no_mistake_and_loads_nothing_from_elsewhere() -> None:
+    text = page_text()
     # Raises at the first one.
     justhtml.JustHTML(text, strict=True)
     assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
     assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(|/\* [\w. ]+\.(?:js|css) \*/", text)
-    assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {"data:,", *LINKS[name]}
+    assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {"data:,", *LINKS}
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
-    page = justhtml.JustHTML(page_text(name), sanitize=False)
+def test_the_html_has_landmarks_names_and_headings() -> None:
+    page = justhtml.JustHTML(page_text(), sanitize=False)
 
     def attributes(selector: str) -> list[dict[str, str | None]]:
         return [dict(node.attrs or {}) for node in page.query(selector)]
@@ -136,7 +129,6 @@ def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
     assert len(ids) == len(set(ids))
     for selector, attribute in (
         ("[aria-labelledby]", "aria-labelledby"),
-        ("label", "for"),
         ("a.skip", "href"),
     ):
         for each in attributes(selector):
@@ -151,9 +143,8 @@ def test_the_html_has_landmarks_names_and_headings(name: str) -> None:
     assert [each["id"] for each in live] == ["announcement"]
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_the_style_suits_readers(name: str) -> None:
-    text = page_text(name)
+def test_the_style_suits_readers() -> None:
+    text = page_text()
     for wanted in (":focus-visible", "prefers-reduced-motion", "prefers-color-scheme: dark"):
         assert wanted in text
 
@@ -188,14 +179,11 @@ def test_a_chart_has_gaps_and_round_ticks() -> None:
         assert json.loads(shown) == ticks, (most, unit)
 
 
-@pytest.mark.parametrize(("path", "name"), [("/", "page.html"), ("/fleet", "fleet.html")])
-def test_the_policy_lets_only_its_own_script_and_style_run(
-    client: FlaskClient, path: str, name: str
-) -> None:
-    answer = client.get(path)
+def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) -> None:
+    answer = client.get("/")
     policy = answer.headers["Content-Security-Policy"]
     directives = dict(each.split(" ", 1) for each in policy.split("; "))
-    digest = base64.b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
     assert directives["script-src"] == f"'sha256-{digest}'"
     assert directives["default-src"] == directives["form-action"] == "'none'"
     assert directives["connect-src"] == "'self'"
@@ -205,9 +193,8 @@ def test_the_policy_lets_only_its_own_script_and_style_run(
 
 
 def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
-    for name in LINKS:
-        assert "POST" not in script(name)
-    for path in ("/", "/page.json", "/fleet", "/fleet.json"):
+    assert "POST" not in script()
+    for path in ("/", "/page.json"):
         assert client.post(path).status_code == 405
 
 

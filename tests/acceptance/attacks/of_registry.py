@@ -1,11 +1,10 @@
-"""Attacks of servers that the agent asks: peers of the fleet, and a schema registry."""
+"""Attacks of a schema registry that the agent asks."""
 
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from tests.acceptance.attacks.over_http import ATTACK_S
 from tests.acceptance.attacks.target import HOST, Target
@@ -48,31 +47,12 @@ def answering(body: bytes) -> Iterator[tuple[int, list[bytes]]]:
         listener.close()
 
 
-def fleet_settings(folder: Path, port: int) -> dict[str, str]:
-    """64 peers, which are one server."""
-    targets = folder / "peers.txt"
-    targets.write_text("".join(f"http://{HOST}:{port}/{number}\n" for number in range(64)))
-    return {"fleet.targets.file": str(targets)}
-
-
 def registry_settings(port: int) -> dict[str, str]:
     settings = {}
     for part in ("key", "value"):
         settings[f"{part}.converter"] = "io.confluent.connect.avro.AvroConverter"
         settings[f"{part}.converter.schema.registry.url"] = f"http://{HOST}:{port}"
     return settings
-
-
-def ask_for_the_fleet(target: Target) -> None:
-    end_s = time.monotonic() + ATTACK_S
-    while time.monotonic() < end_s:
-        with suppress(OSError), target.connect() as client:
-            client.sendall(
-                b"GET /fleet.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-            )
-            while client.recv(65536):
-                pass
-        time.sleep(0.2)
 
 
 def wait(target: Target) -> None:

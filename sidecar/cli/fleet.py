@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,13 @@ from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.output import json_output
 from sidecar.cli.tables import plain_columns
 from sidecar.cli.watch import Forms, print_result, watch
-from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.fleet.dns import resolve_targets
 from sidecar.fleet.kubernetes import DEFAULT_SELECTOR, PodQuery, list_pods
-from sidecar.fleet.poll import DEFAULT_TIMEOUT_S, poll
+from sidecar.fleet.poll import poll
 from sidecar.fleet.report import AgentReport, State
 from sidecar.fleet.request import Access
-from sidecar.fleet.summary import Fleet, FleetReport, fleet_of
-from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets
+from sidecar.fleet.summary import FleetReport, fleet_of
+from sidecar.fleet.target import DEFAULT_PORT, Target, read_targets, resolve_targets
 from sidecar.http.token import read_token
 from sidecar.quantities import duration_text
 from sidecar.tls.context import client_context
@@ -48,17 +46,6 @@ _HEADINGS = (
 _NONE = "-"
 
 Source = Callable[[], Sequence[Target]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    source: Source
-    access: Access
-    timeout_s: float
-
-    def fleet(self) -> Fleet:
-        """Raises SidecarError when the targets are not known."""
-        return fleet_of(poll(self.source(), self.timeout_s, self.access))
 
 
 @click.command("fleet", short_help="Show the status of many agents.")
@@ -100,7 +87,7 @@ class _Request:
 @click.option(
     "--timeout",
     type=click.FloatRange(0.1, 600),
-    default=DEFAULT_TIMEOUT_S,
+    default=5.0,
     show_default=True,
     metavar="SECONDS",
     help="Time for the answer of one agent.",
@@ -142,60 +129,44 @@ def fleet(
     Kubernetes API denies access, 1 any other error.
     """
     query = PodQuery(port, namespace, all_namespaces, selector)
-    source = _source(
-        targets,
-        dns,
-        (lambda: list_pods(query, api=kubernetes_api)) if kubernetes else None,
-        port,
-        invocation.config().properties if invocation.files else None,
-    )
-    request = _Request(source, _access(token_file, ca_file), timeout)
-    forms = Forms(Fleet.report, plain_lines, _table)
+    pods = partial(list_pods, query, api=kubernetes_api) if kubernetes else None
+    source = _source(targets, dns, pods, port, invocation)
+    access = _access(token_file, ca_file)
+
+    def fetch() -> FleetReport:
+        return fleet_of(poll(source(), timeout, access))
+
+    forms: Forms[FleetReport] = Forms(lambda found: found, plain_lines, _table)
     if is_watched:
-        watch(request.fleet, forms, interval, as_json=invocation.is_json)
-    found = request.fleet()
+        watch(fetch, forms, interval, as_json=invocation.is_json)
+    found = fetch()
     print_result(found, forms, as_json=invocation.is_json)
-    return found.exit_code(requires_same=require_same)
+    return found.summary.exit_code(requires_same=require_same)
 
 
 def _source(
-    targets: Path | None,
-    dns: str | None,
-    pods: Source | None,
-    port: int,
-    configured: SidecarProperties | None,
+    file: Path | None, dns: str | None, pods: Source | None, port: int, invocation: Invocation[Any]
 ) -> Source:
-    """The one source that is named, else that of the configuration. Raises ConfigError."""
-    sources: list[Source] = []
-    if targets is not None:
-        sources.append(lambda: read_targets(targets, port))
-    if dns is not None:
-        sources.append(lambda: _resolved(dns, port))
-    if pods is not None:
-        sources.append(pods)
-    if not sources and configured is not None:
-        file, name = configured.fleet_targets_file, configured.fleet_dns
-        if file is not None or name is not None:
-            sources.append(lambda: configured_targets(file, name))
-    if len(sources) != 1:
+    """The one source that an option names, else those of the configuration. Raises ConfigError."""
+    count = sum(each is not None for each in (file, dns, pods))
+    if not count and invocation.files:
+        properties = invocation.config().properties
+        file, dns = properties.fleet_targets_file, properties.fleet_dns
+    if count > 1 or (file is None and dns is None and pods is None):
         raise ConfigError(
             "Name the agents by one of --targets FILE, --kubernetes and --dns NAME, or by "
             "fleet.targets.file or fleet.dns in --config FILE."
         )
-    return sources[0]
+    return pods or partial(named_targets, file, dns, port)
 
 
-def _resolved(name: str, port: int) -> Sequence[Target]:
+def named_targets(file: Path | None, dns: str | None, port: int) -> list[Target]:
+    """The agents of a file and of a DNS name, each once. Raises SidecarError."""
+    targets = [] if file is None else read_targets(file, port)
     try:
-        return resolve_targets(name, port)
+        targets += [] if dns is None else resolve_targets(dns, port)
     except ValueError as error:
         raise ConfigError(f"--dns: {error}.") from error
-
-
-def configured_targets(file: Path | None, dns: str | None) -> list[Target]:
-    """The agents of `fleet.targets.file` and `fleet.dns`, each once. Raises SidecarError."""
-    targets = [] if file is None else read_targets(file)
-    targets += [] if dns is None else resolve_targets(dns, DEFAULT_PORT)
     return list({target.url: target for target in targets}.values())
 
 
@@ -215,8 +186,8 @@ def _access(token_file: Path | None, ca_file: Path | None) -> Access:
         raise ConfigError(f"--ca-file: {ca_file} cannot be used: {reason}.") from error
 
 
-def _table(found: Fleet) -> Table:
-    table = Table(*(heading.lower() for heading in _HEADINGS), caption=escape(found.text))
+def _table(found: FleetReport) -> Table:
+    table = Table(*(heading.lower() for heading in _HEADINGS), caption=escape(found.summary.text))
     table.columns[0].overflow = table.columns[-1].overflow = "fold"
     for agent in found.agents:
         cells = [escape(cell) for cell in cells_of(agent)]
@@ -225,9 +196,9 @@ def _table(found: Fleet) -> Table:
     return table
 
 
-def plain_lines(found: Fleet) -> list[str]:
+def plain_lines(found: FleetReport) -> list[str]:
     """Aligned columns without boxes, for pipes; the summary is the last line."""
-    return [*plain_columns([_HEADINGS, *map(cells_of, found.agents)]), found.text]
+    return [*plain_columns([_HEADINGS, *map(cells_of, found.agents)]), found.summary.text]
 
 
 def cells_of(agent: AgentReport) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sidecar.bounded_json import bounded_json
@@ -11,51 +12,40 @@ from sidecar.fleet.report import AgentReport, report_of, unreachable
 from sidecar.fleet.request import MAX_ANSWER_BYTES, Access, Answer, get
 from sidecar.fleet.target import Target
 
-DEFAULT_TIMEOUT_S = 5.0
 THREADS = 32
 """Agents that are asked at the same time."""
 _GRACE_S = 1.0
-_ONE_DOCUMENT = threading.Lock()
-"""A parsed document is much larger than its bytes, and a report much smaller."""
 
 
 def poll(
-    targets: Sequence[Target],
-    timeout_s: float = DEFAULT_TIMEOUT_S,
-    access: Access | None = None,
+    targets: Sequence[Target], timeout_s: float, access: Access | None = None
 ) -> list[AgentReport]:
     """One report for each target, in their order. `timeout_s` is the time of one agent, from the
     connection to the last byte. An agent without an answer is unreachable, not an error."""
-    reports: dict[int, AgentReport] = {}
+    late = f"no answer within {timeout_s:g} s"
+    reports = [unreachable(target, late) for target in targets]
     waiting: queue.SimpleQueue[tuple[int, Target]] = queue.SimpleQueue()
     for item in enumerate(targets):
         waiting.put(item)
-    done = threading.Condition()
 
     def work() -> None:
-        while True:
-            try:
+        with suppress(queue.Empty):
+            while True:
                 number, target = waiting.get_nowait()
-            except queue.Empty:
-                return
-            report = ask(target, timeout_s, access)
-            with done:
-                reports[number] = report
-                done.notify_all()
+                reports[number] = ask(target, timeout_s, access)
 
-    count = min(THREADS, len(targets))
-    rounds = -(-len(targets) // THREADS)
     # Daemons: a name server without an answer has no deadline.
-    for number in range(count):
-        threading.Thread(target=work, name=f"fleet-{number}", daemon=True).start()
-    with done:
-        done.wait_for(lambda: len(reports) == len(targets), rounds * (timeout_s + _GRACE_S))
-        known = dict(reports)
-    late = f"no answer within {timeout_s:g} s"
-    return [
-        known[number] if number in known else unreachable(target, late)
-        for number, target in enumerate(targets)
+    threads = [
+        threading.Thread(target=work, name=f"fleet-{number}", daemon=True)
+        for number in range(min(THREADS, len(targets)))
     ]
+    for thread in threads:
+        thread.start()
+    rounds = -(-len(targets) // THREADS)
+    end_s = time.monotonic() + rounds * (timeout_s + _GRACE_S)
+    for thread in threads:
+        thread.join(max(0.0, end_s - time.monotonic()))
+    return reports.copy()
 
 
 def ask(target: Target, timeout_s: float, access: Access | None = None) -> AgentReport:
@@ -65,15 +55,12 @@ def ask(target: Target, timeout_s: float, access: Access | None = None) -> Agent
     deadline_s = time.monotonic() + timeout_s
     try:
         health = get(f"{target.url}/health", deadline_s, access)
-        with _ONE_DOCUMENT:
-            document = _document(health)
-            if document is None:
-                return unreachable(target, _rejection(health))
-            if "instance" in document:
-                return report_of(target, document, is_ok=health.status == 200)
-        build = get(f"{target.url}/buildinfo", deadline_s, access)
-        with _ONE_DOCUMENT:
-            return report_of(target, document, _document(build), is_ok=health.status == 200)
+        document, build = _document(health), None
+        if document is None:
+            return unreachable(target, _rejection(health))
+        if "instance" not in document:
+            build = _document(get(f"{target.url}/buildinfo", deadline_s, access))
+        return report_of(target, document, build, is_ok=health.status == 200)
     except TimeoutError:
         return unreachable(target, f"no answer within {timeout_s:g} s")
     except OSError as error:

@@ -108,15 +108,8 @@ _IDENTITY = (
 
 
 def _state(health: Mapping[str, Any], is_ok: bool) -> State:
-    match health.get("status"):
-        case "ok":
-            return "ok"
-        case "degraded":
-            return "degraded"
-        case "failing":
-            return "failing"
-        case _:
-            return "ok" if is_ok else "failing"
+    default: State = "ok" if is_ok else "failing"
+    return next((state for state in STATES[1:] if state == health.get("status")), default)
 
 
 def _codes(health: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A whole fleet: the order of its agents, their totals and differences. Pure."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,51 +30,6 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
-    """All agents, the worst first."""
-
-    agents: tuple[AgentReport, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of agents by state, the worst first."""
-        found = Counter(agent.state for agent in self.agents)
-        return {state: found[state] for state in STATES}
-
-    @property
-    def differences(self) -> tuple[Difference, ...]:
-        """Versions should be equal in a service, and configurations in a service with the same
-        topic prefix."""
-        return tuple(_differences(self.agents))
-
-    @property
-    def text(self) -> str:
-        """One line."""
-        total = len(self.agents)
-        states = ", ".join(f"{count} {state}" for state, count in self.counts.items() if count)
-        line = f"{total} {'agent' if total == 1 else 'agents'}: {states or 'none'}."
-        for difference in self.differences:
-            line += f" {difference.text}."
-        return line
-
-    def exit_code(self, *, requires_same: bool = False) -> int:
-        """0 when all agents are ok; with `requires_same` they must also not differ."""
-        counts = self.counts
-        if counts["unreachable"] or counts["failing"]:
-            return EXIT_FAILING
-        if counts["degraded"] or (requires_same and self.differences):
-            return EXIT_DEGRADED
-        return 0
-
-    def report(self) -> "FleetReport":
-        """For JSON."""
-        summary = FleetSummary(
-            self.text, len(self.agents), **self.counts, differences=self.differences
-        )
-        return FleetReport(summary, self.agents)
-
-
-@dataclass(frozen=True, slots=True)
 class FleetSummary:
     """Totals of a fleet."""
 
@@ -86,6 +41,15 @@ class FleetSummary:
     degraded: int
     ok: int
     differences: tuple[Difference, ...]
+    """Different versions in a service, and configurations in a service with one topic prefix."""
+
+    def exit_code(self, *, requires_same: bool = False) -> int:
+        """0 when all agents are ok; with `requires_same` they must also not differ."""
+        if self.unreachable or self.failing:
+            return EXIT_FAILING
+        if self.degraded or (requires_same and self.differences):
+            return EXIT_DEGRADED
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +61,17 @@ class FleetReport:
     """The worst first."""
 
 
-def fleet_of(agents: Iterable[AgentReport]) -> Fleet:
+def fleet_of(agents: Iterable[AgentReport]) -> FleetReport:
     """Sorts the agents: by state, quarantine, lag and name. An agent that was reached under several
     addresses is listed once."""
-    return Fleet(tuple(sorted(_distinct(agents), key=_badness)))
+    found = tuple(sorted(_distinct(agents), key=_badness))
+    total, differences = len(found), tuple(_differences(found))
+    counted = Counter(agent.state for agent in found)
+    counts = {state: counted[state] for state in STATES}
+    states = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    text = f"{total} {'agent' if total == 1 else 'agents'}: {states or 'none'}."
+    text += "".join(f" {each.text}." for each in differences)
+    return FleetReport(FleetSummary(text, total, **counts, differences=differences), found)
 
 
 def _badness(agent: AgentReport) -> tuple[int, float, float, float, str]:
@@ -134,17 +105,16 @@ def _process(agent: AgentReport) -> tuple[str | None, ...]:
 
 
 def _differences(agents: Sequence[AgentReport]) -> Iterator[Difference]:
-    versions: dict[str, Counter[str]] = {}
-    configurations: dict[tuple[str, str], Counter[str]] = {}
+    versions: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    configurations: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for agent in agents:
         if agent.state == "unreachable":
             continue
         service = agent.service or _UNKNOWN
-        versions.setdefault(service, Counter())[agent.version or _UNKNOWN] += 1
+        versions[service][agent.version or _UNKNOWN] += 1
         if agent.configuration_fingerprint is not None:
             group = (service, agent.topic_prefix or _UNKNOWN)
-            found = configurations.setdefault(group, Counter())
-            found[agent.configuration_fingerprint] += 1
+            configurations[group][agent.configuration_fingerprint] += 1
     for service, counts in sorted(versions.items()):
         if len(counts) > 1:
             yield Difference(f"Versions of {service}", dict(counts.most_common()))

@@ -1,11 +1,12 @@
-"""The addresses of agents: `host`, `host:port`, `[::1]:8000` or a URL, one a line in a file."""
+"""The addresses of agents: `host`, `host:port`, `[::1]:8000` or a URL, one a line in a file, or all
+records of a DNS name."""
 
-from collections.abc import Iterable
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sidecar.errors import ConfigError
+from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.regular import read_regular
 
 DEFAULT_PORT = 8000
@@ -50,39 +51,53 @@ def parse_target(text: str, default_port: int = DEFAULT_PORT) -> Target:
     return Target(text, url)
 
 
-def parse_targets(lines: Iterable[str], origin: str, default_port: int) -> list[Target]:
-    """One target for each line; `#` begins a comment, repeated lines count once. Raises ConfigError
-    with one message for each mistake."""
-    targets: dict[str, Target] = {}
-    problems = []
-    for number, line in enumerate(lines, 1):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
-        try:
-            target = parse_target(text, default_port)
-        except ValueError as error:
-            problems.append(f"{origin}, line {number}: {error}.")
-            continue
-        targets.setdefault(target.url, target)
-    if problems:
-        raise ConfigError(*problems)
-    if not targets:
-        raise ConfigError(f"{origin} names no agent. Write host:port, one a line.")
-    if len(targets) > MAX_TARGETS:
-        raise ConfigError(f"{origin} names {len(targets)} agents; {MAX_TARGETS} is the limit.")
-    return list(targets.values())
-
-
 def read_targets(path: Path, default_port: int = DEFAULT_PORT) -> list[Target]:
-    """The targets in a file. Raises ConfigError."""
+    """One target for each line of a file; `#` begins a comment, repeated lines count once. Raises
+    ConfigError with one message for each mistake."""
     try:
         text = read_regular(path.resolve(), _MAX_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not text in UTF-8.") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
-    return parse_targets(text.splitlines(), str(path), default_port)
+    targets: dict[str, Target] = {}
+    problems = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not (address := line.partition("#")[0].strip()):
+            continue
+        try:
+            target = parse_target(address, default_port)
+        except ValueError as error:
+            problems.append(f"{path}, line {number}: {error}.")
+        else:
+            targets.setdefault(target.url, target)
+    if problems:
+        raise ConfigError(*problems)
+    if not targets:
+        raise ConfigError(f"{path} names no agent. Write host:port, one a line.")
+    if len(targets) > MAX_TARGETS:
+        raise ConfigError(f"{path} names {len(targets)} agents; {MAX_TARGETS} is the limit.")
+    return list(targets.values())
+
+
+def resolve_targets(name: str, default_port: int = DEFAULT_PORT) -> list[Target]:
+    """One target for each A and AAAA record of `host` or `host:port`, such as a headless service.
+    Blocks for the time-outs of the resolver. Raises ValueError for an unusable name and
+    UnavailableError without an answer."""
+    url = parse_target(name, default_port).url
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    if "/" in port or not url.startswith("http://"):
+        raise ValueError(f"`{name}`: must be host or host:port")
+    try:
+        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not a host name"
+        raise UnavailableError(f"The DNS name {host} has no address: {reason}.") from error
+    addresses = sorted({str(each[4][0]) for each in found})
+    return [
+        Target(f"{host} ({address})", f"http://{url_host(address)}:{port}")
+        for address in addresses[:MAX_TARGETS]
+    ]
 
 
 def url_host(host: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sidecar.cli.fleet import cells_of, configured_targets, fleet, plain_lines
+from sidecar.cli.fleet import cells_of, fleet, named_targets, plain_lines
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import AccessDeniedError, ConfigError
 from sidecar.fleet.report import report_of, unreachable
@@ -138,13 +138,12 @@ def test_pods_are_listed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_configured_targets_are_those_of_file_and_name(tmp_path: Path) -> None:
+def test_the_targets_of_a_configuration_are_those_of_file_and_name(tmp_path: Path) -> None:
     file = targets_file(tmp_path, "127.0.0.1:8123", "10.0.0.1")
-    found = configured_targets(file, "127.0.0.1:8123")
-    assert [target.url for target in found] == ["http://127.0.0.1:8123", "http://10.0.0.1:8000"]
-    assert configured_targets(None, None) == []
+    found = named_targets(file, "127.0.0.1:8123", 9000)
+    assert [target.url for target in found] == ["http://127.0.0.1:8123", "http://10.0.0.1:9000"]
     with pytest.raises(ConfigError, match="No such file"):
-        configured_targets(tmp_path / "missing", None)
+        named_targets(tmp_path / "missing", None, 8000)
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ def test_an_agent_behind_two_addresses_is_listed_once() -> None:
 
 
 def test_the_summary_is_one_line() -> None:
-    assert fleet_of([agent(1)]).text == "1 agent: 1 ok."
-    assert fleet_of([]).text == "0 agents: none."
+    assert fleet_of([agent(1)]).summary.text == "1 agent: 1 ok."
+    assert fleet_of([]).summary.text == "0 agents: none."
     found = fleet_of([agent(1), agent(2), agent(3, version="0.1.0"), agent(4, "failing"), DEAD])
-    assert found.text == (
+    assert found.summary.text == (
         "5 agents: 1 unreachable, 1 failing, 3 ok. Versions of cdc-sidecar-cassandra differ: "
         "0.2.0 (3), 0.1.0 (1)."
     )
@@ -47,8 +47,8 @@ def test_the_summary_is_one_line() -> None:
 def test_configurations_are_compared_within_a_topic_prefix() -> None:
     other = replace(agent(2), configuration_fingerprint="ffffffffffff")
     apart = replace(other, topic_prefix="bank")
-    assert fleet_of([agent(1), apart]).differences == ()
-    (difference,) = fleet_of([agent(1), agent(3), other]).differences
+    assert fleet_of([agent(1), apart]).summary.differences == ()
+    (difference,) = fleet_of([agent(1), agent(3), other]).summary.differences
     assert difference.text == (
         "Configurations for the topic prefix shop differ: 0123456789ab (2), ffffffffffff (1)"
     )
@@ -56,14 +56,14 @@ def test_configurations_are_compared_within_a_topic_prefix() -> None:
 
 def test_exit_codes() -> None:
     old = agent(2, version="0.1.0")
-    assert fleet_of([agent(1), old]).exit_code() == 0
-    assert fleet_of([agent(1), old]).exit_code(requires_same=True) == 7
-    assert fleet_of([agent(1), agent(2, "degraded")]).exit_code() == 7
-    assert fleet_of([agent(1, "degraded"), agent(2, "failing")]).exit_code() == 8
-    assert fleet_of([agent(1), DEAD]).exit_code() == 8
+    assert fleet_of([agent(1), old]).summary.exit_code() == 0
+    assert fleet_of([agent(1), old]).summary.exit_code(requires_same=True) == 7
+    assert fleet_of([agent(1), agent(2, "degraded")]).summary.exit_code() == 7
+    assert fleet_of([agent(1, "degraded"), agent(2, "failing")]).summary.exit_code() == 8
+    assert fleet_of([agent(1), DEAD]).summary.exit_code() == 8
 
 
 def test_the_report_has_totals_and_agents() -> None:
-    found = fleet_of([agent(1), DEAD]).report()
+    found = fleet_of([agent(1), DEAD])
     assert found.summary == FleetSummary("2 agents: 1 unreachable, 1 ok.", 2, 1, 0, 0, 1, ())
     assert [each.state for each in found.agents] == ["unreachable", "ok"]

@@ -1,11 +1,20 @@
 """Addresses of agents."""
 
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sidecar.errors import ConfigError
-from sidecar.fleet.target import Target, parse_target, parse_targets, read_targets
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.fleet.target import Target, parse_target, read_targets, resolve_targets
+
+FOUND = [
+    (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.2", 8000)),
+    (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 8000)),
+    (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 8000)),
+    (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("2001:db8::1", 8000, 0, 0)),
+]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +65,14 @@ def test_a_file_has_comments_and_empty_lines(tmp_path: Path) -> None:
     ]
 
 
-def test_every_mistake_has_its_line() -> None:
+def test_every_mistake_has_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "nodes.txt"
+    file.write_text("a\nftp://b\nc d\n")
     with pytest.raises(ConfigError) as error:
-        parse_targets(["a", "ftp://b", "c d"], "nodes.txt", 8000)
+        read_targets(file)
     assert [problem.partition(":")[0] for problem in error.value.problems] == [
-        "nodes.txt, line 2",
-        "nodes.txt, line 3",
+        f"{file}, line 2",
+        f"{file}, line 3",
     ]
 
 
@@ -75,3 +86,35 @@ def test_a_file_without_agents_is_a_mistake(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="UTF-8"):
         read_targets(file)
+
+
+def test_every_address_is_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def resolve(host: str, port: int, **options: Any) -> list[Any]:
+        asked.append((host, port))
+        return FOUND
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    targets = resolve_targets("cdc.lab.svc:9000", 8000)
+    assert asked == [("cdc.lab.svc", 9000)]
+    assert [(target.name, target.url) for target in targets] == [
+        ("cdc.lab.svc (10.0.0.1)", "http://10.0.0.1:9000"),
+        ("cdc.lab.svc (10.0.0.2)", "http://10.0.0.2:9000"),
+        ("cdc.lab.svc (2001:db8::1)", "http://[2001:db8::1]:9000"),
+    ]
+
+
+def test_the_default_port() -> None:
+    assert "http://127.0.0.1:8123" in [each.url for each in resolve_targets("localhost", 8123)]
+
+
+def test_a_name_without_an_address_is_unavailable() -> None:
+    with pytest.raises(UnavailableError, match=r"no-such-host.invalid has no address"):
+        resolve_targets("no-such-host.invalid", 8000)
+
+
+@pytest.mark.parametrize("name", ["https://host", "http://host/path", "a b", ""])
+def test_a_url_is_no_name(name: str) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        resolve_targets(name, 8000)

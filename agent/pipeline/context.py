@@ -70,8 +70,7 @@ class PipelineContext:
     @property
     def has_room(self) -> bool:
         """True when the window can take everything that a read may return."""
-        settings = self.settings
-        return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
+        return self.delivery.has_room
 
     @property
     def may_publish(self) -> bool:

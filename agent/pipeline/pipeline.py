@@ -103,6 +103,8 @@ class Pipeline(LoopPipeline[View]):
                 transform=settings.transform,
                 dead_letter_topic=settings.dead_letter_topic,
                 tracing=settings.tracing,
+                read_max_events=settings.read_max_events,
+                read_max_bytes=settings.read_max_bytes,
             ),
             offsets=OffsetCommitter(
                 store,

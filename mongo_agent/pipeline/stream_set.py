@@ -82,7 +82,7 @@ class StreamSet:
 
     @property
     def may_read(self) -> bool:
-        return self._delivery.window.has_room
+        return self._delivery.has_room
 
     def begin(self) -> None:
         """Stores the first position: a crash before the first event begins at the same time."""
@@ -103,7 +103,7 @@ class StreamSet:
         worked = False
         for stream in self.streams.values():
             for _ in range(_READS_IN_A_TICK):
-                if not (self._delivery.wants_more and self._delivery.window.has_room):
+                if not (self._delivery.wants_more and self._delivery.has_room):
                     return worked
                 if not stream.tick(self._delivery.add):
                     break

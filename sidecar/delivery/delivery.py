@@ -88,11 +88,17 @@ class Delivery(Generic[Source, Position]):
         transform: Transform | None = None,
         dead_letter_topic: DeadLetterTopic | None = None,
         tracing: Tracing | None = None,
+        read_max_events: int = 1,
+        read_max_bytes: int = 1,
     ) -> None:
-        """`clock` gives seconds; `transform` and the header of `tracing` apply to every event."""
+        """`clock` gives seconds; `transform` and the header of `tracing` apply to every event.
+
+        A read adds at most `read_max_events` and `read_max_bytes`, unless one event is larger."""
         self._sink = sink
         self._max_events = max_events
         self._max_bytes = max_bytes
+        self._read_max_events = read_max_events
+        self._read_max_bytes = read_max_bytes
         self._metrics = metrics
         self._clock = clock
         self._transform = transform
@@ -124,8 +130,8 @@ class Delivery(Generic[Source, Position]):
         topic = self._dead_letter_topic
         waits = None if topic is None else topic.state
         if waits is not None and (state.healthy or state.code == DEAD_LETTERS_WAITING):
-            return replace(waits, healthy=state.healthy and self._window.has_room)
-        if not state.topics or self._window.has_room:
+            return replace(waits, healthy=state.healthy and self.has_room)
+        if not state.topics or self.has_room:
             return state
         return replace(
             state,
@@ -148,7 +154,13 @@ class Delivery(Generic[Source, Position]):
         """Events that wait to become dead letters."""
         return self._rejected
 
-    def has_room(self, events: int, size_bytes: int) -> bool:
+    @property
+    def has_room(self) -> bool:
+        """Whether the next read fits. While events of some topics wait and it does not, no event of
+        any topic is delivered."""
+        return self.fits(self._read_max_events, self._read_max_bytes)
+
+    def fits(self, events: int, size_bytes: int) -> bool:
         room = self._window.room
         return room.events >= events and room.bytes >= size_bytes
 

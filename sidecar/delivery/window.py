@@ -118,11 +118,6 @@ class Window(Generic[Source, Position]):
         )
 
     @property
-    def has_room(self) -> bool:
-        room = self.room
-        return room.events > 0 and room.bytes > 0
-
-    @property
     def oldest_age_s(self) -> float | None:
         """How long the first unacknowledged event has been in the window; None without one."""
         return self._clock() - self._slots[0].added_at_s if self._slots else None

@@ -71,7 +71,7 @@ class SnapshotStep:
     def _has_room(self, batch: EventBatch) -> bool:
         settings, delivery = self._context.settings, self._context.delivery
         events, size_bytes = len(batch), batch.size_bytes
-        return delivery.is_idle or delivery.has_room(
+        return delivery.is_idle or delivery.fits(
             min(settings.window_max_events, events + settings.read_max_events),
             min(settings.window_max_bytes, size_bytes + settings.read_max_bytes),
         )

@@ -151,7 +151,10 @@ class ExactDelivery:
                     raise
 
     def _read(self) -> None:
-        while self._window.has_room and (batch := self.source.read(self._read_to)) is not None:
+        while self._window.room.events > 0 and self._window.room.bytes > 0:
+            batch = self.source.read(self._read_to)
+            if batch is None:
+                return
             self._read_to = batch.end
             self._unsent.append((self._window.add("a", batch), 0))
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidecar.delivery.delivery import Delivery
 from sidecar.metrics import DeliveryMetrics
@@ -87,3 +89,36 @@ def test_an_unavailable_sink_is_the_cause_that_is_reported(make: Make) -> None:
     delivery, sink = make(100)
     sink.shown = AWAY
     assert delivery.sink_state == AWAY
+
+
+@given(
+    events=st.lists(st.integers(1, 400), max_size=20),
+    reads=st.tuples(st.integers(1, 8), st.integers(1, 1000)),
+    window=st.tuples(st.integers(8, 20), st.integers(1000, 4000)),
+)
+def test_a_sink_is_unhealthy_as_soon_as_the_next_read_does_not_fit(
+    events: list[int], reads: tuple[int, int], window: tuple[int, int]
+) -> None:
+    """All events are of a topic that waits; reading stops before the window is full."""
+    sink = StatedSink()
+    sink.shown = SinkState(True, "the topic t is missing", ("t",), "topic_missing")
+    delivery: Delivery[str, int] = Delivery(
+        sink,
+        *window,
+        metrics=DeliveryMetrics("agent", "1"),
+        clock=lambda: 0.0,
+        read_max_events=reads[0],
+        read_max_bytes=reads[1],
+    )
+    delivery.open()
+    used = 0
+    for position, size in enumerate(events):
+        assert delivery.sink_state.healthy == delivery.has_room
+        if not delivery.has_room:
+            break
+        batch = UndatedBatch(position, (1,), (message("t", position, 0, size),))
+        delivery.add("a", batch, position)
+        used += batch.size_bytes
+        fits = window[0] - position - 1 >= reads[0] and window[1] - used >= reads[1]
+        assert delivery.has_room == fits
+    assert delivery.sink_state.healthy == delivery.has_room

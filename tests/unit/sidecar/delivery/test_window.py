@@ -129,7 +129,6 @@ class WindowMachine(RuleBasedStateMachine):
             max(0, MAX_BYTES - self.window.buffered_bytes),
         )
         assert self.window.room == room
-        assert self.window.has_room == (room.events > 0 and room.bytes > 0)
         if watermark == self.next_number:
             assert self.window.oldest_age_s is None
         else:

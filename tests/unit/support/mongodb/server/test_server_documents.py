@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, WriteError
+from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from tests.support.mongodb.server.client import Client
-from tests.support.mongodb.server.given import needs_release
 
 Document = dict[str, Any]
 IDS = st.integers(0, 4)
@@ -155,124 +154,6 @@ def test_queries(client: Client) -> None:
     assert collection.find_one({"nothing": {"$exists": True}}) is None
 
 
-def test_upserts_and_many(client: Client) -> None:
-    collection = client.shop.customers
-    result = collection.update_one({"_id": 1}, {"$set": {"a": 1}}, upsert=True)
-    assert result.upserted_id == 1
-    collection.insert_one({"_id": 2, "a": 1})
-    assert collection.update_many({"a": 1}, {"$inc": {"a": 1}}).modified_count == 2
-    after = collection.find_one_and_update({"_id": 2}, {"$set": {"b": [1]}}, return_document=True)
-    assert after == {"_id": 2, "a": 2, "b": [1]}
-    assert collection.find_one_and_delete({"_id": 2}) == after
-    with pytest.raises(WriteError) as caught:
-        collection.update_one({"_id": 1}, {"$set": {"_id": 3}})
-    assert caught.value.code == 66
-    with pytest.raises(BulkWriteError):
-        collection.insert_many([{"_id": 5}, {"_id": 5}, {"_id": 6}])
-    assert sorted(each["_id"] for each in collection.find()) == [1, 5]
-    assert collection.delete_many({}).deleted_count == 2
-
-
-def test_a_replacement_by_equal_fields_is_a_write_without_id(client: Client) -> None:
-    collection = client.shop.customers
-    collection.insert_one({"_id": 1, "a": 1})
-    assert collection.replace_one({"_id": 1}, {"_id": 1, "a": 1}).modified_count == 0
-    assert collection.replace_one({"_id": 1}, {"a": 1}).modified_count == 1
-
-
-def test_pipeline_update_reports_truncated_arrays(client: Client) -> None:
-    needs_release(client, 5, 0)
-    collection = client.shop.customers
-    collection.insert_one({"_id": 1, "list": [1, 2, 3], "gone": 1, "long": "x" * 500})
-    with collection.watch() as stream:
-        collection.update_one({"_id": 1}, [{"$set": {"list": [1, 5]}}, {"$unset": "gone"}])
-        description = stream.next()["updateDescription"]
-        # A document that is no longer than the difference is written whole.
-        collection.update_one({"_id": 1}, [{"$unset": ["long", "list"]}])
-        assert stream.next()["operationType"] == "replace"
-    assert description == {
-        "updatedFields": {"list.1": 5},
-        "removedFields": ["gone"],
-        "truncatedArrays": [{"field": "list", "newSize": 2}],
-    }
-
-
-def test_the_catalogue(client: Client) -> None:
-    client.shop.create_collection("plain")
-    client.shop.plain.create_index("n", name="by_n")
-    client.other.things.insert_one({})
-    assert {"other", "shop"} <= set(client.list_database_names())
-    assert client.shop.list_collection_names() == ["plain"]
-    assert list(client.shop.plain.index_information()) == ["_id_", "by_n"]
-    client.shop.plain.drop_index("by_n")
-    client.shop.plain.rename("renamed")
-    assert client.shop.list_collection_names() == ["renamed"]
-    client.drop_database("shop")
-    assert client.shop.list_collection_names() == []
-
-
-def test_cursors_end(client: Client, replica_set: Any) -> None:
-    collection = client.shop.customers
-    collection.insert_many({"_id": n} for n in range(10))
-    with collection.find().batch_size(2) as cursor:
-        assert next(cursor)["_id"] in range(10)
-        assert replica_set.open_cursors == 1
-    assert replica_set.open_cursors == 0
-
-
-def test_expressions(client: Client) -> None:
-    collection = client.shop.customers
-    collection.insert_many([{"_id": 1, "n": 5}, {"_id": 2, "n": 3, "m": "3"}, {"_id": 3}])
-
-    def ids(condition: Any) -> list[Any]:
-        return [each["_id"] for each in collection.find({"$expr": condition}).sort("_id")]
-
-    assert ids({"$gt": ["$n", "$m"]}) == [1]
-    assert ids({"$eq": ["$n", "$m"]}) == [3]
-    assert ids({"$not": [{"$lte": [{"$bsonSize": "$$ROOT"}, 14]}]}) == [1, 2]
-    assert ids({"$and": ["$n", {"$ne": [{"$ifNull": ["$m", 4]}, 4]}]}) == [2]
-    assert ids({"$or": [{"$lt": ["$n", 4]}, {"$gte": ["$m", "3"]}]}) == [2, 3]
-    stages: list[dict[str, Any]] = [
-        {"$replaceRoot": {"newRoot": {"name": {"$concat": ["a", "$m", ".b"]}, "all": "$$ROOT"}}},
-        {"$match": {"name": "a3.b"}},
-        {"$replaceWith": "$all"},
-    ]
-    assert list(collection.aggregate(stages)) == [{"_id": 2, "n": 3, "m": "3"}]
-
-
-@pytest.mark.parametrize(
-    ("stage", "code"),
-    [
-        ({"$replaceRoot": {"newRoot": "$n"}}, 40228),
-        ({"$match": {"$expr": {"$concat": ["$n"]}}}, 16702),
-        ({"$match": {"$expr": {"$bsonSize": "$n"}}}, 31393),
-        ({"$match": {"$expr": "$$THIS"}}, 17276),
-        ({"$match": {"$expr": {"$eq": [1, 1], "$ne": [1, 1]}}}, 15983),
-        ({"$match": {"$expr": {"$toString": "$$ROOT"}}}, 241),
-        ({"$match": {"$expr": {"$noSuchExpression": "$m"}}}, 168),
-    ],
-)
-def test_expressions_that_are_rejected(client: Client, stage: dict[str, Any], code: int) -> None:
-    client.shop.customers.insert_one({"_id": 1, "n": 5, "m": "x"})
-    with pytest.raises(OperationFailure) as caught:
-        list(client.shop.customers.aggregate([stage]))
-    assert caught.value.code == code
-
-
-def test_expressions_behind_a_change_stream(client: Client) -> None:
-    """As clients write it who want one condition on database and collection."""
-    name = {"$concat": ["$ns.db", ".", "$ns.coll"]}
-    stages: list[dict[str, Any]] = [
-        {"$replaceRoot": {"newRoot": {"name": name, "event": "$$ROOT"}}},
-        {"$match": {"name": {"$regex": "^shop[.]a"}}},
-        {"$replaceRoot": {"newRoot": "$event"}},
-    ]
-    with client.watch(stages) as stream:
-        client.shop.b.insert_one({"_id": 1})
-        client.shop.a1.insert_one({"_id": 2})
-        assert stream.next()["ns"] == {"db": "shop", "coll": "a1"}
-
-
 def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
     folding = client.shop.create_collection("f", collation={"locale": "en", "strength": 2})
     plain = client.shop.plain
@@ -295,17 +176,6 @@ def test_a_malformed_query_is_an_error_without_documents(
 ) -> None:
     with pytest.raises(OperationFailure) as raised:
         client.shop.customers.find_one(query)
-    assert raised.value.code == 2
-
-
-def test_a_hint_names_an_index(client: Client) -> None:
-    customers = client.shop.customers
-    customers.insert_one({"_id": 1, "a": 2})
-    customers.create_index("a")
-    for hint in ("_id_", "a_1", [("a", 1)], [("$natural", 1)]):
-        assert list(customers.find({}, hint=hint)) == [{"_id": 1, "a": 2}]
-    with pytest.raises(OperationFailure) as raised:
-        list(customers.find({}, hint="b_1"))
     assert raised.value.code == 2
 
 

@@ -8,32 +8,6 @@ from pymongo.errors import OperationFailure
 
 from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
-from tests.support.mongodb.server.given import needs_release
-
-
-def test_a_transaction_is_one_piece_of_the_stream(client: Client) -> None:
-    shop = client.shop
-    shop.customers.insert_one({"_id": 0})
-    with client.watch() as stream:
-        with client.start_session() as session:
-            with session.start_transaction():
-                shop.customers.insert_one({"_id": 1}, session=session)
-                shop.other.insert_one({"_id": 9})
-                shop.customers.update_one({"_id": 1}, {"$set": {"a": 1}}, session=session)
-                shop.customers.delete_one({"_id": 0}, session=session)
-                assert shop.customers.find_one({"_id": 1}) is None
-                own = shop.customers.find({}, session=session)
-                assert list(own) == [{"_id": 1, "a": 1}]
-            lsid = session.session_id["id"]
-        events = [stream.next() for _ in range(4)]
-    assert [event["operationType"] for event in events] == ["insert", "insert", "update", "delete"]
-    assert events[0]["ns"]["coll"] == "other"
-    assert "lsid" not in events[0]
-    assert len({event["clusterTime"] for event in events[1:]}) == 1
-    assert {event["lsid"]["id"] for event in events[1:]} == {lsid}
-    assert {event["txnNumber"] for event in events[1:]} == {1}
-    tokens = [event["_id"]["_data"] for event in events]
-    assert tokens == sorted(set(tokens))
 
 
 def test_a_large_transaction_resumes_inside(client: Client) -> None:
@@ -48,54 +22,6 @@ def test_a_large_transaction_resumes_inside(client: Client) -> None:
     for number in (0, 126, 127, 128, 255, 298):
         with customers.watch(resume_after=events[number]["_id"]) as stream:
             assert stream.next() == events[number + 1]
-
-
-def test_an_aborted_transaction_leaves_nothing(client: Client) -> None:
-    shop = client.shop
-    shop.create_collection("customers")
-    with client.watch(max_await_time_ms=1) as stream:
-        with client.start_session() as session:
-            session.start_transaction()
-            shop.customers.insert_one({"_id": 1}, session=session)
-            session.abort_transaction()
-            # The document is free again.
-            shop.customers.insert_one({"_id": 1, "again": True})
-        assert stream.next()["fullDocument"] == {"_id": 1, "again": True}
-        assert stream.try_next() is None
-
-
-def test_conflicts_are_retried_by_the_driver(client: Client) -> None:
-    customers = client.shop.customers
-    customers.insert_one({"_id": 1, "n": 0})
-    attempts = []
-
-    def increment(session: Any) -> None:
-        attempts.append(customers.find_one({"_id": 1}, session=session))
-        if len(attempts) == 1:
-            customers.update_one({"_id": 1}, {"$inc": {"n": 10}})
-        customers.update_one({"_id": 1}, {"$inc": {"n": 1}}, session=session)
-
-    with client.start_session() as session:
-        session.with_transaction(increment)
-    assert attempts == [{"_id": 1, "n": 0}, {"_id": 1, "n": 10}]
-    assert customers.find_one() == {"_id": 1, "n": 11}
-
-
-def test_a_commit_that_is_asked_for_twice(client: Client) -> None:
-    client.shop.create_collection("customers")
-    with client.watch(max_await_time_ms=1) as stream, client.start_session() as session:
-        session.start_transaction()
-        client.shop.customers.insert_one({"_id": 1}, session=session)
-        client.admin.command(
-            "configureFailPoint",
-            "failCommand",
-            mode={"times": 1},
-            data={"failCommands": ["commitTransaction"], "closeConnection": True},
-        )
-        session.commit_transaction()
-        session.commit_transaction()
-        assert stream.next()["documentKey"] == {"_id": 1}
-        assert stream.try_next() is None
 
 
 def find_at(client: Client, time: Timestamp, **options: Any) -> list[Any]:
@@ -128,17 +54,6 @@ def test_every_state_can_be_read_again(client: Client, replica_set: MongoReplica
     assert find_at(client, time, **bounds, sort={"_id": 1}) == documents[1:]
 
 
-def test_events_and_reads_agree_about_time(client: Client) -> None:
-    needs_release(client, 5, 0)
-    customers = client.shop.customers
-    with client.shop.watch() as stream:
-        for number in range(5):
-            customers.insert_one({"_id": number})
-        for number in range(5):
-            event = stream.next()
-            assert len(find_at(client, event["clusterTime"])) == number + 1
-
-
 def test_times_outside_of_the_history(client: Client, replica_set: MongoReplicaSet) -> None:
     client.shop.customers.insert_one({"_id": 1})
     old = replica_set.cluster_time
@@ -147,18 +62,6 @@ def test_times_outside_of_the_history(client: Client, replica_set: MongoReplicaS
         with pytest.raises(OperationFailure) as caught:
             find_at(client, time)
         assert caught.value.code == code
-
-
-def test_a_session_of_snapshot_reads(client: Client) -> None:
-    needs_release(client, 5, 0)
-    customers = client.shop.customers
-    customers.insert_one({"_id": 1})
-    with client.start_session(snapshot=True) as session:
-        assert list(customers.find({}, session=session)) == [{"_id": 1}]
-        customers.insert_one({"_id": 2})
-        assert list(customers.find({}, session=session)) == [{"_id": 1}]
-        assert customers.distinct("_id", session=session) == [1]
-    assert customers.count_documents({}) == 2
 
 
 def test_the_length_of_history_can_be_read(client: Client, replica_set: MongoReplicaSet) -> None:

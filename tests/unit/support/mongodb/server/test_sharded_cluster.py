@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pymongo import WriteConcern
-from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
 from tests.support.mongodb.server import MongoShardedCluster, User
 from tests.support.mongodb.server.client import Client
@@ -37,25 +35,6 @@ def shard_client(cluster: MongoShardedCluster, number: int, user: User | None = 
 
 def order(key: int) -> dict[str, Any]:
     return {"_id": key, "region": REGIONS[key % len(REGIONS)]}
-
-
-def test_router_identifies_itself(cluster: MongoShardedCluster, router: Client) -> None:
-    hello = router.admin.command("hello")
-    assert hello["msg"] == "isdbgrid"
-    assert "setName" not in hello
-    assert router.is_mongos
-    shards = list(router.config.shards.find().sort("_id"))
-    assert [shard["_id"] for shard in shards] == ["shard0", "shard1"]
-    hosts = [f"{shard.name}/{shard.members[0]}" for shard in cluster.shards]
-    assert [shard["host"] for shard in shards] == hosts
-    assert router.admin.command("listShards")["shards"] == shards
-    (collection,) = router.config.collections.find()
-    assert (collection["_id"], collection["key"]) == ("shop.orders", {"region": 1})
-    with pytest.raises(OperationFailure, match="not supported through mongos"):
-        router.admin.command("replSetGetStatus")
-    with shard_client(cluster, 0) as shard, pytest.raises(OperationFailure) as caught:
-        shard.admin.command("shardCollection", "shop.other", key={"a": 1})
-    assert caught.value.code == 59
 
 
 def test_documents_are_spread_by_their_shard_key(
@@ -133,71 +112,3 @@ def test_a_transaction_over_several_shards_is_one(
     for number in range(5):
         with router.watch(resume_after=events[number]["_id"]) as stream:
             assert [stream.next() for _ in range(5 - number)] == events[number + 1 :]
-
-
-def test_reads_at_a_time_are_of_all_shards(cluster: MongoShardedCluster, router: Client) -> None:
-    router.shop.orders.insert_many([order(key) for key in range(10)])
-    time = cluster.cluster_time
-    router.shop.orders.delete_many({})
-    concern = {"level": "snapshot", "atClusterTime": time}
-    found = router.shop.command("find", "orders", readConcern=concern)
-    assert len(found["cursor"]["firstBatch"]) == 10
-    assert found["cursor"]["atClusterTime"] == time
-    at_once = router.shop.command("find", "orders", readConcern={"level": "snapshot"})
-    assert at_once["cursor"]["firstBatch"] == []
-
-
-def test_a_shard_without_a_majority_holds_all_back(
-    cluster: MongoShardedCluster, router: Client
-) -> None:
-    plain = router.shop.get_collection("plain", write_concern=WriteConcern(w=1))
-    with router.watch(max_await_time_ms=1) as stream:
-        with cluster.shards[1].stalled_majority():
-            cluster.shards[1].write_noop()
-            plain.insert_one({"_id": 1})
-            assert stream.try_next() is None
-        assert stream.next()["documentKey"] == {"_id": 1}
-
-
-@pytest.mark.parametrize("is_refused", [True, False])
-def test_asking_a_shard_needs_a_right_from_8_0_on(is_refused: bool) -> None:
-    users = (ROOT, DIRECT)
-    with (
-        MongoShardedCluster(
-            version="8.0.4", users=users, refuses_direct_operations=is_refused
-        ) as cluster,
-        Client(cluster.connection_string, username="root", password="open") as router,
-        shard_client(cluster, 0, ROOT) as root,
-        shard_client(cluster, 0, DIRECT) as direct,
-    ):
-        router.shop.plain.insert_one({"_id": 1})
-        assert direct.shop.plain.find_one() == {"_id": 1}
-        with root.watch() as stream, root.watch(full_document="updateLookup") as looking:
-            router.shop.plain.update_one({"_id": 1}, {"$set": {"n": 1}})
-            assert stream.next()["documentKey"] == {"_id": 1}
-            if not is_refused:
-                assert looking.next()["fullDocument"] == {"_id": 1, "n": 1}
-                assert root.shop.plain.find_one() == {"_id": 1, "n": 1}
-                return
-            with pytest.raises(OperationFailure) as caught:
-                looking.next()
-            assert caught.value.code == 13
-        for action in (
-            root.shop.plain.find_one,
-            lambda: root.shop.plain.insert_one({}),
-            root.shop.list_collection_names,
-        ):
-            with pytest.raises(OperationFailure, match="directly to a shard") as caught:
-                action()
-            assert caught.value.code == 13
-        # What is the shard's own may be read.
-        assert root.local["oplog.rs"].find_one() is not None
-
-
-def test_a_client_that_wants_a_replica_set_rejects_a_router(cluster: MongoShardedCluster) -> None:
-    address = f"{cluster.connection_string}?replicaSet=rs0&serverSelectionTimeoutMS=100"
-    with (
-        Client(address) as client,
-        pytest.raises(ServerSelectionTimeoutError),
-    ):
-        client.admin.command("ping")

@@ -9,9 +9,10 @@ from typing import Any
 from tests.support.checks.metric_table import Metric
 from tests.support.checks.promql import METRICS, OF_THE_SCRAPE
 from tests.support.monitoring.__main__ import FOLDER
-from tests.support.monitoring.dashboards.fleet import AGENTS, DOWN, STATE
 from tests.support.monitoring.dashboards.queries import expressions, filled
+from tests.support.monitoring.dashboards.sources import source
 
+_NAMES = source("fleet")["names"]
 IDENTITY = {
     "service_name": ("cdc-sidecar-cassandra",),
     "version": ("0.2.0",),
@@ -140,7 +141,7 @@ def _states() -> dict[str, Any]:
         "input_series": series,
         "promql_expr_test": [
             {
-                "expr": filled(STATE),
+                "expr": filled(_NAMES["STATE"]),
                 "eval_time": "1h",
                 "exp_samples": [
                     {"labels": f'{{instance="{name}"}}', "value": value}
@@ -148,14 +149,14 @@ def _states() -> dict[str, Any]:
                 ],
             },
             {
-                "expr": f"count by (instance) ({filled(AGENTS)})",
+                "expr": f"count by (instance) ({filled(_NAMES['AGENTS'])})",
                 "eval_time": "1h",
                 "exp_samples": [
                     {"labels": f'{{instance="{name}"}}', "value": 1} for name in expected
                 ],
             },
             {
-                "expr": filled(DOWN),
+                "expr": filled(_NAMES["DOWN"]),
                 "eval_time": "5m",
                 "exp_samples": [
                     {"labels": 'up{job="any", instance="new", cdc_agent="mongo"}', "value": 0}

@@ -4,10 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from tests.support.monitoring.dashboards.cassandra import cassandra
-from tests.support.monitoring.dashboards.fleet import fleet
-from tests.support.monitoring.dashboards.mongo import mongo
-from tests.support.monitoring.dashboards.spark import spark
+from tests.support.monitoring.dashboards.sources import from_source
 from tests.support.monitoring.rules import written_rules
 
 FOLDER = Path(__file__).resolve().parents[3] / "k8s" / "monitoring"
@@ -17,17 +14,12 @@ MANUAL = "https://docs.cdc-sidecar.example"
 
 def written(manual: str = MANUAL, selector: str = "") -> dict[str, str]:
     """Every generated file by its path below k8s/monitoring."""
-    dashboards = {
-        "cdc-fleet": fleet(),
-        "cdc-cassandra": cassandra(),
-        "cdc-mongodb": mongo(),
-        "cdc-spark": spark(),
-    }
+    dashboards = ("fleet", "cassandra", "mongodb", "spark")
     return {
         **written_rules(FOLDER, manual, selector),
         **{
-            f"dashboards/{name}.json": json.dumps(each, indent=1) + "\n"
-            for name, each in dashboards.items()
+            f"dashboards/cdc-{name}.json": json.dumps(from_source(name), indent=1) + "\n"
+            for name in dashboards
         },
     }
 

@@ -7,10 +7,6 @@ from tests.support.monitoring.dashboards.panels import DATASOURCE, WIDTH, Panel,
 
 SCHEMA_VERSION = 39
 """Of Grafana 10.4 and 11; newer ones migrate it when they load it."""
-CASSANDRA, MONGO = "cdc-sidecar-cassandra", "cdc-sidecar-mongo"
-"""Values of `service_name`; the dashboard of an agent has the same uid."""
-TARGET = "job, instance, namespace, pod"
-"""Labels that identify a target; those that a site does not have are empty on both sides."""
 
 
 def dashboard(

@@ -40,11 +40,14 @@ class Limits:
         ]
 
 
-LATE = Limits(60, 300)
-"""Seconds by which events may be late."""
-CDC_RAW_USED = Limits(0.5, 0.9)
-CDC_RAW_FULL_IN = Limits(7200, 1800, is_floor=True)
-OPLOG_HEADROOM = Limits(7200, 0, is_floor=True)
+LIMITS = {
+    # Seconds by which events may be late.
+    "LATE": Limits(60, 300),
+    "CDC_RAW_USED": Limits(0.5, 0.9),
+    "CDC_RAW_FULL_IN": Limits(7200, 1800, is_floor=True),
+    "OPLOG_HEADROOM": Limits(7200, 0, is_floor=True),
+}
+"""Limits that several panels have, by their names in the sources."""
 
 
 @dataclass(frozen=True, slots=True)

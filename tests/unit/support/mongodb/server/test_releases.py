@@ -11,7 +11,7 @@ from tests.support.mongodb.server import MongoReplicaSet
 from tests.support.mongodb.server.client import Client
 
 RELEASES = {"4.4.29": 9, "5.0.31": 13, "6.0.8": 17, "6.0.20": 17, "7.0.14": 21, "8.0.4": 25}
-IMAGES = {"changeStreamPreAndPostImages": {"enabled": True}}
+IMAGES: dict[str, Any] = {"changeStreamPreAndPostImages": {"enabled": True}}
 
 
 def code_of(action: Callable[..., object], *arguments: Any, **options: Any) -> int | None:

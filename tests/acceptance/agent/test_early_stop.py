@@ -22,8 +22,8 @@ def interrupted(
 # The command line itself, the configuration behind it, and what only `agent run` imports.
 MOMENTS = [
     ("agent.cli", ["run"]),
-    ("agent.config", []),
-    ("agent.service", ["run"]),
+    pytest.param("agent.config", [], marks=pytest.mark.slow),
+    pytest.param("agent.service", ["run"], marks=pytest.mark.slow),
     ("agent.pipeline", []),
 ]
 

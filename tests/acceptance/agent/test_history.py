@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.history import recorder
 from sidecar.history.ring_file import FILE_NAME
 from sidecar.history.ring_format import Layout, decode_file, encode_file
 from tests.support.agents.agent_directory import AgentDir, payload, write_segment
@@ -22,7 +23,11 @@ def rows(process: AgentThread) -> list[dict[str, Any]]:
     return [dict(zip(document["columns"], row, strict=True)) for row in document["samples"]]
 
 
-def test_the_history_is_there_after_a_restart(agent_dir: AgentDir) -> None:
+def test_the_history_is_there_after_a_restart(
+    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # How often the recorder takes a sample.
+    monkeypatch.setattr(recorder, "_LOOK_S", 0.1)
     arguments = ["--config", str(agent_dir.configuration())]
     log, file = agent_dir.folder / "agent.log", agent_dir.offsets / FILE_NAME
     write_segment(agent_dir.cdc_raw, 1, [[payload(1)]])

@@ -6,12 +6,13 @@ import shutil
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from agent.check.store import check_store
 from agent.config.loader import load_config
+from agent.pipeline.steps import requeue
+from agent.transfer.quarantine_sync import QuarantineSyncSettings
 from sidecar.check.finding import Level
 from tests.support.agents import running_agent
 from tests.support.agents.agent_directory import (
@@ -61,12 +62,20 @@ class Store:
         return {name: self.server.content("archive", name) for name in self.names()}
 
 
-@pytest.fixture
-def gcs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    with GcsServer(tmp_path) as server, FaultProxy(server.port) as proxy:
+@pytest.fixture(scope="module")
+def gcs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
+    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
         server.create_bucket("archive")
+        yield server
+
+
+@pytest.fixture
+def gcs(gcs_server: GcsServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    with FaultProxy(gcs_server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
-        yield Store("gs", server, proxy)
+        yield Store("gs", gcs_server, proxy)
+    for name in gcs_server.names("archive"):
+        gcs_server.delete("archive", name)
 
 
 @pytest.fixture
@@ -162,6 +171,10 @@ def test_agent_check_reports_a_rejecting_store(agent_dir: AgentDir, store: Store
     assert part in " ".join(outcome.output.split())
 
 
+# Uploads to S3 that fail are in `integration/stores` too.
+@pytest.mark.parametrize(
+    "store", ["gcs", pytest.param("s3", marks=pytest.mark.slow)], indirect=True
+)
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
     agent_dir: AgentDir, store: Store
 ) -> None:
@@ -243,9 +256,12 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
 
 
 def test_quarantined_segments_are_there_and_come_back_on_another_disk(
-    agent_dir: AgentDir, gcs: Store
+    agent_dir: AgentDir, gcs: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A change of a table that nobody knows; then its schema is known, and the disk another."""
+    # How often the agent looks at its quarantine.
+    monkeypatch.setattr(QuarantineSyncSettings.__init__, "__defaults__", (False, 0.1, 0.1, 1.0))
+    monkeypatch.setattr(requeue, "_INTERVAL_S", 0.1)
     settings = {**gcs.settings, "segment.blocked.timeout.ms": "0"}
     path = write_segment(agent_dir.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     content = path.read_bytes()

@@ -132,7 +132,10 @@ def test_changes_of_6_0_have_epoch_and_statement(make_harness: MakeHarness) -> N
     assert [ddl for ddl in altered if ddl.rstrip(";") not in statements] == []
 
 
-@pytest.mark.parametrize("acknowledged", range(0, 60, 7))
+@pytest.mark.parametrize(
+    "acknowledged",
+    [0, 21, 56, *(pytest.param(n, marks=pytest.mark.slow) for n in (7, 14, 28, 35, 42, 49))],
+)
 def test_a_kill_repeats_changes_with_their_ids(
     make_harness: MakeHarness, acknowledged: int
 ) -> None:

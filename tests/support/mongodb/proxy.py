@@ -10,13 +10,13 @@ With `compressors` it offers compression to the client, and compresses every rep
 
 import socket
 import struct
-import threading
 import zlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Self
 
 import bson
+
+from tests.support.servers.frame_proxy import FrameProxy, exactly
 
 HEADER = struct.Struct("<iiii")
 COMPRESSED = struct.Struct("<iiB")
@@ -93,15 +93,14 @@ class Compressor:
 ZLIB = Compressor("zlib", 2, zlib.compress, zlib.decompress)
 
 
-class MongoProxy:
-    """Passes everything until `alter`. All threads have ended when the block ends."""
+class MongoProxy(FrameProxy):
+    """Passes everything until `alter`."""
 
     def __init__(self, address: str, *, compressor: Compressor | None = None) -> None:
         """`address` is that of the server."""
         host, _, port = address.rpartition(":")
-        self._upstream = (host, int(port))
+        super().__init__((host, int(port)))
         self._compressor = compressor
-        self._lock = threading.Lock()
         self._fault: Fault | None = None
         self._commands: Collection[str] = ()
         self._times: int | None = None
@@ -109,17 +108,12 @@ class MongoProxy:
         self.hits = 0
         """Replies altered since `alter`."""
         self.compressed_requests = 0
-        self._sockets: set[socket.socket] = set()
-        self._closing = threading.Event()
-        self._threads: list[threading.Thread] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
 
     @property
     def connection_string(self) -> str:
         """A direct connection: the driver discovers no server beside the proxy."""
-        port = self._listener.getsockname()[1]
         offered = f"&compressors={self._compressor.name}" if self._compressor else ""
-        return f"mongodb://127.0.0.1:{port}/?directConnection=true{offered}"
+        return f"mongodb://127.0.0.1:{self.port}/?directConnection=true{offered}"
 
     def alter(
         self,
@@ -138,75 +132,24 @@ class MongoProxy:
         with self._lock:
             self._fault = None
 
-    def drop_connections(self) -> None:
-        with self._lock:
-            sockets = list(self._sockets)
-        for each in sockets:
-            _shut(each)
+    def _forward(self, client: socket.socket, server: socket.socket, sent: dict[int, str]) -> None:
+        """`sent` has the command of each request."""
+        while (message := _read(client)) is not None:
+            if self._compressor is not None:
+                self.compressed_requests += HEADER.unpack_from(message)[3] == OP_COMPRESSED
+                message = self._compressor.unpacked(message)
+            sent[HEADER.unpack_from(message)[1]] = _command_of(message)
+            server.sendall(message)
 
-    def __enter__(self) -> Self:
-        self._start(self._accept)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._closing.set()
-        _shut(self._listener)
-        self._threads[0].join()
-        self.drop_connections()
-        for thread in self._threads:
-            thread.join()
-        for each in (*self._sockets, self._listener):
-            each.close()
-
-    def _start(self, run: Callable[..., None], *given: Any) -> None:
-        thread = threading.Thread(target=run, args=given, name="mongo-proxy", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
+    def _answer(self, client: socket.socket, server: socket.socket, sent: dict[int, str]) -> None:
+        while (message := _read(server)) is not None:
+            reply = self._sent(message, sent.pop(HEADER.unpack_from(message)[2], ""))
+            client.sendall(reply.data)
+            while reply.is_endless:
+                self._closing.wait(_BETWEEN_BYTES_S)
+                client.sendall(b"\0")
+            if reply.is_cut:
                 return
-            try:
-                server = socket.create_connection(self._upstream)
-            except OSError:
-                client.close()
-                continue
-            with self._lock:
-                self._sockets |= {client, server}
-            commands: dict[int, str] = {}
-            self._start(self._forward, client, server, commands)
-            self._start(self._answer, client, server, commands)
-
-    def _forward(self, client: socket.socket, server: socket.socket, names: dict[int, str]) -> None:
-        try:
-            while (message := _read(client)) is not None:
-                if self._compressor is not None:
-                    self.compressed_requests += HEADER.unpack_from(message)[3] == OP_COMPRESSED
-                    message = self._compressor.unpacked(message)
-                names[HEADER.unpack_from(message)[1]] = _command_of(message)
-                server.sendall(message)
-        except OSError:
-            pass
-        finally:
-            self._end(client, server)
-
-    def _answer(self, client: socket.socket, server: socket.socket, names: dict[int, str]) -> None:
-        try:
-            while (message := _read(server)) is not None:
-                sent = self._sent(message, names.pop(HEADER.unpack_from(message)[2], ""))
-                client.sendall(sent.data)
-                while sent.is_endless:
-                    self._closing.wait(_BETWEEN_BYTES_S)
-                    client.sendall(b"\0")
-                if sent.is_cut:
-                    return
-        except OSError:
-            pass
-        finally:
-            self._end(client, server)
 
     def _sent(self, message: bytes, command: str) -> Sent:
         if self._compressor is not None and command in _HELLO:
@@ -224,19 +167,6 @@ class MongoProxy:
             return Sent(self._compressor.packed(message))
         return Sent(message)
 
-    def _end(self, *sockets: socket.socket) -> None:
-        # The other thread may still read them; `__exit__` closes them.
-        for each in sockets:
-            _shut(each)
-
-
-def _shut(each: socket.socket) -> None:
-    # Closing alone would not wake a thread that reads.
-    try:
-        each.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
-
 
 def _command_of(message: bytes) -> str:
     opcode = HEADER.unpack_from(message)[3]
@@ -247,19 +177,8 @@ def _command_of(message: bytes) -> str:
 
 
 def _read(source: socket.socket) -> bytes | None:
-    header = _exactly(source, HEADER.size)
+    header = exactly(source, HEADER.size)
     if header is None:
         return None
-    rest = _exactly(source, HEADER.unpack(header)[0] - HEADER.size)
+    rest = exactly(source, HEADER.unpack(header)[0] - HEADER.size)
     return None if rest is None else header + rest
-
-
-def _exactly(source: socket.socket, size: int) -> bytes | None:
-    data = bytearray(size)
-    view, done = memoryview(data), 0
-    while done < size:
-        count = source.recv_into(view[done:])
-        if not count:
-            return None
-        done += count
-    return bytes(data)

@@ -98,7 +98,6 @@ MODULES = {
             ("agent/quarantine/requeue.py", "agent/pipeline/steps/requeue.py"),
             (
                 "tests/unit/agent/quarantine",
-                "tests/unit/agent/pipeline/test_pipeline_requeue.py",
                 "tests/unit/agent/pipeline/test_pipeline_requeue_faults.py",
             ),
         ),

@@ -11,6 +11,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
+from tests.support.servers.frame_proxy import exactly
 from tests.support.servers.processes import DEADLINE_S
 
 _DESCRIBE_PRODUCERS, _WRITE_MARKERS = 61, 27
@@ -85,17 +86,14 @@ def _ask(connection: socket.socket, key: int, body: bytes) -> bytes:
     """The answer without its header."""
     request = struct.pack(">hhih", key, _VERSIONS[key], 1, -1) + _NO_TAGS + body
     connection.sendall(struct.pack(">i", len(request)) + request)
-    (size,) = struct.unpack(">i", _exactly(connection, 4))
-    return _exactly(connection, size)[5:]
+    (size,) = struct.unpack(">i", _received(connection, 4))
+    return _received(connection, size)[5:]
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    received = b""
-    while len(received) < size:
-        part = connection.recv(size - len(received))
-        if not part:
-            raise ConnectionError("Kafka closed the connection.")
-        received += part
+def _received(connection: socket.socket, size: int) -> bytes:
+    received = exactly(connection, size)
+    if received is None:
+        raise ConnectionError("Kafka closed the connection.")
     return received
 
 

@@ -26,7 +26,6 @@ class Cursor:
     namespace: str
     stream: ChangeStream | None = None
     documents: list[Document] = field(default_factory=list)
-    max_await_s: float = 1.0
     at_cluster_time: Any = None
     has_known_end: bool = False
 

@@ -169,7 +169,7 @@ class MongoReplicaSet:
         self._deployment.topology.is_initiated = True
         self.elect(self.members[0])
 
-    def step_down(self, *, drops_connections: bool = True) -> None:
+    def step_down(self) -> None:
         """The primary steps down; the next running member in order is elected."""
         topology = self._deployment.topology
         with self._deployment.changed:
@@ -178,8 +178,7 @@ class MongoReplicaSet:
             if old is None or not running:
                 raise ValueError("a step-down needs a primary and another member that runs")
             self.elect(running[0].name)
-            if drops_connections:
-                old.drop_connections()
+            old.drop_connections()
 
     def lose_primary(self) -> None:
         """Nobody is primary, until `elect`."""

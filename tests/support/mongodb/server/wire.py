@@ -12,6 +12,8 @@ from typing import Any
 import bson
 from bson.codec_options import CodecOptions, DatetimeConversion
 
+from tests.support.servers.frame_proxy import exactly
+
 Document = dict[str, Any]
 
 CODEC: CodecOptions[Document] = CodecOptions(
@@ -57,7 +59,7 @@ def copied(document: Document) -> Document:
 
 def read_request(connection: socket.socket) -> Request | None:
     """The next message, or None where the client closed."""
-    header = _read(connection, _HEADER.size)
+    header = exactly(connection, _HEADER.size)
     if header is None:
         return None
     length, request_id, _, opcode = _HEADER.unpack(header)
@@ -65,7 +67,7 @@ def read_request(connection: socket.socket) -> Request | None:
         raise ConnectionError("the client speaks TLS")
     if not _HEADER.size < length <= MAX_MESSAGE_BYTES:
         raise ProtocolError(f"a message of {length} bytes")
-    data = _read(connection, length - _HEADER.size)
+    data = exactly(connection, length - _HEADER.size)
     if data is None:
         return None
     if opcode == _OP_MSG:
@@ -118,13 +120,3 @@ def _parse_query(request_id: int, data: bytes) -> Request:
     database = data[4:name_end].decode().partition(".")[0]
     document = decode(data[name_end + 1 + 8 :])
     return Request(request_id, {**document, "$db": database}, True, True)
-
-
-def _read(connection: socket.socket, size: int) -> bytes | None:
-    parts = bytearray()
-    while len(parts) < size:
-        part = connection.recv(size - len(parts))
-        if not part:
-            return None
-        parts += part
-    return bytes(parts)

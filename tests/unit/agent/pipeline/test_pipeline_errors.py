@@ -119,16 +119,6 @@ def test_progress_is_saved_at_the_end_although_it_failed_before(harness: Pipelin
     assert harness.store.values[log.name.log] == str(log.end)
 
 
-def test_without_stored_progress_a_restart_repeats(harness: PipelineHarness) -> None:
-    log = harness.raw.completed(1, 5)
-    harness.store.is_failing = True
-    harness.settle()
-    harness.store.is_failing = False
-    harness.kill()
-    harness.settle()
-    assert harness.collect() == log.ids() * 2
-
-
 @pytest.mark.parametrize("table", ["ks.t", "ks.new"])
 def test_a_schema_that_is_rejected_ends_the_pipeline(harness: PipelineHarness, table: str) -> None:
     """Also where nothing waits for it: with a kept schema nobody would see it until a table is

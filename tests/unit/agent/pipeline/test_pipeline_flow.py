@@ -69,16 +69,6 @@ def test_unavailable_sink_pauses_reading_and_recovers(make_harness: MakeHarness)
     assert harness.view.delivery.sink.healthy
 
 
-def test_a_sink_that_takes_little_gets_the_rest_later(make_harness: MakeHarness) -> None:
-    harness = make_harness(sink=MemorySink(automatic=False, capacity=3))
-    log = harness.raw.completed(1, 4, 4, 4)
-    harness.settle()
-    for _ in range(10):
-        harness.acknowledge()
-    assert harness.collect() == log.ids()
-    assert harness.raw.names() == set()
-
-
 def test_progress_moves_at_mutation_boundaries_whatever_the_order(
     make_harness: MakeHarness,
 ) -> None:
@@ -96,13 +86,6 @@ def test_progress_moves_at_mutation_boundaries_whatever_the_order(
         harness.acknowledge(taken)
         stored = harness.store.values.get(log.name.log)
         assert stored == (None if expected is None else str(expected))
-
-
-def test_a_segment_without_events_leaves(harness: PipelineHarness) -> None:
-    empty, silent = harness.raw.completed(1), harness.raw.completed(2, 0, 0)
-    harness.settle()
-    assert harness.collect() == []
-    assert {empty.name.log, silent.name.log} <= harness.archived()
 
 
 def test_an_orphan_without_index_leaves_when_a_newer_one_exists(harness: PipelineHarness) -> None:

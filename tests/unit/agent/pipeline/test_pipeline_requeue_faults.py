@@ -146,6 +146,16 @@ def test_every_operation_may_fail(
     raise AssertionError("there are more operations than are tried")
 
 
+def test_segment_with_remaining_damage_is_quarantined_again(harness: PipelineHarness) -> None:
+    log = quarantined_log(harness)
+    log.add(1, is_damaged=True)
+    harness.pass_time(5)
+    assert harness.quarantined() == {log.name.log, log.name.idx, f"{log.name.log}.reason.json"}
+    reads = log.reads
+    harness.pass_time(60)
+    assert log.reads == reads, "asked for once, read once"
+
+
 def test_a_full_disk_is_reported_until_there_is_room(
     harness: PipelineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

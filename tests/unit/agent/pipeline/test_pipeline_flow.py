@@ -69,6 +69,16 @@ def test_unavailable_sink_pauses_reading_and_recovers(make_harness: MakeHarness)
     assert harness.view.delivery.sink.healthy
 
 
+def test_a_sink_that_takes_little_gets_the_rest_later(make_harness: MakeHarness) -> None:
+    harness = make_harness(sink=MemorySink(automatic=False, capacity=3))
+    log = harness.raw.completed(1, 4, 4, 4)
+    harness.settle()
+    for _ in range(10):
+        harness.acknowledge()
+    assert harness.collect() == log.ids()
+    assert harness.raw.names() == set()
+
+
 def test_progress_moves_at_mutation_boundaries_whatever_the_order(
     make_harness: MakeHarness,
 ) -> None:

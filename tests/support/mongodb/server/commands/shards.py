@@ -53,11 +53,6 @@ def _shard_collection(context: Context) -> Document:
     return {"collectionsharded": ".".join(namespace)}
 
 
-def _list_shards(context: Context) -> Document:
-    _check_router(context)
-    return {"shards": list(config_documents(context.deployment, "shards"))}
-
-
 def _add_shard(context: Context) -> Document:
     """For a shard that the cluster was made with."""
     _check_router(context)
@@ -70,5 +65,4 @@ def _add_shard(context: Context) -> Document:
 COMMANDS = {
     "addShard": Command(_add_shard, "addShard"),
     "shardCollection": Command(_shard_collection, "enableSharding", is_write=True),
-    "listShards": Command(_list_shards, "serverStatus"),
 }

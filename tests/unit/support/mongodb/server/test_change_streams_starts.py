@@ -63,15 +63,6 @@ def test_starts_that_are_refused(client: Client, starts: dict[str, str], code: i
     refused(client, code, **{name: tokens[kind] for name, kind in starts.items()})
 
 
-@pytest.mark.parametrize(
-    ("value", "code"),
-    [({}, 40647), ({"_data": "82"}, 15), ({"_data": "no hex"}, 9), ({"_data": 5}, 40647)],
-)
-def test_what_is_no_token_is_refused(client: Client, value: Document, code: int) -> None:
-    """resume_token.cpp"""
-    refused(client, code, resumeAfter=value)
-
-
 @pytest.mark.parametrize("kind", ["mark", "event", "drop", "dropDatabase"])
 @pytest.mark.parametrize("start", ["resumeAfter", "startAfter"])
 def test_starts_of_a_database(client: Client, start: str, kind: str) -> None:

@@ -5,12 +5,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.check.checks import CHECKS
 from agent.config.loader import OFFSET_FILE
 from sidecar.check.broker import ask_broker
 from sidecar.offsets.properties_store import PropertiesStore
@@ -260,7 +261,11 @@ def test_check_finds_errors_that_end_run(agent_dir: AgentDir, name: str) -> None
     assert f"exits with code {bad.exit_code}" in found[0]["remedy"] or bad.exit_code == 2
 
 
-@pytest.mark.parametrize("name", HEALS)
+# A closed port of a broker is like that of a node, and takes seconds.
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("broker", marks=pytest.mark.slow), *(each for each in HEALS if each != "broker")],
+)
 def test_each_check_fault_degrades_the_running_agent(
     agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -299,8 +304,12 @@ _OF_A_PART = {
 }
 
 
-def test_a_fault_that_heals_is_gone_from_the_health(agent_dir: AgentDir) -> None:
+def test_a_fault_that_heals_is_gone_from_the_health(
+    agent_dir: AgentDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A registry that is away for a while, and that no event needs meanwhile."""
+    checks = tuple(replace(check, retry_s=0.1) for check in CHECKS)
+    monkeypatch.setattr("agent.service.CHECKS", checks)
     with FakeRegistry() as registry:
         registry.mood = lambda method, subject: (503, {"message": "not yet"})
         path = agent_dir.configuration({**_yaml(agent_dir), **_avro(registry.url)})

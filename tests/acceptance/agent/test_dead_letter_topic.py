@@ -22,9 +22,10 @@ LARGE = random.Random(1).randbytes(40_000).hex().encode()
 
 SMALL = {"max.message.bytes": "10000"}
 CLIENT = {"kafka.producer.max.request.size": "10000"}
+SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize("dlq", ["accepts", "rejects", "client rejects"])
+@pytest.mark.parametrize("dlq", ["accepts", pytest.param("rejects", marks=SLOW), "client rejects"])
 def test_rejected_event_goes_to_the_topic_else_to_a_file(
     agent_dir: AgentDir, broker: KafkaBroker, topic_prefix: str, dlq: str
 ) -> None:

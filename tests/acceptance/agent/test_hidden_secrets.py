@@ -91,7 +91,13 @@ def settings(agent_dir: AgentDir) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("asks_the_node", [False, True], ids=["broker-away", "node-away"])
+@pytest.mark.parametrize(
+    "asks_the_node",
+    [
+        pytest.param(False, id="broker-away", marks=pytest.mark.slow),
+        pytest.param(True, id="node-away"),
+    ],
+)
 def test_a_running_agent_shows_none(
     agent_dir: AgentDir, tmp_path: Path, asks_the_node: bool
 ) -> None:

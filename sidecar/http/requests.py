@@ -35,6 +35,11 @@ class TargetTooLongError(Error):
     reason = "URI Too Long"
 
 
+class LengthRequiredError(Error):
+    code = 411
+    reason = "Length Required"
+
+
 class RequestParser(HTTPRequestParser):
     """One request. An invalid one is completed and has an `error`."""
 
@@ -94,7 +99,12 @@ def _length_error(fields: dict[bytes, bytes]) -> Error | None:
         return BadRequest("Content-Length is not a number of bytes")
     if encoding is None:
         return None
-    if length is None and encoding.lower() != b"chunked":
+    if length is not None:
+        return BadRequest("Content-Length and Transfer-Encoding exclude each other")
+    if encoding.lower() != b"chunked":
         return ServerNotImplemented("Transfer-Encoding is not supported")
-    # RFC 9112 lets a server ask for a length; no body here is long or of unknown length.
-    return BadRequest("Send the body with Content-Length, and not in chunks")
+    # RFC 9112, 6.3, lets a server require a length; no body here is long or of unknown length.
+    return LengthRequiredError(
+        "The body comes in chunks, which are not supported. Send it with Content-Length; curl does "
+        "so with --data-binary @FILE instead of --upload-file"
+    )

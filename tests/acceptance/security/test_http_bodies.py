@@ -62,8 +62,27 @@ def test_invalid_chunk_is_rejected(server: HttpServer, chunk: bytes) -> None:
     except ConnectionError:
         # Closed before all of it was sent.
         return
-    assert answer == b"" or status_of(answer) in (400, 413, 431)
+    assert answer == b"" or status_of(answer) == 411
     assert b"done" not in answer
+
+
+def test_a_client_that_streams_a_body_learns_how_to_send_it(server: HttpServer) -> None:
+    """As `curl --upload-file -` and clients of a body whose length they do not know do."""
+    client = http.client.HTTPConnection(HOST, server.port)
+    client.request(
+        "POST",
+        "/change",
+        iter([b"{", b"}"]),
+        {"Content-Type": "application/json"},
+        encode_chunked=True,
+    )
+    answer = client.getresponse()
+    text = answer.read().decode()
+    client.close()
+    assert (answer.status, answer.reason) == (411, "Length Required")
+    assert answer.headers["Connection"] == "close"
+    for remedy in ("Content-Length", "--data-binary @FILE"):
+        assert remedy in text
 
 
 def test_a_rebound_name_is_rejected_over_a_connection(server: HttpServer) -> None:

@@ -158,6 +158,7 @@ def test_paths_lead_to_no_files(client: FlaskClient) -> None:
         (b"POST /change HTTP/1.1\r\nContent-Length: 99999999\r\n" + END + b"\r\n", 413),
         (b"POST /change HTTP/1.1\r\nContent-Length: -1\r\n" + END + b"\r\n", 400),
         (b"POST /change HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + END + b"\r\n", 501),
+        (b"POST /change HTTP/1.1\r\nTransfer-Encoding: chunked\r\n" + END + b"\r\n", 411),
         (b"GET /health HTTP/1.1\r\nX: " + b"a" * 300_000 + b"\r\n" + END + b"\r\n", 431),
         (b"GET /health HTTP/1.1\r\n" + b"X: a\r\n" * 60_000 + END + b"\r\n", 431),
         (b"GET /" + b"a" * 300_000 + b" HTTP/1.1\r\n" + END + b"\r\n", 431),

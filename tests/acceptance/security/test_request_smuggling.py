@@ -22,7 +22,7 @@ HIDDEN = b"GET /offsets HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LINE = b"POST /change HTTP/1.1\r\n"
 HEAD = LINE + b"Host: localhost\r\nContent-Type: application/json\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-REJECTED = {b"400", b"413", b"414", b"431", b"501"}
+REJECTED = {b"400", b"411", b"413", b"414", b"431", b"501"}
 
 
 @pytest.fixture(scope="module")

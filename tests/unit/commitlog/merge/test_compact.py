@@ -117,6 +117,18 @@ def test_a_purge_changes_no_later_read(events: list[EventValue], before_s: int) 
         )
 
 
+@given(EVENTS)
+def test_nothing_remains_of_deleted_partitions_once_their_deletions_are_purged(
+    events: list[EventValue],
+) -> None:
+    partitions = {(each["cells"]["pk"], each["cells"]["token"]) for each in events}
+    deletions = [
+        {"cells": {"kind": "partition", "pk": pk, "token": token, "del": {"ts": 9, "ldt": 10}}}
+        for pk, token in sorted(partitions)
+    ]
+    assert compacted(items([*events, *deletions]), purge_before_s=20) == []
+
+
 @pytest.mark.parametrize("option", [{}, {"purge_before_s": 12}, {"truncated_us": 2}])
 def test_nothing_gives_nothing(option: dict[str, Any]) -> None:
     assert list(MERGER.compact([], **option)) == []

@@ -93,6 +93,7 @@ def _reader(node: CassandraNode, schema: SourceSchema) -> LiveReader:
         merger=merger_of(schema, table),
         stored_schema=schema.schema.to_stored(),
         table_id=table.id,
+        table=table.full_name,
         consistency="ALL",
         page_rows=PAGE_ROWS,
         rows_per_second=None,

@@ -12,7 +12,8 @@ MESSAGE_PREFIX = "cdc: "
 """Marks messages that expressions of the jobs raise inside Spark."""
 
 _RAISED = re.compile(
-    rf"(?:\[USER_RAISED_EXCEPTION\]|\bInputError:) {MESSAGE_PREFIX}(?P<message>[^\n]*)"
+    rf"(?:\[USER_RAISED_EXCEPTION\]|\b(?P<kind>InputError|JobError):) {MESSAGE_PREFIX}"
+    r"(?P<message>[^\n]*)"
 )
 _MERGE = re.compile(
     r"^\s*(?:commitlog\.errors\.MalformedValueError: |ValueError: (?=The value ))(?P<message>.*)$",
@@ -50,7 +51,8 @@ def mapped_error(error: BaseException) -> BaseException:
     text = str(error)
     raised = _RAISED.search(text)
     if raised is not None:
-        return InputError(_without_sql_state(raised["message"]))
+        kind = JobError if raised["kind"] == "JobError" else InputError
+        return kind(_without_sql_state(raised["message"]))
     merge = _MERGE.search(text)
     if merge is not None:
         return InputError(_without_sql_state(merge["message"]))

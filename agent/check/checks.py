@@ -32,7 +32,7 @@ from agent.config.loader import directory_problems
 from agent.node.quota import grant_sentence
 from agent.quarantine.files import DIRECTORY
 from agent.quarantine.quarantine import Quarantine
-from sidecar.check.broker import broker_text, check_broker, check_topics
+from sidecar.check.broker import broker_text, check_broker, check_compaction, check_topics
 from sidecar.check.check import Check
 from sidecar.check.clear_text import Login, check_clear_text, shared_logins
 from sidecar.check.environment import (
@@ -112,8 +112,10 @@ def _room(probe: AgentProbe) -> Iterator[Finding]:
 def _rights(probe: AgentProbe) -> Iterator[Finding]:
     publication = probe.publication
     if publication is not None:
-        rights = probe.node().rights
-        yield from check_snapshot_rights(probe.config, rights, publication.published)
+        node = probe.node()
+        yield from check_snapshot_rights(
+            probe.config, node.rights, publication.published, node.masked
+        )
 
 
 def _tables(probe: AgentProbe) -> Iterator[Finding]:
@@ -206,6 +208,11 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("offsets", _progress, server=_node_text, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
     Check("topics", check_topics, server=_node_and_broker_text),
+    Check(
+        "cleanup.policy",
+        lambda probe: check_compaction(probe, probe.event_topics),
+        server=_node_and_broker_text,
+    ),
     Check(
         "schema_registry",
         _registry,

@@ -4,8 +4,8 @@ The command queries both. A running agent already has the identity and the schem
 queries only its settings.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent.check.publication import Publication, publication_of
@@ -16,7 +16,7 @@ from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import known_node
 from agent.node.owner import offsets_owner
-from agent.node.rights import Rights, role_rights
+from agent.node.rights import role_rights
 from agent.node.running_settings import running_settings
 from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
@@ -24,6 +24,7 @@ from agent.schema.node_write_options import read_write_options
 from agent.schema.schema_file import SchemaFile
 from agent.schema.write_options import WriteOptions
 from commitlog import Schema, SchemaError, Unregistered
+from commitlog.masking import Rights, masked_columns
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name
 from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import SidecarError, UnavailableError
@@ -47,6 +48,8 @@ class NodeAnswer:
     """Reported by the node; None before 4.0, and without permission."""
     rights: Rights | None = None
     """Rights of the agent's role; None without authorization, and in a running agent."""
+    masked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Masked columns by table."""
     error: SidecarError | None = None
     """Why the node does not answer, or rejects the agent."""
     settings_error: SidecarError | None = None
@@ -89,11 +92,16 @@ class AgentProbe:
     @property
     def topics(self) -> list[str]:
         """Topics of the published tables, as far as the tables are known, and the other topics."""
-        publication, properties = self.publication, self.config.properties
-        tables = () if publication is None else publication.published
-        names = [topic_name(f"{properties.topic_prefix}.{table}") for table in tables]
+        properties = self.config.properties
         further = (properties.schema_topic, properties.watermark_topic)
-        return [*names, *(name for name in further if name is not None)]
+        return [*self.event_topics, *(name for name in further if name is not None)]
+
+    @property
+    def event_topics(self) -> list[str]:
+        """Topics of the published tables, as far as the tables are known."""
+        publication, prefix = self.publication, self.config.properties.topic_prefix
+        tables = () if publication is None else publication.published
+        return [topic_name(f"{prefix}.{table}") for table in tables]
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:
@@ -158,8 +166,11 @@ def query_node(config: AgentConfig) -> NodeAnswer:
             return replace(answer, schema_error=UnavailableError(f"The schema: {error}"))
         options = read_write_options(connection, answer.facts)
         answer = replace(answer, schema=schema, write_options=options)
-        role = properties.cassandra_username
-        return answer if role is None else replace(answer, rights=role_rights(connection, role))
+        rights = role_rights(connection, properties.cassandra_username)
+        try:
+            return replace(answer, rights=rights, masked=masked_columns(connection.rows))
+        except SidecarError as error:
+            return replace(answer, schema_error=error)
     finally:
         connection.close()
 

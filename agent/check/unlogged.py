@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from agent.node.rights import cql_identifier
 from agent.schema.write_options import (
     DURABLE_WRITES,
     REPLICATION_TYPE,
@@ -17,6 +16,7 @@ from agent.schema.write_options import (
     Options,
     WriteOptions,
 )
+from commitlog.masking import cql_identifier
 from sidecar.check.finding import Finding, fault, first_names, ok, warning
 
 SUBJECT = "unlogged writes"

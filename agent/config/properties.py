@@ -112,7 +112,7 @@ class EventProperties(Properties):
         "tombstones.on.delete",
         default=False,
         doc="Whether a message without a value follows each deletion of a row or a partition. It "
-        "has the key and id of the event, and lets compaction of the topic remove the key.",
+        "has the key and id of the event. Do not compact the topic: an event is not a whole row.",
     )
     event_op_style: Annotated[Literal["native", "envelope"], LowerCase] = prop(
         "event.op.style",

@@ -105,6 +105,9 @@ class NodeConnection:
             self._session = session
             try:
                 return list(session.execute(query, host=self._this_host(session)))
+            except RequestValidationException as error:
+                # The node answered, so the connection stays.
+                raise self.explain(error) from error
             except Exception as error:
                 self._disconnect()
                 raise self.explain(error) from error

@@ -19,6 +19,7 @@ from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
 from agent.snapshot.sources import Page
+from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
 from sidecar.errors import ConfigError, UnavailableError
 
@@ -62,6 +63,16 @@ class PageConnection(NodeConnection):
         super().__init__(address)
         self._is_included = is_included
         self._raw: Session | None = None
+        login = address.credentials
+        self._masks = MaskGuard(self.rows, None if login is None else login.username)
+
+    def masked_before(self, table: str) -> str:
+        """As `MaskGuard.before`."""
+        return self._masks.before(table)
+
+    def masked_after(self, table: str) -> str:
+        """As `MaskGuard.after`."""
+        return self._masks.after(table)
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _PendingPage:
         """Requests at most so many rows without waiting."""

@@ -7,6 +7,10 @@ class RejectedTableError(Exception):
     """The node rejects the statement; the message is the node's."""
 
 
+class MaskedTableError(RejectedTableError):
+    """A `SELECT` of the table returns masks; the message has the statement that grants UNMASK."""
+
+
 class PostponedTableError(Exception):
     """A schema registry rejects the schemas of this table; others can be copied."""
 

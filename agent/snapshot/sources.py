@@ -54,6 +54,13 @@ class SnapshotNode(PageSource, Protocol):
     def tables(self) -> list[NodeTable]: ...
     def replication(self, keyspace: str) -> Mapping[str, str]: ...
     def unreachable_peers(self) -> list[str]: ...
+    def masked_before(self, table: str) -> str:
+        """Why pages of a table have masks instead of values; empty if they have values. Raises
+        UnavailableError and AccessDeniedError."""
+
+    def masked_after(self, table: str) -> str:
+        """Why the page that was just read may have masks. Raises as `masked_before`."""
+
     def close(self) -> None: ...
 
 

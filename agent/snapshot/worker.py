@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent.snapshot.errors import (
+    MaskedTableError,
     PostponedTableError,
     RejectedTableError,
     ReplicasMissingError,
@@ -183,12 +184,19 @@ class SnapshotWorker:
             reason = f"The snapshot of {table.table} waits: {error}"
             self._postponed.postpone(table.table_id, reason)
             return True
+        except MaskedTableError as error:
+            self._reject_finally(table, str(error))
+            return True
         self._postponed.clear(table.table_id)
         if (due_in_s := reader.due_in_s) > 0:
             self._state.wait(due_in_s)
             return True
         try:
             batch = reader.read()
+            if self._node.masked_after(table.table):
+                # The next reader of the range decides.
+                self._open = None
+                return True
         except RejectedTableError as error:
             self._reject(table, reader.cql, str(error))
             return True
@@ -210,6 +218,8 @@ class SnapshotWorker:
         if self._open is not None and self._open.is_for(order):
             return self._open.reader
         table = order.table
+        if problem := self._node.masked_before(table.table):
+            raise MaskedTableError(problem)
         encoder = self._encoders.encoder(
             table,
             element_times=self._node.ring().has_element_times,
@@ -237,6 +247,10 @@ class SnapshotWorker:
             self._scan_at_s = time.monotonic()
             self._state.wait(_REJECTED_PAUSE_S)
             return
+        self._reject_finally(table, reason)
+
+    def _reject_finally(self, table: TableSnapshot, reason: str) -> None:
+        self._open = None
         self._rejected.clear(table.table_id)
         logger.warning("a table cannot be copied", extra=fields(table=table.table, reason=reason))
         self._state.put(replace(table, state=State.REFUSED, reason=reason))

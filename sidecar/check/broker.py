@@ -9,7 +9,11 @@ from sidecar.check.finding import Finding, fault, first_names, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import AccessDeniedError, ConfigError, SidecarError, UnavailableError
 from sidecar.sinks.base import CLOSED, NOT_OPEN, SinkState
-from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics.access import (
+    compacted_topics,
+    existing_topics,
+    unwritable_topics,
+)
 
 ANSWER_S = 10.0
 
@@ -141,6 +145,32 @@ def check_topics(probe: BrokerProbe) -> Iterator[Finding]:
         f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
         code="topics_missing",
     )
+
+
+def check_compaction(probe: BrokerProbe, topics: Sequence[str]) -> Iterator[Finding]:
+    """Whether a topic of row changes is compacted. No finding while the broker does not answer.
+
+    An event has only the columns that its statement wrote, so the last event of a key is not the
+    row. Kafka's cleaner removes the others.
+    """
+    properties = probe.config.properties
+    if properties.sink != "kafka":
+        return
+    answer = probe.broker()
+    there = [topic for topic in topics if topic in answer.topics]
+    if answer.error is not None or not there:
+        return
+    compacted = compacted_topics(properties.kafka_producer, there, ANSWER_S)
+    if compacted:
+        yield fault(
+            "topics",
+            f"{len(compacted)} topics of row changes have `compact` in `cleanup.policy`: "
+            f"{first_names(compacted)}. Kafka deletes all but the last event of a key, but an "
+            "event has only the columns that its statement wrote.",
+            f"Run for each: kafka-configs.sh --bootstrap-server {_servers(properties)} --alter "
+            f"--topic {compacted[0]} --add-config cleanup.policy=delete",
+            code="topics_compacted",
+        )
 
 
 def _servers(properties: SidecarProperties) -> str:

@@ -11,13 +11,22 @@ from typing import Any, TypeVar
 
 from cassandra import AuthenticationFailed, ConsistencyLevel, InvalidRequest, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, NoHostAvailable
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+)
 from cassandra.policies import DCAwareRoundRobinPolicy, RoundRobinPolicy
-from cassandra.query import SimpleStatement
+from cassandra.query import SimpleStatement, dict_factory
 
+from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
+from spark_jobs.error_mapping import MESSAGE_PREFIX
+from spark_jobs.errors import JobError
 
 _Result = TypeVar("_Result")
+_DECODED = "decoded"
 _CONNECT_TIMEOUT_S = 10.0
 _ATTEMPTS = 5
 _FIRST_PAUSE_S = 1.0
@@ -68,9 +77,17 @@ class CassandraPages:
         self._contact = contact
         self._cluster: Any = None
         self._session: Any = None
+        self._masks: MaskGuard | None = None
 
     def __enter__(self) -> "CassandraPages":
         self._cluster, self._session = _repeated(lambda: _connected(self._contact))
+        self._session.client_protocol_handler = RawPages
+        decoded = _repeated(self._cluster.connect)
+
+        def ask(cql: str) -> list[Any]:
+            return list(_repeated(lambda: decoded.execute(cql, execution_profile=_DECODED)))
+
+        self._masks = MaskGuard(ask, self._contact.username)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,9 +98,13 @@ class CassandraPages:
         releases = [str(host.release_version or "0") for host in self._cluster.metadata.all_hosts()]
         return min(int(each.split(".")[0]) for each in releases) >= _FIRST_WITH_ELEMENT_TIMES
 
-    def read(self, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
-        """The pages of a statement. Repeats a failed page; then raises the driver's exception."""
-        self._session.client_protocol_handler = RawPages
+    def read(self, table: str, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
+        """The pages of a statement. Repeats a failed page; then raises the driver's exception.
+
+        `table` is `keyspace.table`. Raises `JobError` if pages have masks instead of values.
+        """
+        assert self._masks is not None
+        _require_values(self._masks.before(table))
         statement = SimpleStatement(
             cql,
             fetch_size=page_rows,
@@ -95,12 +116,18 @@ class CassandraPages:
             asked_us = time.time_ns() // 1000
             answer = self._page(statement, next_page)
             next_page = answer.paging_state
+            _require_values(self._masks.after(table))
             yield Page(page_body(answer), asked_us, next_page is None)
             if next_page is None:
                 return
 
     def _page(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
         return _repeated(lambda: self._session.execute(statement, paging_state=next_page))
+
+
+def _require_values(problem: str) -> None:
+    if problem:
+        raise JobError(f"{MESSAGE_PREFIX}{problem}")
 
 
 def _connected(contact: Contact) -> tuple[Cluster, Any]:
@@ -115,7 +142,10 @@ def _connected(contact: Contact) -> tuple[Cluster, Any]:
         contact.port,
         auth_provider=login,
         ssl_context=None if contact.tls is None else _tls_context(contact.tls),
-        execution_profiles={EXEC_PROFILE_DEFAULT: page_profile(policy)},
+        execution_profiles={
+            EXEC_PROFILE_DEFAULT: page_profile(policy),
+            _DECODED: ExecutionProfile(policy, row_factory=dict_factory),
+        },
         connect_timeout=_CONNECT_TIMEOUT_S,
         control_connection_timeout=_CONNECT_TIMEOUT_S,
         schema_metadata_enabled=False,

@@ -83,6 +83,7 @@ class Comparison:
             merger_of(schema, table),
             schema.schema.to_stored(),
             table.id,
+            table.full_name,
             options.consistency,
             options.page_rows,
             options.rows_per_second,

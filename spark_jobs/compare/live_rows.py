@@ -55,6 +55,8 @@ class LiveReader:
     merger: Merger
     stored_schema: bytes
     table_id: str
+    table: str
+    """`keyspace.table`."""
     consistency: str
     page_rows: int
     rows_per_second: int | None
@@ -87,7 +89,9 @@ class LiveReader:
     ) -> Iterator[pa.RecordBatch]:
         is_first = True
         throttle.wait()
-        for page in pages.read(encoder.cql(after, to), self.consistency, self.page_rows):
+        for page in pages.read(
+            self.table, encoder.cql(after, to), self.consistency, self.page_rows
+        ):
             throttle.add(page.rows)
             batch = encoder.encode(
                 page.body,

@@ -175,6 +175,7 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
     )
     monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my-shop.ks.t": 1})
     monkeypatch.setattr("sidecar.check.broker.unwritable_topics", lambda *_: [])
+    monkeypatch.setattr("sidecar.check.broker.compacted_topics", lambda *_: [])
     changes = {
         "topic.prefix": "my-shop",
         "sink": "kafka",

@@ -16,9 +16,12 @@ from agent.node.connect import node_connection
 from agent.node.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.history import SchemaHistory
 from agent.schema.node_schema import NodeSchema, schema_rows
+from agent.snapshot.connection import PageConnection
 from commitlog import Schema
 from sidecar.check.broker import ask_broker
 from sidecar.errors import AccessDeniedError, UnavailableError
+from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
+from spark_jobs.errors import JobError
 from tests.support.agents.agent_directory import AgentDir
 from tests.support.agents.agent_main import agent
 from tests.support.agents.agent_thread import AgentThread, running
@@ -35,7 +38,8 @@ REPLICATION = "replication = {'class': 'SimpleStrategy', 'replication_factor': 1
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
     logins = {"authenticator": "PasswordAuthenticator", "authorizer": "CassandraAuthorizer"}
-    settings = NodeSettings(commitlog_sync_period_ms=100, yaml=logins)
+    masking = {"dynamic_data_masking_enabled": True}
+    settings = NodeSettings(commitlog_sync_period_ms=100, yaml=logins | masking)
     with CassandraNode(tmp_path_factory.mktemp("real-node") / "node", settings=settings) as node:
         yield node
 
@@ -324,6 +328,50 @@ def test_the_grants_that_check_prints_resolve_its_findings(
     granted = findings()
     assert "can read the 3 published tables" in granted["rights_ok"]["message"]
     assert granted["cdc_enabled_ok"]["level"] == "ok"
+
+
+def test_masked_values_are_neither_copied_nor_compared(
+    node: CassandraNode, link: NodeConnection, agent_dir: AgentDir
+) -> None:
+    """The statement in the messages ends the rejection, for snapshots and for Spark."""
+    for statement in (
+        "CREATE ROLE IF NOT EXISTS masked WITH PASSWORD = 'secret' AND LOGIN = true",
+        f"CREATE KEYSPACE IF NOT EXISTS masks WITH {REPLICATION}",
+        'CREATE TABLE IF NOT EXISTS masks."P" (id int PRIMARY KEY, name text MASKED WITH '
+        "mask_inner(1, null), age int MASKED WITH DEFAULT) WITH cdc = true",
+        "INSERT INTO masks.\"P\" (id, name, age) VALUES (1, 'Alice', 42)",
+        "GRANT SELECT ON KEYSPACE masks TO masked",
+        "GRANT SELECT ON system_views.settings TO masked",
+    ):
+        link.rows(statement)
+    lists = {"snapshot.mode": "initial", "table.include.list": "masks.*"}
+    path = agent_dir.configuration({**reached_by(node, "masked", "secret"), **lists})
+    contact = Contact(
+        (node.address.host,), node.address.cql_port, username="masked", password="secret"
+    )
+    select = 'SELECT name, age FROM masks."P"'
+
+    def rights() -> list[dict[str, str]]:
+        done = agent("check", "--json", "--config", path)
+        found = json.loads(done.output)["findings"]
+        return [each for each in found if each["subject"] == "rights"]
+
+    address = node_connection(load_config([path])).address
+    with closing(PageConnection(address, lambda *_: True)) as pages, CassandraPages(contact) as own:
+        wait_until(lambda: rights()[0]["code"] == "snapshot_columns_masked", "the finding")
+        grant = 'GRANT UNMASK ON masks."P" TO "masked";'
+        assert grant in rights()[0]["remedy"]
+        assert grant in pages.masked_before("masks.P")
+        with pytest.raises(JobError, match=re.escape(grant)):
+            list(own.read("masks.P", select, "ONE", 10))
+        link.rows(grant)
+        assert pages.masked_before("masks.P") == ""
+        body = pages.ask(select, "ONE", 10, None).result().body
+        assert pages.masked_after("masks.P") == ""
+        (page,) = own.read("masks.P", select, "ONE", 10)
+        assert b"Alice" in body
+        assert page.body == body
+        assert [each["code"] for each in rights()] == ["rights_ok"]
 
 
 def test_node_is_queried_again_when_it_returns(node: CassandraNode, link: NodeConnection) -> None:

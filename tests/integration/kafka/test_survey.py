@@ -3,7 +3,11 @@
 import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics.access import (
+    compacted_topics,
+    existing_topics,
+    unwritable_topics,
+)
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import DEADLINE_S
 
@@ -19,6 +23,18 @@ def test_broker_without_authorizer_permits_every_write(broker: KafkaBroker) -> N
     broker.create_topic("open", 1)
     settings = {"bootstrap.servers": broker.bootstrap}
     assert unwritable_topics(settings, ["open", "none"], DEADLINE_S) == []
+
+
+@pytest.mark.servers
+def test_compacted_topics(broker: KafkaBroker) -> None:
+    policies = {None: False, "delete": False, "compact": True, "compact,delete": True}
+    for number, policy in enumerate(policies):
+        config = {} if policy is None else {"cleanup.policy": policy}
+        broker.create_topic(f"policy{number}", 1, config)
+    settings = {"bootstrap.servers": broker.bootstrap}
+    names = [f"policy{number}" for number in range(len(policies))]
+    found = compacted_topics(settings, [*names, "none"], DEADLINE_S)
+    assert found == [name for name, kept in zip(names, policies.values(), strict=True) if kept]
 
 
 def test_unavailable_broker_has_no_finding_about_rights() -> None:

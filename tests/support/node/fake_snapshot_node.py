@@ -1,7 +1,7 @@
 """A node that answers a snapshot's pages from memory."""
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.sources import Page
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
+from commitlog.masking import MaskGuard
 from sidecar.health.condition import status_of
 from sidecar.health.health import Component
 
@@ -37,6 +38,9 @@ class FakeNode:
     asked: list[bytes | None] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     looks: int = 0
+    masks: MaskGuard = field(default_factory=lambda: MaskGuard(lambda _: (), None))
+    on_page: Callable[[int], None] = lambda _: None
+    """Called with the number of each page before the node answers it."""
     known: list[NodeTable] = field(
         default_factory=lambda: [NodeTable(TABLE_ID, "ks", "t", True, False)]
     )
@@ -58,6 +62,12 @@ class FakeNode:
     def unreachable_peers(self) -> list[str]:
         return self.silent
 
+    def masked_before(self, table: str) -> str:
+        return self.masks.before(table)
+
+    def masked_after(self, table: str) -> str:
+        return self.masks.after(table)
+
     def close(self) -> None:
         pass
 
@@ -68,6 +78,7 @@ class PendingPage:
     number: int
 
     def result(self) -> Page:
+        self.node.on_page(self.number)
         if (lasting := self.node.lasting_error) is not None:
             raise lasting
         if self.node.errors:

@@ -8,6 +8,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclOperation
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.errors import UnavailableError
 from sidecar.offsets.position_store import PositionRecords, all_values
@@ -73,6 +75,29 @@ def _is_unwritable(future: Future[Any]) -> bool:
         return False
     operations = future.result().authorized_operations
     return bool(operations) and not {AclOperation.WRITE, AclOperation.ALL} & set(operations)
+
+
+def compacted_topics(
+    settings: Mapping[str, str], topics: Collection[str], timeout_s: float
+) -> list[str]:
+    """The topics with `compact` in `cleanup.policy`. A topic without an answer counts as not
+    compacted, for instance because this user may not describe its configuration."""
+    try:
+        client = AdminClient({**connection(client_config(settings)), "log_level": 0})
+        asked = client.describe_configs(
+            [ConfigResource(ResourceType.TOPIC, topic) for topic in topics],
+            request_timeout=timeout_s,
+        )
+        wait(asked.values(), timeout_s)
+    except KafkaException:
+        return []
+    return sorted(resource.name for resource, future in asked.items() if _is_compacted(future))
+
+
+def _is_compacted(future: Future[Any]) -> bool:
+    if not future.done() or future.exception() is not None:
+        return False
+    return "compact" in future.result()["cleanup.policy"].value.split(",")
 
 
 def stored_values(

@@ -42,6 +42,7 @@ def test_a_table_is_read_in_pages(
         merger_of(schema, table),
         schema.schema.to_stored(),
         table.id,
+        name,
         "ONE",
         page_rows=2,
         rows_per_second=None,

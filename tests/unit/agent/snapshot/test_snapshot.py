@@ -11,6 +11,7 @@ from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.partition import EncodedPage
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_document
+from commitlog.masking import MaskGuard, Row
 from sidecar.errors import ConfigError, UnavailableError
 from tests.support.checks.json_schemas import command_schema
 from tests.support.node.fake_snapshot_node import (
@@ -201,3 +202,41 @@ def test_a_stop_ends_a_thread_that_waits_for_room() -> None:
     with running(node):
         wait_until(lambda: len(node.asked) == 4, "the pages ahead")
     assert threading.active_count() == before
+
+
+MASK = {"keyspace_name": "ks", "table_name": "t", "column_name": "v"}
+
+
+def masks_of(masks: list[Row], granted: list[Row]) -> MaskGuard:
+    """The guard of a node with these masks and rights."""
+
+    def ask(cql: str) -> list[Row]:
+        if "table_name = 'column_masks'" in cql:
+            return [{"table_name": "column_masks"}]
+        starts = {"SELECT keyspace_name": masks, "LIST ALL": granted}
+        return next((rows for start, rows in starts.items() if cql.startswith(start)), [])
+
+    return MaskGuard(ask, "cdc", pause=lambda _: None)
+
+
+@pytest.mark.parametrize("first", range(PAGES))
+def test_no_page_with_masks_is_taken(first: int) -> None:
+    """The node answers this page and all later ones with masks."""
+    masks: list[Row] = []
+    node = FakeNode(masks=masks_of(masks, []))
+    node.on_page = lambda number: masks.extend([MASK] * (number == first))
+    with running(node) as snapshot:
+        for _ in range(first):
+            acknowledge(snapshot, taken(snapshot))
+        wait_until(lambda: state(snapshot) is State.REFUSED, "the rejection")
+        assert snapshot.peek() is None
+        (table,) = snapshot.offsets.tables.values()
+        assert table.reason.endswith('GRANT UNMASK ON ks.t TO "cdc";')
+
+
+def test_a_role_with_unmask_copies_a_table_with_masks() -> None:
+    granted: list[Row] = [{"permission": "UNMASK", "resource": "<keyspace ks>"}]
+    with running(FakeNode(masks=masks_of([MASK], granted))) as snapshot:
+        for _ in range(PAGES):
+            acknowledge(snapshot, taken(snapshot))
+        assert state(snapshot) is State.COMPLETED

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from sidecar.check.broker import broker_of_run
+from sidecar.check.broker import BrokerAnswer, BrokerProbe, broker_of_run, check_compaction
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import UnavailableError
 from sidecar.sinks.base import CLOSED, NOT_OPEN, SinkState
@@ -25,3 +25,21 @@ def test_no_request_while_the_sink_does_not_reach_the_broker() -> None:
     answer = broker_of_run(SinkState(False, "No broker answers."), PROPERTIES)
     assert isinstance(answer.error, UnavailableError)
     assert str(answer.error) == "No broker answers."
+
+
+@pytest.mark.parametrize("asked", [["a"], ["a", "b"], ["none"], []])
+def test_compacted_topics_of_row_changes_are_a_fault(
+    monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    """Only of the topics that exist. Other topics of the agent may be compacted."""
+    monkeypatch.setattr(
+        "sidecar.check.broker.compacted_topics", lambda _, topics, *__: [*{"b", "c"} & set(topics)]
+    )
+    properties = SimpleNamespace(sink="kafka", kafka_producer={"bootstrap.servers": "k:1"})
+    probe = SimpleNamespace(
+        config=SimpleNamespace(properties=properties),
+        broker=lambda: BrokerAnswer(dict.fromkeys("abc", 1)),
+    )
+    found = list(check_compaction(cast(BrokerProbe, probe), asked))
+    assert [each.code for each in found] == ["topics_compacted"] * ("b" in asked)
+    assert all("--topic b --add-config cleanup.policy=delete" in each.remedy for each in found)

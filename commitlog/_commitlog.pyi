@@ -6,7 +6,7 @@ from typing import Final, Literal, final
 
 from commitlog._commitlog_accord import AccordRead, AccordReader, ColumnIds
 from commitlog._commitlog_avro import SchemaIds, Unregistered
-from commitlog._commitlog_merge import MergeSession, TableMerger
+from commitlog._commitlog_merge import EventIntake, MergeSession, TableMerger
 from commitlog._commitlog_schema import (
     AnnouncedSchema,
     MetadataLogEntry,
@@ -27,6 +27,7 @@ __all__ = [
     "Descriptor",
     "EventBatch",
     "EventFormat",
+    "EventIntake",
     "Gap",
     "LostRecords",
     "MergeSession",

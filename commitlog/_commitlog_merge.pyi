@@ -2,6 +2,7 @@
 
 No module has this name; `commitlog.merge` is the public interface."""
 
+from collections.abc import Set
 from typing import Final, final
 
 from commitlog._commitlog import RowBatch, Schema
@@ -71,3 +72,13 @@ class MergeSession:
         GIL."""
     def __arrow_c_schema__(self) -> object:
         """The columns of the output."""
+
+@final
+class EventIntake:
+    """Reads the member `cells` of values (`commitlog.merge.EventReader`). Immutable."""
+
+    def __new__(cls, counters: Set[str]) -> EventIntake: ...
+    def read(self, batch: object) -> RowBatch:
+        """A row for each value of a batch with a column `value`. Raise ValueError without it."""
+    def __arrow_c_schema__(self) -> object:
+        """The columns of `read`."""

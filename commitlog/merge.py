@@ -19,14 +19,14 @@ the whole partition. Methods raise ValueError for invalid events, states and col
 MalformedValueError for bytes that do not fit their type.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from commitlog._commitlog import MergeSession, Schema, TableMerger
+from commitlog._commitlog import EventIntake, MergeSession, Schema, TableMerger
 
-__all__ = ["COMPACT_SCHEMA", "Merger"]
+__all__ = ["COMPACT_SCHEMA", "EventReader", "Merger"]
 
 COMPACT_SCHEMA = pa.schema(
     {
@@ -37,6 +37,39 @@ COMPACT_SCHEMA = pa.schema(
     }
 )
 """The columns of `Merger.compact`. `ck` is null for the partition level."""
+
+
+_PLACE = pa.field("place", pa.string())
+
+
+class EventReader:
+    """Reads values of topics before they are stored. Can be pickled.
+
+    `counters` are the ids of tables whose counters are merged.
+    """
+
+    def __init__(self, counters: Collection[str] = ()) -> None:
+        self._counters = frozenset(counters)
+        self._intake = EventIntake(self._counters)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of `read_all`: `place`, `table`, `token`, `ck`, `event` and `error`."""
+        return pa.schema([_PLACE, *pa.schema(self._intake)])
+
+    def read_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A row for each row of batches with `place` (string) and `value` (binary).
+
+        `event` has the member `cells` alone. A `Merger` accepts every `event`. A value that no
+        `Merger` accepts has an `error`, and no other column except `place`.
+        """
+        for batch in batches:
+            found = pa.record_batch(self._intake.read(batch.select(["value"])))
+            place = batch.column("place").cast(pa.string())
+            yield pa.record_batch([place, *found.columns], schema=self.schema)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EventReader, (self._counters,)
 
 
 class Merger:
@@ -135,6 +168,8 @@ class Merger:
           microseconds
         - `before`, `after`: the columns of `SELECT *`; null if the row is not visible
         - `next_expiry_s`: in the last change of a row, when it or its static values expire next
+        - `rejected`: the row and the reason, if the row has a legal value without a typed form (a
+          `timestamp` beyond 64-bit microseconds). Such a row counts as one that is not visible.
 
         The cost is linear, except that each change of static values, ranges and whole partitions
         evaluates all rows it may affect."""

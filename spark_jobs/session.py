@@ -34,6 +34,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "2000",
     # Sorted input is aggregated in order, without hashing and sorting again.
     "spark.sql.execution.replaceHashWithSortAgg": "true",
+    # A batch for Python has 10,000 records by default, whatever their size.
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     "spark.sql.session.timeZone": "UTC",
 }
 """Settings that every job needs."""

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.error_mapping import record_error
+from spark_jobs.source.json_values import UNREAD, json_value
 
 # The state of a checkpoint contains digests of these structs as JSON, so their field names must not
 # change. Local deletion times are not part of the identity, nor of the event id: each attempt of a
@@ -18,7 +19,7 @@ _CELLS = """
     >
 """
 # If Connect's converter added a schema, the event is the payload.
-_VALUE = f"cells {_CELLS}, payload struct<cells: {_CELLS}>"
+_VALUE = f"cells: {_CELLS}, payload: struct<cells: {_CELLS}>"
 _PIECE = "array<struct<what: string, col: string, path: string, ts: bigint, ttl: int, val: string>>"
 _PIECES = f"""
     concat(
@@ -63,6 +64,7 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
     """
     is_whole = F.col("id").isNull() | F.col("value").isNull()
     is_readable = F.col("_cells.pk").isNotNull() & (F.size("_pieces") > 0) & F.expr(_READABLE)
+    is_readable &= F.col(f"_value.{UNREAD}").isNull()
     whole = F.expr(f"cast(array(struct('whole', null, null, null, null, null)) as {_PIECE})")
     checked = (
         F.when(is_whole, whole)
@@ -71,7 +73,7 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
     )
     digest = F.sha2(F.to_json(F.struct(*(f"_cells.{each}" for each in _SCOPE), "_piece.*")), 256)
     return (
-        events.withColumn("_value", F.from_json(F.col("value").cast("string"), _VALUE))
+        events.withColumn("_value", json_value(F.col("value").cast("string"), _VALUE))
         .withColumn("_cells", F.coalesce("_value.cells", "_value.payload.cells"))
         .withColumn("_pieces", F.expr(f"cast({_PIECES} as {_PIECE})"))
         .withColumn("_piece", F.explode(checked))

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_mapping import record_error
 from spark_jobs.mongo_reconcile.options import MongoOptions
+from spark_jobs.source.json_values import UNREAD, json_value
 
 POSITION = (
     "struct<cluster_ms: bigint, ord: int, is_stream: boolean, step: bigint, topic_offset: bigint>"
@@ -28,7 +29,8 @@ _ENVELOPE = """
     source: struct<ts_ms: bigint, ord: int, snapshot: string, db: string, collection: string>,
     transaction: struct<total_order: bigint>
 """
-_VALUE = f"struct<{_ENVELOPE}, payload: struct<{_ENVELOPE}>>"
+_VALUE = f"{_ENVELOPE}, payload: struct<{_ENVELOPE}>"
+_KEY = "id: string, payload: struct<id: string>"
 _ONLY_COLLECTIONS = "Read only topics of collections."
 _DEFAULTS = MongoOptions()
 
@@ -39,21 +41,20 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
     A record that is not a change of a document fails the query with an `InputError` that names its
     place.
     """
-    key = F.col("key").cast("string")
-    value = F.from_json(F.col("value").cast("string"), _VALUE)
-    place = F.concat_ws("/", "topic", "partition", "offset")
-    identity = F.coalesce(F.get_json_object(key, "$.payload.id"), F.get_json_object(key, "$.id"))
+    key = json_value(F.col("key").cast("string"), _KEY)
+    value = json_value(F.col("value").cast("string"), _VALUE)
     event = F.col("_event")
     found = (
         records.where(F.col("value").isNotNull())
         .select(
-            identity.alias("id"),
+            F.coalesce(key["payload"]["id"], key["id"]).alias("id"),
             _payload(value).alias("_event"),
             F.col("offset").alias("_offset"),
-            place.alias("place"),
+            F.concat_ws("/", "topic", "partition", "offset").alias("place"),
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
+            F.coalesce(key[UNREAD], value[UNREAD]).isNotNull().alias("_is_unread"),
         )
-        .withColumn("_error", _change_error(F.col("id"), event, F.col("place"), F.col("_is_avro")))
+        .withColumn("_error", _change_error(F.col("id"), event, F.col("place")))
     )
     source = event["source"]
     collection = F.concat_ws(".", source["db"], source["collection"])
@@ -105,14 +106,14 @@ def _is_avro(part: Column) -> Column:
     return F.coalesce(F.substring(part, 1, 1) == F.lit(bytearray(1)), F.lit(False))
 
 
-def _change_error(identity: Column, event: Column, place: Column, is_avro: Column) -> Column:
+def _change_error(identity: Column, event: Column, place: Column) -> Column:
     """The error text for a record that is not a change; null for a change."""
     source = event["source"]
     operation = F.coalesce(event["op"], F.lit("missing"))
     no_source = source["ts_ms"].isNull() | source["db"].isNull() | source["collection"].isNull()
     return (
         F.when(
-            is_avro,
+            F.col("_is_avro"),
             record_error(
                 place,
                 " is Avro, but mongo_reconcile reads JSON. Use JSON converters for keys and "
@@ -137,6 +138,14 @@ def _change_error(identity: Column, event: Column, place: Column, is_avro: Colum
             record_error(
                 place,
                 " lacks `ts_ms`, `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
+            ),
+        )
+        .when(
+            F.col("_is_unread"),
+            record_error(
+                place,
+                " has a key or a value with a member that is not JSON or has another type. "
+                + _ONLY_COLLECTIONS,
             ),
         )
     )

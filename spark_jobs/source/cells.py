@@ -1,28 +1,19 @@
 """The member `cells` of events as text, with the columns that storage and lookup need.
 
-The event format describes the member (`cells`). All expressions run natively. Only the table, the
-token and the clustering are parsed here; `commitlog.merge` parses the rest when it merges events.
+The event format describes the member (`cells`). `commitlog.merge` reads every value with the code
+that later merges it, so a stored event can always be merged. That reader has no limits on the
+length of texts, names and numbers, unlike Spark's JSON functions.
 """
 
 from collections.abc import Collection, Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from commitlog.merge import EventReader
 from spark_jobs.error_mapping import MESSAGE_PREFIX
-from spark_jobs.source.counter_contexts import INVALID_CONTEXT, is_valid_context
 
-_REST = "_rest"
-_AVRO_MAGIC = "\0"
-_BEGIN = '{"cells":{'
-_CELLS = "STRUCT<id: STRING, token: BIGINT, ck: STRING>"
-_CELLS_OF_COUNTERS = (
-    "STRUCT<id: STRING, token: BIGINT, ck: STRING, cell: ARRAY<STRUCT<val: STRING>>>"
-)
-MISSING_CELLS = "has no `cells`. Set `event.cells=true` for the agents"
-NOT_AN_EVENT = "is not an event of the supported format. Read only topics of the Cassandra agent"
-IS_AVRO = "is Avro, but reconcile reads JSON. Set `value.converter=json` for the agents"
-"""Reasons to reject a value."""
 OTHER_TABLES = ""
 """The key for all other tables in a mapping by table id."""
 
@@ -43,49 +34,24 @@ def read_cells(
     in the mapping. An empty reason accepts the table. `counters` are the ids of counter tables,
     whose contexts are verified.
     """
-    text = F.col("value").cast("string")
-    of_cells = _CELLS_OF_COUNTERS if counters else _CELLS
-    schema = f"cells {of_cells}, payload STRUCT<cells: {of_cells}>, {_REST} STRING"
-    parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": _REST})
-    cells = F.coalesce("parsed.cells", "parsed.payload.cells")
-    reason = (
-        F.when(F.startswith("text", F.lit(_AVRO_MAGIC)), IS_AVRO)
-        .when(F.col(f"parsed.{_REST}").isNotNull(), NOT_AN_EVENT)
-        .when(cells.isNull(), MISSING_CELLS)
-        .when(cells["id"].isNull() | cells["token"].isNull(), NOT_AN_EVENT)
-        .otherwise(_rejection(cells["id"], rejected or {}))
-    )
-    if counters:
-        reason = F.coalesce(reason, _invalid_counter(cells, counters))
-    message = F.concat(F.lit(MESSAGE_PREFIX), F.col("place"), F.lit(" "), reason, F.lit("."))
-    checked = F.when(reason.isNull(), cells).otherwise(F.raise_error(message).cast(of_cells))
-    return (
+    reader = EventReader(counters)
+    value = F.col("value").cast("binary")
+    read = (
         events.where(F.col("value").isNotNull())
-        .select(_place(events, text).alias("place"), text.alias("text"), parsed.alias("parsed"))
-        .select("text", "parsed", checked.alias("cells"))
-        .select(
-            F.col("cells.id").alias("table"),
-            F.col("cells.token").alias("token"),
-            F.unbase64("cells.ck").alias("ck"),
-            _only_cells().alias("event"),
-        )
+        .select(_place(events).alias("place"), value.alias("value"))
+        .mapInArrow(reader.read_all, from_arrow_schema(reader.schema))
     )
+    reason = F.coalesce(F.col("error"), _rejection(F.col("table"), rejected or {}))
+    message = F.concat(F.lit(MESSAGE_PREFIX), F.col("place"), F.lit(" "), reason, F.lit("."))
+    table = F.when(reason.isNull(), F.col("table")).otherwise(F.raise_error(message).cast("string"))
+    return read.select(table.alias("table"), "token", "ck", "event")
 
 
-def _only_cells() -> Column:
-    """The object with `cells` alone. `drop_replica_copies` leaves few values to be rewritten."""
-    found = F.coalesce(
-        F.get_json_object("text", "$.cells"), F.get_json_object("text", "$.payload.cells")
-    )
-    rewritten = F.concat(F.lit('{"cells":'), found, F.lit("}"))
-    return F.when(F.startswith("text", F.lit(_BEGIN)), F.col("text")).otherwise(rewritten)
-
-
-def _place(events: DataFrame, text: Column) -> Column:
+def _place(events: DataFrame) -> Column:
     """The name of an event in error messages."""
     if {"topic", "partition", "offset"} <= set(events.columns):
         return F.concat(F.lit("The record "), F.concat_ws("/", "topic", "partition", "offset"))
-    return F.concat(F.lit("The value "), F.substring(text, 1, 100))
+    return F.concat(F.lit("The value "), F.substring(F.col("value").cast("string"), 1, 100))
 
 
 def _rejection(table: Column, rejected: Mapping[str, str]) -> Column:
@@ -95,12 +61,3 @@ def _rejection(table: Column, rejected: Mapping[str, str]) -> Column:
         if table_id != OTHER_TABLES:
             reasons = F.when(table == table_id, F.lit(reason or None)).otherwise(reasons)
     return reasons
-
-
-def _invalid_counter(cells: Column, counters: Collection[str]) -> Column:
-    """The reason to reject an event of a counter table; null for other events."""
-    is_valid = F.forall(
-        F.coalesce(cells["cell"], F.array()),
-        lambda cell: cell["val"].isNull() | is_valid_context(F.unbase64(cell["val"])),
-    )
-    return F.when(cells["id"].isin(*counters) & ~is_valid, F.lit(INVALID_CONTEXT))

@@ -44,7 +44,7 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
         *EVENT_COLUMNS[4:],
     )
     identity, kind = F.col("id"), F.col("kind")
-    error = _header_error(identity, kind)
+    error = F.coalesce(_header_error(identity, kind), _time_error(F.col("ts_us")))
     if keep_invalid:
         checked = F.when(error.isNull(), identity)
         kind = F.when(error.isNull(), kind)
@@ -91,4 +91,18 @@ def _header_error(identity: Column, kind: Column) -> Column:
                 f", not one of {', '.join(KINDS)}. This release does not support its envelope.",
             ),
         )
+    )
+
+
+def _time_error(ts_us: Column) -> Column:
+    """The error text for a header `cdc.ts_us` that is no number; null for other records."""
+    text = _header("cdc.ts_us").cast("string")
+    return F.when(
+        ts_us.isNull() & text.isNotNull(),
+        record_error(
+            F.concat_ws("/", "topic", "partition", "offset"),
+            " has the header `cdc.ts_us` ",
+            text,
+            ", not a time in microseconds. This release does not support its envelope.",
+        ),
     )

@@ -14,7 +14,7 @@ pub struct ShownColumn {
 }
 
 /// The columns of one table. Events may name columns that the table no longer has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Columns {
     names: Vec<String>,
     ids: FxHashMap<String, u32>,
@@ -67,6 +67,14 @@ impl Columns {
         }
         columns.shown.sort_by_key(|column| column.id);
         columns
+    }
+
+    /// The columns of a table without a description.
+    pub fn of_unknown_table(has_counters: bool) -> Self {
+        Self {
+            has_counters,
+            ..Self::default()
+        }
     }
 
     /// The number of a column.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
+use serde_json::value::RawValue;
 
 use crate::error::MergeError;
 
@@ -86,6 +87,61 @@ struct Payload<'a> {
     cells: Option<Cells<'a>>,
 }
 
+/// An event whose `cells` stay text.
+#[derive(Deserialize)]
+struct Unread<'a> {
+    #[serde(borrow)]
+    cells: Option<&'a RawValue>,
+    #[serde(borrow)]
+    payload: Option<UnreadPayload<'a>>,
+}
+
+#[derive(Deserialize)]
+struct UnreadPayload<'a> {
+    #[serde(borrow)]
+    cells: Option<&'a RawValue>,
+}
+
+/// Where an event belongs.
+#[derive(Deserialize)]
+struct Place<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    token: i64,
+    #[serde(borrow)]
+    ck: Option<Text<'a>>,
+}
+
+/// The text of `cells` in the value of a record.
+///
+/// # Errors
+/// [`MergeError::Event`] as [`read_event`].
+pub fn find_cells(value: &[u8]) -> Result<&str, MergeError> {
+    let text = std::str::from_utf8(value).map_err(|error| {
+        let lossy = String::from_utf8_lossy(value.get(..START).unwrap_or(value));
+        match value.first() {
+            Some(0) => rejected(&lossy, IS_AVRO.to_owned()),
+            _ => not_an_event(&lossy, &error.to_string()),
+        }
+    })?;
+    let found = serde_json::from_str::<Unread<'_>>(text).map_err(|error| invalid(text, &error))?;
+    let payload = found.payload;
+    let cells = found
+        .cells
+        .or_else(|| payload.and_then(|payload| payload.cells));
+    let cells = cells.ok_or_else(|| rejected(text, MISSING_CELLS.to_owned()))?;
+    Ok(cells.get())
+}
+
+/// The table, the token and the clustering of `cells`.
+///
+/// # Errors
+/// [`MergeError::Event`] without a table or a token.
+pub fn read_place(cells: &str) -> Result<(Text<'_>, i64, Option<Text<'_>>), MergeError> {
+    let place = serde_json::from_str::<Place<'_>>(cells).map_err(|error| invalid(cells, &error))?;
+    Ok((place.id, place.token, place.ck))
+}
+
 /// Reads the `cells` of an event.
 ///
 /// # Errors
@@ -99,9 +155,16 @@ pub fn read_event(text: &str) -> Result<Cells<'_>, MergeError> {
                 .or_else(|| payload.and_then(|payload| payload.cells));
             cells.ok_or_else(|| rejected(text, MISSING_CELLS.to_owned()))
         }
-        Err(_) if text.starts_with(AVRO_MAGIC) => Err(rejected(text, IS_AVRO.to_owned())),
-        Err(error) => Err(not_an_event(text, &error.to_string())),
+        Err(error) => Err(invalid(text, &error)),
     }
+}
+
+#[cold]
+fn invalid(text: &str, error: &serde_json::Error) -> MergeError {
+    if text.starts_with(AVRO_MAGIC) {
+        return rejected(text, IS_AVRO.to_owned());
+    }
+    not_an_event(text, &error.to_string())
 }
 
 /// The error for a value that is JSON but no event.

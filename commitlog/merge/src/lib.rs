@@ -17,6 +17,7 @@ mod evaluation;
 mod event;
 mod ingest;
 mod input;
+mod intake;
 mod leb128;
 mod merger;
 mod output;
@@ -33,6 +34,7 @@ mod window;
 
 pub use changes::Instants;
 pub use error::{MergeError, Result};
+pub use intake::{Intake, intake_fields};
 pub use merger::{Merger, View};
 pub use purge::Purge;
 pub use session::Session;

@@ -46,7 +46,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
-    use crate::merger::{MergeSession, TableMerger};
+    use crate::merger::{EventIntake, MergeSession, TableMerger};
     #[pymodule_export]
     use crate::mongo::_mongo;
     #[pymodule_export]

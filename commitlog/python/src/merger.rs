@@ -1,10 +1,11 @@
 //! `TableMerger` and `MergeSession`: the merge of events, by Arrow's C data interface.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use commitlog_arrow_ffi::{export_schema, import_batch};
 use commitlog_core::schema;
-use commitlog_merge::{Instants, Merger, Purge, Session, View, Window};
+use commitlog_merge::{Instants, Intake, Merger, Purge, Session, View, Window, intake_fields};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -139,5 +140,28 @@ impl MergeSession {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         export_schema(py, &self.0.fields())
+    }
+}
+
+/// Reads the member `cells` of values, before events are stored.
+#[pyclass(frozen, module = "commitlog")]
+pub struct EventIntake(Intake);
+
+#[pymethods]
+impl EventIntake {
+    #[new]
+    fn new(counters: HashSet<String>) -> Self {
+        Self(Intake::new(counters))
+    }
+
+    fn read(&self, py: Python<'_>, batch: &Bound<'_, PyAny>) -> PyResult<RowBatch> {
+        let batch = import_batch(batch)?;
+        py.detach(|| self.0.read(&batch))
+            .map(RowBatch)
+            .map_err(|error| from_merge_error(&error))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        export_schema(py, &intake_fields())
     }
 }

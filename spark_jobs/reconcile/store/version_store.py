@@ -32,6 +32,7 @@ from pyspark.sql.utils import is_remote
 from spark_jobs.delta_table import create_delta_table
 from spark_jobs.errors import JobError
 from spark_jobs.reconcile.store.commits import Commit, Kind, Offsets, read_commit, user_metadata
+from spark_jobs.source.json_values import json_value
 from spark_jobs.storage import Folder
 
 Bucket = tuple[str, int]
@@ -240,7 +241,7 @@ class VersionStore:
 
     def _truncations(self, version: int | None) -> DataFrame:
         markers = self._all(version).where(F.col("bucket") == TABLE_BUCKET)
-        ts_us = F.get_json_object("event", "$.truncated_us").cast("bigint")
+        ts_us = json_value(F.col("event"), "truncated_us: bigint")["truncated_us"]
         return markers.select("table", ts_us.alias("ts_us"))
 
     def _all(self, version: int | None = None) -> DataFrame:

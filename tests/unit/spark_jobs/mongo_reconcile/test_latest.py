@@ -120,6 +120,10 @@ def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> Non
         (record(7, "7", {"op": "c", "after": "{}"}), "lacks `ts_ms`, `db` or `collection`"),
         (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 7), "its `op` is missing"),
         (
+            record(7, "7", {**envelope("c", "{}", 5), "transaction": {"total_order": "x"}}),
+            "has a key or a value with a member that is not JSON or has another type",
+        ),
+        (
             Record(None, b"\0\0\0\0\5\2a", b"\0\0\0\0\6\0", TOPIC, 0, 7),
             "is Avro, but mongo_reconcile reads JSON",
         ),

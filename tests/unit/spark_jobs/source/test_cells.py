@@ -8,12 +8,14 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells
-from spark_jobs.source.counter_contexts import INVALID_CONTEXT
+from spark_jobs.source.cells import read_cells
 from tests.support.events.counter_events import LEADERS, context
 from tests.support.spark.forms import EventValue
 from tests.support.spark.records import Record, frame
 
+MISSING_CELLS = "has no `cells`. Set `event.cells=true` for the agents"
+NOT_AN_EVENT = "is not an event of the supported format. Read only topics of the Cassandra agent"
+INVALID_CONTEXT = "has a counter cell that is not a context with a total for each leader"
 PLACE = {"id": "c", "pk": "aw==", "token": -7}
 
 

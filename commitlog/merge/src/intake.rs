@@ -1,0 +1,147 @@
+//! Events before they are stored: the member `cells` alone, read as later merges read it.
+//!
+//! An event that passes can be merged, so no stored event makes its table unreadable.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, Int64Builder, LargeStringBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+
+use crate::arena::append_base64;
+use crate::columns::Columns;
+use crate::error::{MergeError, Result};
+use crate::event::{find_cells, read_place};
+use crate::ingest::Ingest;
+use crate::partition::Group;
+use crate::window::Window;
+
+const INVALID_CONTEXT: &str = "has a counter cell that is not a context with a total for each \
+    leader, as Cassandra 2.1 and later writes it. Remove its table from `counter.tables`, and \
+    select other tables with `tables`";
+
+/// Columns of [`Intake::read`].
+pub fn intake_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("table", DataType::Utf8, true),
+        Field::new("token", DataType::Int64, true),
+        Field::new("ck", DataType::Binary, true),
+        Field::new("event", DataType::LargeUtf8, true),
+        Field::new("error", DataType::Utf8, true),
+    ])
+}
+
+/// Reads values of topics.
+pub struct Intake {
+    /// Ids of the tables whose counters are merged.
+    counters: HashSet<String>,
+}
+
+struct Found {
+    table: String,
+    token: i64,
+    ck: Option<Vec<u8>>,
+    event: String,
+}
+
+impl Intake {
+    pub fn new(counters: HashSet<String>) -> Self {
+        Self { counters }
+    }
+
+    /// A row for each value, with `error` instead of the other columns if it is no event.
+    ///
+    /// # Errors
+    /// [`MergeError::Batch`] without a column `value` of bytes.
+    pub fn read(&self, batch: &StructArray) -> Result<StructArray> {
+        let column = batch.column_by_name("value").ok_or_else(no_values)?;
+        let mut rows = Rows::default();
+        if let Some(values) = column.as_binary_opt::<i32>() {
+            values
+                .iter()
+                .for_each(|value| rows.add(self.found(value.unwrap_or_default())));
+        } else if let Some(values) = column.as_binary_opt::<i64>() {
+            values
+                .iter()
+                .for_each(|value| rows.add(self.found(value.unwrap_or_default())));
+        } else {
+            return Err(no_values());
+        }
+        Ok(StructArray::try_new(intake_fields(), rows.finish(), None)?)
+    }
+
+    fn found(&self, value: &[u8]) -> Result<Found> {
+        let cells = find_cells(value)?;
+        let event = format!("{{\"cells\":{cells}}}");
+        let (table, token, ck) = read_place(cells)?;
+        let mut bytes = Vec::new();
+        let ck = match ck {
+            // The merge below reports text that is not base64.
+            Some(text) => append_base64(&mut bytes, &text.0).map(|()| bytes),
+            None => None,
+        };
+        let has_counters = self.counters.contains(table.0.as_ref());
+        let mut columns = Columns::of_unknown_table(has_counters);
+        let mut merge = Ingest {
+            group: &mut Group::default(),
+            columns: &mut columns,
+            window: &Window::default(),
+        };
+        merge.add_event(&event, false)?;
+        Ok(Found {
+            table: table.0.into_owned(),
+            token,
+            ck,
+            event,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    tables: StringBuilder,
+    tokens: Int64Builder,
+    clusterings: BinaryBuilder,
+    events: LargeStringBuilder,
+    errors: StringBuilder,
+}
+
+impl Rows {
+    fn add(&mut self, found: Result<Found>) {
+        let (found, error) = match found {
+            Ok(found) => (Some(found), None),
+            Err(error) => (None, Some(reason(error))),
+        };
+        self.errors.append_option(error);
+        self.tables.append_option(found.as_ref().map(|f| &f.table));
+        self.tokens.append_option(found.as_ref().map(|f| f.token));
+        self.clusterings
+            .append_option(found.as_ref().and_then(|f| f.ck.as_ref()));
+        self.events.append_option(found.as_ref().map(|f| &f.event));
+    }
+
+    fn finish(mut self) -> Vec<ArrayRef> {
+        vec![
+            Arc::new(self.tables.finish()),
+            Arc::new(self.tokens.finish()),
+            Arc::new(self.clusterings.finish()),
+            Arc::new(self.events.finish()),
+            Arc::new(self.errors.finish()),
+        ]
+    }
+}
+
+fn no_values() -> MergeError {
+    MergeError::Batch("Column value of the batch: expected bytes.".to_owned())
+}
+
+/// Without the start of the value, because the caller names its place.
+fn reason(error: MergeError) -> String {
+    match error {
+        MergeError::Event { reason, .. } => reason,
+        MergeError::CounterContext { .. } => INVALID_CONTEXT.to_owned(),
+        other => other.to_string(),
+    }
+}

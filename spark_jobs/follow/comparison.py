@@ -43,10 +43,12 @@ def compared(earlier: DataFrame, later: DataFrame, keys: int, second: int) -> Da
         F.when(has_op, was).alias("before"),
         F.when(has_op, now).alias("after"),
         "next_expiry_s",
+        F.lit(None).cast("string").alias("rejected"),
     )
     # `has_op` would take `after` from the columns above.
     is_needed = F.col("op").isNotNull() | F.col("next_expiry_s").isNotNull()
-    return changes.where(is_needed).select(*later.columns)
+    rejected = later.where(F.col("rejected").isNotNull())
+    return changes.where(is_needed).select(*later.columns).unionByName(rejected)
 
 
 def _fitted(rows: DataFrame, wanted: StructType, keys: int) -> Column:

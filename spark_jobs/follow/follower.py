@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from sidecar.logs import fields
 from spark_jobs.errors import JobError
 from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
+from spark_jobs.follow.dead_letters import DeadLetters
 from spark_jobs.follow.expiries import ExpiryIndex
 from spark_jobs.follow.handler import ChangeHandler
 from spark_jobs.follow.known_schemas import KnownSchemas
@@ -42,8 +43,8 @@ class Follower:
     """Passes the changes of tables to a handler, from the position of each table.
 
     A job calls `step` about once a second, or at each interval of its trigger
-    (`spark_jobs.follow.job`). The folder holds the expiry index and the known schemas; each
-    follower needs its own.
+    (`spark_jobs.follow.job`). The folder holds the expiry index, the known schemas and the dead
+    letters; each follower needs its own.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Follower:
         self._tables = tables
         self._handler = handler
         self._clock = clock
+        self._dead_letters = DeadLetters(store.session, f"{folder.rstrip('/')}/dead-letters")
         self._expiries = ExpiryIndex(store.session, f"{folder.rstrip('/')}/expiries")
         self._version = store.version()
         self._applied = {table.id: TableStats() for table in tables}
@@ -196,6 +198,9 @@ class Follower:
             if row["next"] is not None:
                 with job_description(session, f"{what}, add to the expiry index"):
                     self._expiries.add(table.id, cached)
+            if row["rejected"]:
+                with job_description(session, f"{what}, add to the dead letters"):
+                    self._dead_letters.add(table, cached, after)
             visible = cached.where(F.col("op").isNotNull())
             if before is None:
                 # Before the first fill begins: a crash may interrupt it.

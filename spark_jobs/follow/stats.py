@@ -20,7 +20,8 @@ def aggregates() -> list[Column]:
     """The aggregates of a batch's changes that `TableStats.plus` needs."""
     counts = [F.count_if(F.col("op") == op).alias(name) for op, name in OPS.items()]
     write_us = F.when(F.col("cause") == "write", F.col("ts_us"))
-    return [*counts, F.max(write_us).alias(_NEWEST)]
+    rejected = F.count("rejected").alias("rejected")
+    return [*counts, F.max(write_us).alias(_NEWEST), rejected]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class TableStats:
     """Duration of the last batch in seconds."""
     position: Position | None = None
     """The position of the target."""
+    rejected: int = 0
+    """Rows that went to the dead letters."""
 
     def plus(self, batch: Row, duration_s: float) -> "TableStats":
         """These statistics and one more batch, from its `aggregates`."""
@@ -47,6 +50,7 @@ class TableStats:
             created=self.created + batch["created"],
             updated=self.updated + batch["updated"],
             deleted=self.deleted + batch["deleted"],
+            rejected=self.rejected + batch["rejected"],
             newest_write_us=max(writes, default=None),
             batch_s=duration_s,
         )
@@ -59,6 +63,7 @@ class TableStats:
             "created": self.created,
             "updated": self.updated,
             "deleted": self.deleted,
+            "rejected": self.rejected,
             "newest_write_us": self.newest_write_us,
             "batch_ms": None if self.batch_s is None else round(self.batch_s * 1000),
             "store_version": None if position is None else position.store_version,
@@ -72,7 +77,9 @@ def summary(stats: Mapping[str, TableStats]) -> str:
     created = sum(each.created for each in stats.values())
     updated = sum(each.updated for each in stats.values())
     deleted = sum(each.deleted for each in stats.values())
-    return f"{batches:,} batches, rows: {created:,} new, {updated:,} updated, {deleted:,} deleted"
+    rejected = sum(each.rejected for each in stats.values())
+    text = f"{batches:,} batches, rows: {created:,} new, {updated:,} updated, {deleted:,} deleted"
+    return text if not rejected else f"{text}, {rejected:,} in dead letters"
 
 
 def add_metrics(registry: CollectorRegistry, job: str, stats: Mapping[str, TableStats]) -> None:

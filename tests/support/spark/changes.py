@@ -57,7 +57,7 @@ def changes_frame(
     schema = (
         "cdc_row_id binary, token bigint, ck binary, seq int, is_last boolean, existed boolean, "
         f"op string, cause string, ts_us bigint, before struct<{row}>, after struct<{row}>, "
-        "next_expiry_s bigint"
+        "next_expiry_s bigint, rejected string"
     )
     rows = [
         (
@@ -72,6 +72,7 @@ def changes_frame(
             change.ts_us,
             change.before,
             change.after,
+            None,
             None,
         )
         for change in changes

@@ -1,10 +1,12 @@
 //! Changes of rows, with the typed row before and after.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StructArray};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray, StructArray, new_null_array,
+};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, Fields};
 
@@ -105,22 +107,19 @@ impl ChangeRows {
             row("before", &self.before),
             row("after", &self.after),
             Field::new("next_expiry_s", DataType::Int64, true),
+            Field::new("rejected", DataType::Utf8, true),
         ])
     }
 
     /// Adds a change of the current row.
     pub fn push(&mut self, row: ChangedRow<'_>, change: Change<'_>) -> Result<()> {
-        let operation = match (change.before, change.after) {
-            (None, _) => "c",
-            (_, None) => "d",
-            _ => "u",
-        };
+        let operation = operation(change.before.is_some(), change.after.is_some());
         let cause = match change.cause {
             Cause::Write => "write",
             Cause::Expiry => "expiry",
         };
         self.start_row(row)?;
-        self.operations.append_value(operation);
+        self.operations.append_option(operation);
         self.causes.append_value(cause);
         self.times.append_value(change.ts_us);
         self.before.append(row, change.before)?;
@@ -189,23 +188,52 @@ impl ChangeRows {
         let sequence = std::mem::take(&mut self.sequence);
         let are_last = std::mem::take(&mut self.are_last);
         let next_expiries = std::mem::take(&mut self.next_expiries);
+        let (before, before_misfits) = self.before.finish()?;
+        let (after, after_misfits) = self.after.finish()?;
+        let mut existed = self.existed.finish();
+        let mut operations = self.operations.finish();
+        let mut rejected = new_null_array(&DataType::Utf8, sequence.len());
+        if !before_misfits.is_empty() || !after_misfits.is_empty() {
+            existed = (0..existed.len())
+                .map(|row| Some(existed.value(row) && !before_misfits.contains_key(&row)))
+                .collect();
+            operations = (0..operations.len())
+                .map(|row| {
+                    operations.is_valid(row).then_some(())?;
+                    operation(before.is_valid(row), after.is_valid(row))
+                })
+                .collect();
+            let reasons = (0..sequence.len()).map(|row| after_misfits.get(&row));
+            rejected = Arc::new(reasons.collect::<StringArray>());
+        }
         let arrays: Vec<ArrayRef> = vec![
             Arc::new(self.ids.finish()),
             Arc::new(self.tokens.finish()),
             Arc::new(self.clusterings.finish()),
             Arc::new(Int32Array::from(sequence)),
             Arc::new(BooleanArray::from(are_last)),
-            Arc::new(self.existed.finish()),
-            Arc::new(self.operations.finish()),
+            Arc::new(existed),
+            Arc::new(operations),
             Arc::new(self.causes.finish()),
             Arc::new(self.times.finish()),
-            self.before.finish()?,
-            self.after.finish()?,
+            before,
+            after,
             Arc::new(Int64Array::from(next_expiries)),
+            rejected,
         ];
         self.full
             .push_back(StructArray::try_new(fields, arrays, None)?);
         Ok(())
+    }
+}
+
+/// The operation between two rows, each of which may be shown; `None` without one.
+fn operation(before: bool, after: bool) -> Option<&'static str> {
+    match (before, after) {
+        (false, true) => Some("c"),
+        (true, false) => Some("d"),
+        (true, true) => Some("u"),
+        (false, false) => None,
     }
 }
 
@@ -222,9 +250,21 @@ impl Side {
         }
     }
 
-    fn finish(&mut self) -> Result<ArrayRef> {
-        let (fields, arrays, _) = self.rows.take()?.into_parts();
-        let array = StructArray::try_new(fields, arrays, self.nulls.finish())?;
-        Ok(Arc::new(array))
+    /// The rows, and the reasons of the rows that have no typed form.
+    fn finish(&mut self) -> Result<(ArrayRef, BTreeMap<usize, String>)> {
+        let (rows, misfits) = self.rows.take_fitting()?;
+        let (fields, arrays, _) = rows.into_parts();
+        let mut nulls = self.nulls.finish();
+        if !misfits.is_empty() {
+            let is_valid = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let length = arrays.first().map_or(0, |array| array.len());
+            nulls = Some(
+                (0..length)
+                    .map(|row| is_valid(row) && !misfits.contains_key(&row))
+                    .collect(),
+            );
+        }
+        let array = StructArray::try_new(fields, arrays, nulls)?;
+        Ok((Arc::new(array), misfits))
     }
 }

@@ -1,11 +1,14 @@
 //! Rows with the columns of `SELECT *`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::builder::BinaryBuilder;
-use arrow_array::{ArrayRef, StructArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, Fields};
-use commitlog_arrow_decode::{Names, Table};
+use commitlog_arrow_decode::{DecodeError, Misfit, Names, Table};
 use commitlog_core::schema;
 
 use super::Room;
@@ -146,6 +149,49 @@ impl TypedRows {
 
     /// The typed rows so far.
     pub fn take(&mut self) -> Result<StructArray> {
+        let raw = self.take_raw()?;
+        Ok(self.decoder.table.decode(&raw)?)
+    }
+
+    /// The typed rows so far, with nulls for rows that have a legal value without a typed form.
+    /// The names of these rows and the reasons, by their number.
+    pub fn take_fitting(&mut self) -> Result<(StructArray, BTreeMap<usize, String>)> {
+        let raw = self.take_raw()?;
+        let table = &self.decoder.table;
+        let error = match table.decode(&raw) {
+            Ok(rows) => return Ok((rows, BTreeMap::new())),
+            Err(error) => error,
+        };
+        let misfit = |row: usize| match table.decode(&raw.slice(row, 1)) {
+            Err(DecodeError::Value {
+                column,
+                cause: cause @ Misfit::Timestamp { .. },
+                ..
+            }) => Some((
+                row,
+                format!("{}, column {column}: {cause}", key_of(&raw, row)),
+            )),
+            _ => None,
+        };
+        let misfits: BTreeMap<usize, String> = (0..raw.len()).filter_map(misfit).collect();
+        if misfits.is_empty() {
+            return Err(error.into());
+        }
+        let data = raw.to_data();
+        let mut fitting = MutableArrayData::new(vec![&data], true, raw.len());
+        for row in 0..raw.len() {
+            if misfits.contains_key(&row) {
+                fitting.try_extend_nulls(1)?;
+            } else {
+                fitting.try_extend(0, row, row.saturating_add(1))?;
+            }
+        }
+        let (fields, columns, _) = StructArray::from(fitting.freeze()).into_parts();
+        let fitting = StructArray::try_new_with_length(fields, columns, None, raw.len())?;
+        Ok((table.decode(&fitting)?, misfits))
+    }
+
+    fn take_raw(&mut self) -> Result<StructArray> {
         let rows = self.room.rows;
         self.room.clear();
         let mut fields = vec![
@@ -166,9 +212,28 @@ impl TypedRows {
             fields.push(Field::new(&column.name, array.data_type().clone(), true));
             arrays.push(array);
         }
-        let raw = StructArray::try_new_with_length(Fields::from(fields), arrays, None, rows)?;
-        Ok(self.decoder.table.decode(&raw)?)
+        let fields = Fields::from(fields);
+        Ok(StructArray::try_new_with_length(
+            fields, arrays, None, rows,
+        )?)
     }
+}
+
+/// The name of a raw row: its keys as CQL writes bytes.
+fn key_of(raw: &StructArray, row: usize) -> String {
+    let text = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    };
+    let key = raw.column(0).as_binary::<i32>().value(row);
+    let mut name = format!("partition key {}", text(key));
+    let clustering = raw.column(1).as_list::<i32>().value(row);
+    for value in clustering.as_binary::<i32>() {
+        name.push_str(", clustering ");
+        name.push_str(&value.map_or_else(|| "null".to_owned(), text));
+    }
+    name
 }
 
 impl Values {

@@ -92,7 +92,8 @@ def read(*values: bytes) -> list[dict[str, Any]]:
         [pa.array([str(at) for at in range(len(values))]), pa.array(values, pa.large_binary())],
         names=["place", "value"],
     )
-    (found,) = pickle.loads(pickle.dumps(READER)).read_all([batch])
+    reader: EventReader = pickle.loads(pickle.dumps(READER))
+    (found,) = reader.read_all([batch])
     return found.to_pylist()
 
 

@@ -8,7 +8,13 @@ from spark_jobs.follow.stats import TableStats, add_metrics, summary
 
 
 def batch(created: int, updated: int, deleted: int, newest_write_us: int | None) -> Row:
-    return Row(created=created, updated=updated, deleted=deleted, newest_write_us=newest_write_us)
+    return Row(
+        created=created,
+        updated=updated,
+        deleted=deleted,
+        newest_write_us=newest_write_us,
+        rejected=0,
+    )
 
 
 STATS = TableStats().plus(batch(2, 0, 0, 7_000_000), 3.0).plus(batch(1, 4, 1, None), 0.5)

@@ -67,13 +67,14 @@ def follow(
     on_progress: Callable[[Mapping[str, Any]], None],
     *,
     tick: Callable[[], object] = lambda: None,
+    verify: Callable[[], object] = lambda: None,
     stop: threading.Event | None = None,
 ) -> None:
     """Wait until a query ends, or stop it when `stop` is set.
 
     `on_progress` receives the progress of every micro-batch once, in order. `tick` is called about
-    once a second. An exception of either stops the query. A failure of the query is raised as the
-    error of its cause (`mapped_error`).
+    once a second, `verify` after micro-batches. An exception of any of them stops the query. A
+    failure of the query is raised as the error of its cause (`mapped_error`).
     """
     reported = _ReportedProgress()
     try:
@@ -82,7 +83,8 @@ def follow(
             if stop is not None and stop.is_set():
                 query.stop()
             has_ended = bool(query.awaitTermination(_POLL_S))
-            reported.report_new(query, on_progress)
+            if reported.report_new(query, on_progress):
+                verify()
             tick()
     except StreamingQueryException as error:
         reported.report_new(query, on_progress)
@@ -102,9 +104,12 @@ class _ReportedProgress:
 
     def report_new(
         self, query: StreamingQuery, on_progress: Callable[[Mapping[str, Any]], None]
-    ) -> None:
+    ) -> bool:
+        """Whether there was new progress."""
+        before = self._last
         for progress in query.recentProgress:
             # Timestamps have a fixed format, so they sort as text.
             if progress["timestamp"] > self._last:
                 self._last = progress["timestamp"]
                 on_progress(progress)
+        return self._last != before

@@ -22,6 +22,7 @@ from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
 from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
+from spark_jobs.source.topics import SourceTopics
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ def run(
     owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     progress = _RunProgress(session, options, show)
+    topics = SourceTopics(session, options, compacted="warn")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     started = query.start(records, options, checkpoint)
     logger.info(
@@ -67,7 +69,7 @@ def run(
         extra=fields(topics=owner.topics, identity=options.identity, new=checkpoint.is_new),
     )
     with metrics_files.final_report(lambda failed: progress.save(has_failed=failed)):
-        follow(started, progress.add, tick=progress.tick, stop=stop)
+        follow(started, progress.add, tick=progress.tick, verify=topics.verify, stop=stop)
     return progress.stats
 
 

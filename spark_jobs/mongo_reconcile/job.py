@@ -26,6 +26,7 @@ from spark_jobs.progress import MicroBatch, follow, micro_batch, start_query, st
 from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.kafka import read_stream
+from spark_jobs.source.topics import SourceTopics
 
 logger = logging.getLogger(__name__)
 _PREFIX = "cdc_mongo_reconcile_"
@@ -58,6 +59,7 @@ def run(
     owner = CheckpointOwner("mongo-reconcile", options.subscription(), options.fixed())
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
     documents = DocumentTable(session, options.table_path)
+    topics = SourceTopics(session, options, compacted="accept")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     query = start_merging(records, documents, options)
     logger.info(
@@ -66,7 +68,7 @@ def run(
     )
     counter = _RecordCounter(options, show)
     with metrics_files.final_report(lambda failed: counter.write(has_failed=failed)):
-        follow(query, counter.count, stop=stop)
+        follow(query, counter.count, verify=topics.verify, stop=stop)
     return counter.records
 
 

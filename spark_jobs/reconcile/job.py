@@ -28,6 +28,7 @@ from spark_jobs.reconcile.store.commits import offsets_of_batch
 from spark_jobs.session import create_job_session, isolated_session
 from spark_jobs.source.events import events
 from spark_jobs.source.kafka import read_stream
+from spark_jobs.source.topics import SourceTopics
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
@@ -99,10 +100,13 @@ def run(
     fixed = {"output": options.output, "format": _FORMAT, "buckets": str(options.buckets)}
     owner = CheckpointOwner(JOB, options.subscription(), fixed, store.id)
     checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
+    topics = SourceTopics(session, options, compacted="reject")
     records = read_stream(session, options, is_limited=options.trigger != "once")
     job = StreamingReconcile(store, schema, tables, checkpoint.id, options.history_s)
     # Spark computes every column of a micro-batch, even if it is not used.
-    return job.run(events(records).select(*READ), options, tick=tick, report=report, stop=stop)
+    stream = events(records).select(*READ)
+    verify = topics.verify
+    return job.run(stream, options, tick=tick, report=report, verify=verify, stop=stop)
 
 
 class StreamingReconcile:
@@ -135,6 +139,7 @@ class StreamingReconcile:
         *,
         tick: Callable[[], object] = lambda: None,
         report: Report | None = None,
+        verify: Callable[[], object] = lambda: None,
         stop: threading.Event | None = None,
     ) -> RunStats:
         """Process the stream until its trigger ends or `stop` is set, as `run` does."""
@@ -163,7 +168,7 @@ class StreamingReconcile:
             send()
 
         with metrics_files.final_report(send):
-            follow(query, on_progress, tick=tick_and_send, stop=stop)
+            follow(query, on_progress, tick=tick_and_send, verify=verify, stop=stop)
             if has_files:
                 self._measure_store()
         return self._stats

@@ -21,10 +21,13 @@ def config(folder: Path, mode: str) -> AgentConfig:
 def test_check_warns_of_every_table_that_a_snapshot_rejects(tmp_path: Path) -> None:
     """For each combination of rights and masks."""
     initial = config(tmp_path, "initial")
-    for readable, unmasked, masked in itertools.product(
-        *[[frozenset[str](), *map(lambda place: frozenset({place}), PLACES)]] * 2,
-        [{}, {"shop.orders": ("a", "b")}, dict.fromkeys(TABLES, ("a",))],
-    ):
+    places = [frozenset[str](), *(frozenset({place}) for place in PLACES)]
+    masks: list[dict[str, tuple[str, ...]]] = [
+        {},
+        {"shop.orders": ("a", "b")},
+        dict.fromkeys(TABLES, ("a",)),
+    ]
+    for readable, unmasked, masked in itertools.product(places, places, masks):
         rights = Rights(readable=readable, unmasked=unmasked)
         found = list(check_snapshot_rights(initial, rights, TABLES, masked))
         rejected = [

@@ -94,7 +94,8 @@ def read(*values: bytes) -> list[dict[str, Any]]:
     )
     reader: EventReader = pickle.loads(pickle.dumps(READER))
     (found,) = reader.read_all([batch])
-    return found.to_pylist()
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
 
 
 def merge(row: dict[str, Any]) -> Iterator[pa.RecordBatch]:

@@ -97,19 +97,23 @@ def follow(
 
 
 class _ReportedProgress:
-    """Remembers the last progress that was reported."""
+    """Remembers the last progress that was reported.
+
+    Spark lists the recent ones in order. Their times are those of the driver's clock, which can be
+    set back, so they only tell one from another.
+    """
 
     def __init__(self) -> None:
-        self._last = ""
+        self._last: tuple[Any, Any] | None = None
 
     def report_new(
         self, query: StreamingQuery, on_progress: Callable[[Mapping[str, Any]], None]
     ) -> bool:
         """Whether there was new progress."""
-        before = self._last
-        for progress in query.recentProgress:
-            # Timestamps have a fixed format, so they sort as text.
-            if progress["timestamp"] > self._last:
-                self._last = progress["timestamp"]
-                on_progress(progress)
-        return self._last != before
+        recent = query.recentProgress
+        known = [(each["batchId"], each["timestamp"]) for each in recent]
+        done = known.index(self._last) + 1 if self._last in known else 0
+        for name, progress in zip(known[done:], recent[done:], strict=True):
+            self._last = name
+            on_progress(progress)
+        return done < len(recent)

@@ -9,6 +9,9 @@
 
 Kafka tombstones have no value and are skipped. Keys and values are JSON, with or without a schema
 and payload.
+
+The order is that of the oplog: the cluster time in the header `cdc.source`. No member of an event
+replaces it. `source.ts_ms` is the wall clock of a primary, which an election can set back.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -16,27 +19,34 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_mapping import record_error
 from spark_jobs.mongo_reconcile.options import MongoOptions
+from spark_jobs.source.events import header
 from spark_jobs.source.json_values import UNREAD, json_value
 
 POSITION = (
-    "struct<cluster_ms: bigint, ord: int, is_stream: boolean, step: bigint, topic_offset: bigint>"
+    "struct<seconds: bigint, increment: bigint, is_stream: boolean, step: bigint, "
+    "topic_offset: bigint>"
 )
+UNTIMED = -1
+"""`seconds` of a change without a cluster time, which is ordered by its place in the topic. Such a
+change precedes all changes with one, as Debezium's events precede those of the agent after it."""
 CHANGE_COLUMNS = ("collection", "id", "position", "state", "document", "place")
 OPERATIONS = ("c", "u", "d", "r")
 
 _ENVELOPE = """
     op: string, after: string,
-    source: struct<ts_ms: bigint, ord: int, snapshot: string, db: string, collection: string>,
+    source: struct<db: string, collection: string>,
     transaction: struct<total_order: bigint>
 """
 _VALUE = f"{_ENVELOPE}, payload: struct<{_ENVELOPE}>"
 _KEY = "id: string, payload: struct<id: string>"
 _ONLY_COLLECTIONS = "Read only topics of collections."
 _DEFAULTS = MongoOptions()
+# The end of `node id/replica set/seconds.increment/index`; a node id may contain slashes.
+_CLUSTER_TIME = r"/(\d{1,10})\.(\d{1,10})/\d+$"
 
 
 def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
-    """Changes with `CHANGE_COLUMNS` from records with key, value, topic, partition and offset.
+    """Changes with `CHANGE_COLUMNS` from records of the Kafka source with their headers.
 
     A record that is not a change of a document fails the query with an `InputError` that names its
     place.
@@ -50,6 +60,7 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
             F.coalesce(key["payload"]["id"], key["id"]).alias("id"),
             _payload(value).alias("_event"),
             F.col("offset").alias("_offset"),
+            header("cdc.source").cast("string").alias("_origin"),
             F.concat_ws("/", "topic", "partition", "offset").alias("place"),
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
             F.coalesce(key[UNREAD], value[UNREAD]).isNotNull().alias("_is_unread"),
@@ -78,19 +89,19 @@ def _payload(value: Column) -> Column:
 
 def _position(event: Column, options: MongoOptions) -> Column:
     """Cluster time, then the order within it, then the offset in the topic."""
-    offset = F.col("_offset")
+    offset, origin = F.col("_offset"), F.col("_origin")
+    untimed = F.struct(F.lit(UNTIMED), F.lit(0), F.lit(False), F.lit(0), offset)
     if options.order_by == "topic":
-        return F.struct(F.lit(0), F.lit(0), F.lit(False), F.lit(0), offset)
-    source = event["source"]
-    is_stream = event["op"] != "r"
-    margin_ms = F.when(is_stream, 0).otherwise(options.snapshot_margin_ms)
-    return F.struct(
-        source["ts_ms"] - margin_ms,
-        F.coalesce(source["ord"], F.lit(0)),
-        is_stream,
+        return untimed
+    timed = F.struct(
+        F.regexp_extract(origin, _CLUSTER_TIME, 1).try_cast("bigint"),
+        F.regexp_extract(origin, _CLUSTER_TIME, 2).try_cast("bigint"),
+        event["op"] != "r",
         F.coalesce(event["transaction"]["total_order"], F.lit(0)),
         offset,
     )
+    has_time = F.coalesce(F.regexp_like(origin, F.lit(_CLUSTER_TIME)), F.lit(False))
+    return F.when(has_time, timed.cast(POSITION)).otherwise(untimed.cast(POSITION))
 
 
 def _state(event: Column) -> Column:
@@ -110,7 +121,7 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
     """The error text for a record that is not a change; null for a change."""
     source = event["source"]
     operation = F.coalesce(event["op"], F.lit("missing"))
-    no_source = source["ts_ms"].isNull() | source["db"].isNull() | source["collection"].isNull()
+    no_source = source["db"].isNull() | source["collection"].isNull()
     return (
         F.when(
             F.col("_is_avro"),
@@ -137,7 +148,7 @@ def _change_error(identity: Column, event: Column, place: Column) -> Column:
             no_source,
             record_error(
                 place,
-                " lacks `ts_ms`, `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
+                " lacks `db` or `collection` in its `source`. " + _ONLY_COLLECTIONS,
             ),
         )
         .when(

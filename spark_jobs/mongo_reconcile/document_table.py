@@ -6,18 +6,22 @@ The row of a deleted document stays, without its content, until no older change 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.mongo_reconcile.changes import POSITION
-from spark_jobs.mongo_reconcile.latest import KEY, latest
+from spark_jobs.errors import CheckpointError
+from spark_jobs.mongo_reconcile.changes import POSITION, UNTIMED
+from spark_jobs.mongo_reconcile.latest import KEY, latest, order_error, raised
 
 _COLUMNS = (
     "collection STRING NOT NULL, id STRING NOT NULL, "
-    f"position {POSITION.upper()}, state STRING NOT NULL, document STRING, place STRING, "
+    f"position {POSITION}, state STRING NOT NULL, document STRING, place STRING, "
     "seen_at TIMESTAMP NOT NULL"
 )
 
 
 class DocumentTable:
-    """The table at a folder or URI. Created if it does not exist."""
+    """The table at a folder or URI. Created if it does not exist.
+
+    Raises `CheckpointError` for a table whose positions have another form.
+    """
 
     def __init__(self, session: SparkSession, uri: str) -> None:
         self._session = session
@@ -27,6 +31,7 @@ class DocumentTable:
             f"CREATE TABLE IF NOT EXISTS {self._table} ({_COLUMNS}) USING delta "
             "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
         )
+        self._require_positions()
 
     def apply(self, changes: DataFrame, seen_ms: int) -> None:
         """Merge changes, seen at `seen_ms`. Repeated and older changes have no effect."""
@@ -34,14 +39,28 @@ class DocumentTable:
         new = latest(changes).withColumn("seen_at", seen_at)
         on = " AND ".join(f"known.{name} = new.{name}" for name in KEY)
         new.createOrReplaceTempView("new_documents")
+        error = order_error(
+            "new.place", "known.place", is_timed=f"known.position.seconds <> {UNTIMED}"
+        )
+        error = f"CASE WHEN new.position.seconds = {UNTIMED} THEN {error} END"
         # A micro-batch has its own session, and the view exists only there.
         new.sparkSession.sql(
             f"""
             MERGE INTO {self._table} AS known USING new_documents AS new ON {on}
+            WHEN MATCHED AND {error} IS NOT NULL THEN UPDATE SET state = {raised(error)}
             WHEN MATCHED AND new.position > known.position THEN UPDATE SET *
             WHEN NOT MATCHED THEN INSERT *
             """
         )
+
+    def _require_positions(self) -> None:
+        form = self.rows().schema["position"].dataType.simpleString()
+        if form != POSITION.replace(": ", ":").replace(", ", ","):
+            raise CheckpointError(
+                f"The table {self._uri} has positions of another release ({form}), which cannot be "
+                "compared with cluster times. Remove it and the checkpoint, or set new ones, and "
+                "read the topics from their start."
+            )
 
     def purge(self, before_ms: int) -> None:
         """Remove documents whose delete was seen before `before_ms`."""

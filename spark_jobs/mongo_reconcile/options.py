@@ -22,16 +22,10 @@ class MongoOptions(Properties):
     order_by: Annotated[OrderName, LowerCase] = prop(
         "order.by",
         default="cluster-time",
-        doc="Order of the changes of a document. `cluster-time`: `source.ts_ms`, then "
-        "`source.ord`, in any order of the topic. `topic`: the place in the topic, for agents "
-        "whose `source.ts_ms` is the wall clock of a primary, which an election can set back; "
-        "then all changes of a document must be in one partition.",
-    )
-    snapshot_margin_ms: Milliseconds = prop(
-        "snapshot.margin.ms",
-        default=60_000,
-        doc="Time that is subtracted from `source.ts_ms` of a snapshot's document, because "
-        "another clock may have set it. A streamed change of that time then takes precedence.",
+        doc="Order of the changes of a document. `cluster-time`: the cluster time in the header "
+        "`cdc.source`, in any order of the topic; records without the header, as Debezium's, by "
+        "their place in the topic and before all records with it. `topic`: the place in the topic "
+        "for all records; then all changes of a document must be in one partition.",
     )
     tombstone_retention_ms: Milliseconds = prop(
         "tombstone.retention.ms",

@@ -37,10 +37,10 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
     `id` and `kind` are null.
     """
     found = records.select(
-        _header("cdc.id").alias("id"),
-        _header("cdc.source").cast("string").alias("source"),
-        _header("cdc.ts_us").cast("string").try_cast("bigint").alias("ts_us"),
-        _header("cdc.kind").cast("string").alias("kind"),
+        header("cdc.id").alias("id"),
+        header("cdc.source").cast("string").alias("source"),
+        header("cdc.ts_us").cast("string").try_cast("bigint").alias("ts_us"),
+        header("cdc.kind").cast("string").alias("kind"),
         *EVENT_COLUMNS[4:],
     )
     identity, kind = F.col("id"), F.col("kind")
@@ -53,7 +53,8 @@ def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
     return found.withColumns({"id": checked, "kind": kind})
 
 
-def _header(name: str) -> Column:
+def header(name: str) -> Column:
+    """The value of a header of the agents; null for a record without it."""
     usual = F.get("headers", F.lit(_USUAL_POSITIONS[name]))
     # Not a filter: Spark cannot compile a filter with a lambda function.
     place = F.array_position(F.col("headers")["key"], F.lit(name)).cast("int")

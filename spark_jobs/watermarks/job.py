@@ -113,12 +113,15 @@ def _advanced(
 
 
 def reports_of(records: DataFrame) -> tuple[NodeReport, ...]:
-    """The last report of each node in records of the watermark topic."""
-    place = F.struct("timestamp", "offset")
+    """The last report of each node in records of the watermark topic.
+
+    The offset is the order in which a node reported. Its clock orders only reports in different
+    partitions, of a topic whose number of partitions was raised.
+    """
     last = (
         records.where(F.col("value").isNotNull())
-        .groupBy("key")
-        .agg(F.max_by(F.col("value").cast("string"), place).alias("value"))
+        .groupBy("key", "topic", "partition")
+        .agg(F.max_by(F.col("value").cast("string"), "offset").alias("value"))
     )
     return latest_reports(report_from_json(row["value"]) for row in last.collect())
 

@@ -129,7 +129,7 @@ def report_from_json(text: str) -> NodeReport:
 
 
 def latest_reports(reports: Iterable[NodeReport]) -> tuple[NodeReport, ...]:
-    """The last report of each node, by its id."""
+    """The last report of each node by its clock, by the node's id."""
     last: dict[str, NodeReport] = {}
     for report in reports:
         known = last.get(report.node_id)

@@ -1,51 +1,58 @@
-"""Random histories of a collection."""
+"""Random histories of a collection, with elections and primaries whose clocks jump."""
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from random import Random
 
 from tests.support.spark.mongo_topic import Collection
 
 IDS = ("7", '"a"', '{"$oid": "596e275826f08b2730779e1f"}')
+STEPS = ("write", "write", "write", "delete", "transaction", "replay", "snapshot", "election")
+WRITERS = ("agent", "debezium", "debezium, then agent")
+MOST_STEPS = 14
+MOST_AHEAD_MS = 3_600_000
 
 
-@st.composite
-def histories(draw: st.DrawFn, db: str) -> Collection:
-    """Writes before the start of the agent are only in the snapshot."""
-    collection = Collection(db)
-    for key in draw(st.sets(st.sampled_from(IDS))):
+def history(random: Random, db: str) -> Collection:
+    """Writes before the start of the writer are only in the snapshot.
+
+    An agent's events are in any partition; without a cluster time a document has one partition.
+    """
+    writer = random.choice(WRITERS)
+    is_scattered = writer == "agent" and random.random() < 0.5
+    collection = Collection(
+        db,
+        is_agent=writer == "agent",
+        partition=lambda key: random.randrange(3) if is_scattered else len(key) % 3,
+    )
+    for key in random.sample(IDS, random.randint(0, len(IDS))):
         collection.write(key, f'{{"_id": {key}, "old": true}}')
     collection.records.clear()
-    steps = draw(st.lists(st.sampled_from(STEPS), max_size=8))
-    place = draw(st.integers(0, len(steps)))
+    steps = random.choices(STEPS, k=random.randint(0, MOST_STEPS))
+    place = random.randint(0, len(steps))
+    first = 0
     for number, step in enumerate([*steps[:place], "snapshot", *steps[place:]]):
-        collection.tick(is_new_second=draw(st.booleans()) or step == "snapshot")
-        key = draw(st.sampled_from(IDS))
+        if number == place and writer == "debezium, then agent":
+            collection.is_agent, first = True, len(collection.records)
+        collection.tick(is_new_second=random.random() < 0.5)
+        key = random.choice(IDS)
         document = f'{{"_id": {key}, "n": {number}}}'
         match step:
             case "write":
                 collection.write(key, document)
             case "delete":
-                collection.delete(key, has_tombstone=draw(st.booleans()))
+                collection.delete(key, has_tombstone=random.random() < 0.5)
             case "transaction":
                 collection.transaction(key, [document, f"{document[:-1]}, 'last': true}}"])
             case "snapshot":
                 collection.snapshot()
             case "replay":
-                collection.replay(draw(st.integers(0, len(collection.records))))
+                # A writer repeats only its own events.
+                collection.replay(random.randint(first, len(collection.records)))
+            case "election":
+                collection.ahead_ms = random.randint(-MOST_AHEAD_MS, MOST_AHEAD_MS)
     return collection
 
 
-STEPS = ("write", "write", "write", "delete", "transaction", "replay", "snapshot")
-
-
-def drawn_histories(count: int) -> list[Collection]:
+def drawn_histories(count: int, seed: int) -> list[Collection]:
     """Histories in databases of their own, so that one Spark job reads all of them."""
-    drawn: list[Collection] = []
-
-    @settings(max_examples=count, database=None, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def gather(data: st.DataObject) -> None:
-        drawn.append(data.draw(histories(f"db{len(drawn)}")))
-
-    gather()
-    return drawn
+    random = Random(seed)
+    return [history(random, f"db{number}") for number in range(count)]

@@ -1,21 +1,36 @@
 """A simulated collection and the records that an agent sends."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.support.spark.records import Record
+from tests.support.spark.records import Record, headers_of
 
 TOPIC = "L.shop.cust"
 
 
-def record(offset: int, key: str | None, value: Any) -> Record:
-    """Texts and documents as the bytes of a record."""
+def record(
+    offset: int,
+    key: str | None,
+    value: Any,
+    *,
+    time: tuple[int, int] | None = None,
+    partition: int = 0,
+) -> Record:
+    """Texts and documents as the bytes of a record; with a cluster time of an agent."""
+    headers = None
+    if time is not None:
+        seconds, increment = time
+        origin = f"node/with/slashes/rs0/{seconds}.{increment}/{int(value is None)}"
+        headers = headers_of(bytes(16))
+        headers = (headers[0], ("cdc.source", origin.encode()), *headers[2:])
     return Record(
-        None,
+        headers,
         key=None if key is None else json.dumps({"id": key}).encode(),
         value=None if value is None else json.dumps(value).encode(),
         topic=TOPIC,
+        partition=partition,
         offset=offset,
     )
 
@@ -38,18 +53,26 @@ def envelope(op: str, after: str | None, ms: int, **members: Any) -> dict[str, A
 
 @dataclass
 class Collection:
-    """A collection that records the events of an agent; `documents` is its content."""
+    """A collection that records the events of its oplog; `documents` is its content.
+
+    `seconds` and `order` are the cluster time, which only advances. `ahead_ms` is how far the clock
+    of the primary is ahead of it. `is_agent`: the events are those of `mongo-agent`, else those of
+    Debezium, without a cluster time. `partition` chooses the partition of a record by its key.
+    """
 
     db: str = "shop"
     documents: dict[str, str] = field(default_factory=dict)
     records: list[Record] = field(default_factory=list)
-    clock_ms: int = 1_700_000_000_000
+    seconds: int = 1_700_000_000
     order: int = 0
+    ahead_ms: int = 0
+    is_agent: bool = True
+    partition: Callable[[str], int] = lambda _: 0
 
     def tick(self, *, is_new_second: bool) -> None:
         """Advance to a later time, or to a larger number in the same second."""
         if is_new_second:
-            self.clock_ms += 1000
+            self.seconds += 1
             self.order = 0
         self.order += 1
 
@@ -63,7 +86,7 @@ class Collection:
             return
         self._send(key, "d", None)
         if has_tombstone:
-            self.records.append(record(len(self.records), key, None))
+            self._append(key, None)
 
     def transaction(self, key: str, documents: list[str]) -> None:
         """Several changes at one time."""
@@ -73,10 +96,9 @@ class Collection:
             self._send(key, op, document, transaction={"id": "t", "total_order": number})
 
     def snapshot(self) -> None:
-        """A snapshot of all documents at a time without a number."""
+        """A snapshot of all documents."""
         for key, document in self.documents.items():
-            value = envelope("r", document, self.clock_ms, ord=0, snapshot="true", db=self.db)
-            self.records.append(record(len(self.records), key, value))
+            self._send(key, "r", document, snapshot="true")
 
     def replay(self, start: int) -> None:
         """Send all events from an index again."""
@@ -84,5 +106,11 @@ class Collection:
             self.records.append(replace(each, offset=len(self.records)))
 
     def _send(self, key: str, op: str, document: str | None, **members: Any) -> None:
-        value = envelope(op, document, self.clock_ms, ord=self.order, db=self.db, **members)
-        self.records.append(record(len(self.records), key, value))
+        wall_ms = self.seconds * 1000 + self.ahead_ms
+        value = envelope(op, document, wall_ms, ord=self.order, db=self.db, **members)
+        self._append(key, value)
+
+    def _append(self, key: str, value: Any) -> None:
+        time = (self.seconds, self.order) if self.is_agent else None
+        where = self.partition(key)
+        self.records.append(record(len(self.records), key, value, time=time, partition=where))

@@ -2,10 +2,14 @@
 
 import os
 import signal
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.progress import MicroBatch, micro_batch, stop_on_signals
+from spark_jobs.progress import MicroBatch, follow, micro_batch, stop_on_signals
 
 KAFKA = {"metrics": {"maxOffsetsBehindLatest": "12", "avgOffsetsBehindLatest": "4.0"}}
 
@@ -28,3 +32,31 @@ def test_a_signal_asks_a_job_to_stop(number: signal.Signals) -> None:
         os.kill(os.getpid(), number)
         assert stop.is_set()
     assert signal.getsignal(number) is before
+
+
+class FakeQuery:
+    """A query that ends after its last batch; its recent progress has at most `kept` entries."""
+
+    def __init__(self, rounds: list[list[str]], kept: int) -> None:
+        self._rounds = rounds
+        self._kept = kept
+        self.all: list[dict[str, Any]] = []
+
+    @property
+    def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802
+        return self.all[-self._kept :]
+
+    def awaitTermination(self, _timeout: int) -> bool:  # noqa: N802
+        for time in self._rounds.pop(0) if self._rounds else ():
+            self.all.append({"batchId": len(self.all), "timestamp": time})
+        return not self._rounds
+
+    def stop(self) -> None:
+        pass
+
+
+@given(st.lists(st.lists(st.sampled_from(["09:00", "09:01", "09:02"]), max_size=5)))
+def test_each_micro_batch_is_reported_once_whatever_the_clock(rounds: list[list[str]]) -> None:
+    query, found = FakeQuery(rounds, kept=5), list[Any]()
+    follow(cast(StreamingQuery, query), found.append)
+    assert found == query.all

@@ -1,9 +1,13 @@
 """The job evaluates the watermarks once, or until it is stopped."""
 
+import json
+import random
 import threading
 
+from pyspark.sql import SparkSession
+
 from spark_jobs.options.command_line import JobReport
-from spark_jobs.watermarks.job import repeated
+from spark_jobs.watermarks.job import repeated, reports_of
 
 
 def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
@@ -19,3 +23,44 @@ def test_an_evaluation_is_repeated_until_the_job_is_stopped() -> None:
     assert repeated(evaluate, 0, stop, shown.append).message == "3\n"
     assert shown == ["1 ", "2 "]
     assert repeated(evaluate, None, threading.Event(), shown.append).message == "4\n"
+
+
+def test_the_last_report_of_a_node_is_that_of_the_topic_whatever_its_clock(
+    spark: SparkSession,
+) -> None:
+    """Clocks jump back and forth between reports; each node has one partition."""
+    seed = random.getrandbits(32)
+    print(f"seed {seed}")
+    numbers = random.Random(seed)
+    rows, last = [], {}
+    for offset in range(60):
+        node = f"n{numbers.randrange(4)}"
+        at_ms = numbers.randrange(1_000_000)
+        text = json.dumps(_report(node, at_ms, offset))
+        rows.append((node.encode(), text.encode(), "w", int(node[1]) % 2, offset, at_ms))
+        last[node] = offset
+    numbers.shuffle(rows)
+    records = spark.createDataFrame(
+        rows, "key binary, value binary, topic string, partition int, offset long, timestamp long"
+    )
+    found = {each.node_id: each.interval_ms for each in reports_of(records)}
+    assert found == last
+
+
+def _report(node: str, at_ms: int, number: int) -> dict[str, object]:
+    """A report whose interval is its number."""
+    return {
+        "version": 1,
+        "node_id": node,
+        "ts_ms": at_ms,
+        "interval_ms": number,
+        "data_center": "dc1",
+        "topic_prefix": "shop",
+        "complete_since_ms": None,
+        "complete_until_ms": None,
+        "gaps": [],
+        "obstacles": [],
+        "hints": None,
+        "replication": [],
+        "tables": {},
+    }

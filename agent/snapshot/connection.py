@@ -15,7 +15,7 @@ from cassandra.protocol import SyntaxException
 from cassandra.query import SimpleStatement
 
 from agent.node.connection import NodeAddress, NodeConnection
-from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
+from agent.snapshot.errors import RejectedTableError, ReplicasDownError, ReplicasMissingError
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
 from agent.snapshot.sources import Page
@@ -169,7 +169,7 @@ class PageConnection(NodeConnection):
             return RejectedTableError(str(error))
         if isinstance(error, Unavailable):
             alive = f"{error.alive_replicas} of {error.required_replicas} replicas are up"
-            return ReplicasMissingError(alive)
+            return ReplicasDownError(alive)
         if isinstance(error, (ReadTimeout, ReadFailure)):
             answered = f"{error.received_responses} of {error.required_responses} replicas answered"
             return ReplicasMissingError(answered)

@@ -17,3 +17,7 @@ class PostponedTableError(Exception):
 
 class ReplicasMissingError(UnavailableError):
     """The consistency level needs more replicas than answer; the message has their number."""
+
+
+class ReplicasDownError(ReplicasMissingError):
+    """Too few replicas are up, so none was asked."""

@@ -3,27 +3,43 @@
 import time
 from collections.abc import Callable
 
+from agent.snapshot.errors import ReplicasDownError
 from agent.snapshot.ring import TokenRange
 from agent.snapshot.sources import Encoder, Page, PageSource, PendingPage
 from commitlog import EventBatch
+from sidecar.errors import UnavailableError
+from sidecar.fetch_size import FetchSize
 
-_FIRST_ROWS = 500
 _MOST_ROWS = 10_000
+_EXPANSION_DECAY = 0.9
 
 
 class PageSize:
-    """Adapts the rows of a page so that its events have about `size_bytes`."""
+    """The rows of the next page of one table, so that its page and its events have about
+    `size_bytes`."""
 
     def __init__(self, size_bytes: int, most_rows: int | None) -> None:
-        self._size_bytes = size_bytes
-        self._most = min(_MOST_ROWS, most_rows or _MOST_ROWS)
-        self.rows = min(_FIRST_ROWS, self._most)
+        self._size = FetchSize(size_bytes, min(_MOST_ROWS, most_rows or _MOST_ROWS))
+        # Bytes of events for each byte of a page.
+        self._expansion = 1.0
 
-    def adapt(self, rows: int, size_bytes: int) -> None:
-        if rows:
-            fitting = self._size_bytes * rows // max(1, size_bytes)
-            # At most double, because the next rows can be larger.
-            self.rows = max(1, min(fitting, 2 * self.rows, self._most))
+    @property
+    def rows(self) -> int:
+        return self._size.rows
+
+    def accept(self, rows: int, page_bytes: int) -> bool:
+        """Adapts to a page. False for a page that is too large: it has to be read again."""
+        size_bytes = round(page_bytes * self._expansion)
+        is_accepted = not self._size.is_too_large(rows, size_bytes)
+        self._size = self._size.after(rows, size_bytes)
+        return is_accepted
+
+    def encoded(self, page_bytes: int, event_bytes: int) -> None:
+        measured = event_bytes / max(1, page_bytes)
+        self._expansion = max(1.0, measured, self._expansion * _EXPANSION_DECAY)
+
+    def failed(self, asked: int) -> None:
+        self._size = self._size.failed(asked)
 
 
 class Throttle:
@@ -68,7 +84,7 @@ class RangeReader:
         self._size = size
         self._throttle = throttle
         self._cql = encoder.cql(start, token_range.to)
-        self._pending: PendingPage | None = None
+        self._pending: tuple[PendingPage, int] | None = None
         self._next_page: bytes | None = None
         self._has_begun = False
         self.is_done = False
@@ -84,17 +100,31 @@ class RangeReader:
 
     def read(self) -> EventBatch:
         """The events of the next page. Raises as `PageSource`, and MalformedValueError."""
-        pending = self._pending or self._request()
-        self._pending = None
-        page = pending.result()
+        page, rows = self._accepted()
         self._next_page = page.next_page
-        rows = int.from_bytes(page.body[:4], "big")
         self._throttle.add(rows)
         if page.next_page is not None and not self._throttle.due_in_s:
             self._pending = self._request()
         batch = self._encoded(page)
-        self._size.adapt(rows, batch.size_bytes)
+        self._size.encoded(len(page.body), batch.size_bytes)
         return batch
+
+    def _accepted(self) -> tuple[Page, int]:
+        """The next page whose size is accepted, and its rows."""
+        while True:
+            pending, asked = self._pending or self._request()
+            self._pending = None
+            try:
+                page = pending.result()
+            except ReplicasDownError:
+                raise
+            except UnavailableError:
+                # The page may be too large for the node.
+                self._size.failed(asked)
+                raise
+            rows = int.from_bytes(page.body[:4], "big")
+            if self._size.accept(rows, len(page.body)):
+                return page, rows
 
     def _encoded(self, page: Page) -> EventBatch:
         is_last = page.next_page is None
@@ -110,8 +140,9 @@ class RangeReader:
         self.is_done = is_last
         return batch
 
-    def _request(self) -> PendingPage:
-        return self._pages.ask(self._cql, self._consistency, self._size.rows, self._next_page)
+    def _request(self) -> tuple[PendingPage, int]:
+        rows = self._size.rows
+        return self._pages.ask(self._cql, self._consistency, rows, self._next_page), rows
 
 
 def token_at(position: int) -> int:

@@ -71,7 +71,7 @@ class SnapshotWorker:
         self._on_ready = on_ready
         self._postponed = PostponedTables(postponed_s)
         self._rejected = RejectedStatements()
-        self._size = PageSize(settings.page_bytes, settings.rows_per_second)
+        self._sizes: dict[str, PageSize] = {}
         self._throttle = Throttle(settings.rows_per_second)
         self._open: _OpenRange | None = None
         self._has_scanned = False
@@ -233,7 +233,10 @@ class SnapshotWorker:
             order.range,
             order.start,
             self._settings.consistency,
-            self._size,
+            self._sizes.setdefault(
+                table.table_id,
+                PageSize(self._settings.page_bytes, self._settings.rows_per_second),
+            ),
             self._throttle,
         )
         self._open = _OpenRange(table.table_id, order.range, order.epoch, reader)

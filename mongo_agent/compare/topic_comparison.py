@@ -7,8 +7,7 @@ topic. So no read needs a fixed cluster time, and reading a large collection may
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bson import CodecOptions
@@ -38,6 +37,7 @@ from sidecar.sinks.kafka.topics.reader import committed_records
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _DOCUMENTS = 1000
+_BATCH_BYTES = 4 << 20
 _ANSWER_S = 30.0
 _POLL_INTERVAL_S = 0.5
 
@@ -142,11 +142,25 @@ def _documents(
             command, read_preference=client.read_preference, codec_options=_RAW
         ) as cursor:
             cursor.batch_size(_DOCUMENTS)
-            while documents := [bytes(each.raw) for each in islice(cursor, _DOCUMENTS)]:
+            for documents in _batches(bytes(each.raw) for each in cursor):
                 found.update(_encoded(encode, collection, documents))
     except PyMongoError as error:
         raise server_error(error) from error
     return found
+
+
+def _batches(documents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Lists of documents, bounded in number and bytes."""
+    batch: list[bytes] = []
+    size_bytes = 0
+    for document in documents:
+        if len(batch) >= _DOCUMENTS or (batch and size_bytes + len(document) > _BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(document)
+        size_bytes += len(document)
+    if batch:
+        yield batch
 
 
 def _encoded(

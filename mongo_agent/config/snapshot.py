@@ -58,7 +58,8 @@ class SnapshotProperties(Properties):
         default=0,
         ge=0,
         le=(1 << 31) - 1,
-        doc="Documents in one reply of the server; 0: chosen by the server.",
+        doc="Most documents in one reply of the server; 0: as many as fit into about 4 MiB. "
+        "After a failed reply the agent asks for fewer.",
     )
     snapshot_max_threads: int = prop(
         "snapshot.max.threads",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bson import CodecOptions, Timestamp
@@ -19,7 +20,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import ReadPreference
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError, ServerSelectionTimeoutError
 
 from mongo_agent.documents.cluster_time import NEVER, ClusterTime
 from mongo_agent.documents.extended_json import parse_filter
@@ -30,6 +31,7 @@ from mongo_agent.snapshot.collections import Client, exists
 from mongo_agent.snapshot.id_ranges import conditions, index_bounds
 from mongo_agent.snapshot.records import Chunk, CollectionSnapshot
 from mongo_agent.snapshot.settings import SnapshotSettings
+from sidecar.fetch_size import FetchSize
 
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
 _FIELD = {"_id": 1}
@@ -77,6 +79,8 @@ class CollectionReader:
             client.read_preference if settings.has_index_bounds else ReadPreference.PRIMARY
         )
         self._is_closed = threading.Event()
+        self._lock = threading.Lock()
+        self._sizes: dict[str, FetchSize] = {}
 
     def close(self) -> None:
         """Stop running reads at the next document."""
@@ -148,8 +152,6 @@ class CollectionReader:
         self, snapshot: CollectionSnapshot, chunk: Chunk, concern: dict[str, Any] | None
     ) -> ChunkDocuments:
         limit = 2 * self._settings.chunk_size
-        # One more document marks the start of the rest.
-        options: dict[str, Any] = {"batchSize": self._settings.fetch_size or limit + 1}
         reads = {} if concern is None else {"readConcern": concern}
 
         def is_after(one: bytes, other: bytes) -> bool:
@@ -158,7 +160,7 @@ class CollectionReader:
         read_at_ms = time.time_ns() // 1_000_000
         with self._session() as session:
             finds = self._finds(snapshot, chunk.lower, chunk.upper, snapshot.filter)
-            found = self._found(snapshot, ({**each, **options, **reads} for each in finds), session)
+            found = self._found(snapshot, ({**each, **reads} for each in finds), session)
             with closing(found):
                 documents, rest_from = self._taken(found, limit, is_after)
             read_to = self._cluster_time(session)
@@ -198,15 +200,48 @@ class CollectionReader:
     ) -> Generator[bytes, None, None]:
         for command in commands:
             try:
-                cursor = self._run(snapshot, command, session)
+                if "limit" in command:
+                    with self._run(snapshot, command, session) as cursor:
+                        yield from _documents(cursor)
+                else:
+                    yield from self._replies(snapshot, command, session)
             except OperationFailure as error:
-                if error.code == _EMPTY_RANGE:
-                    continue
-                raise
-            with cursor:
-                if self._settings.fetch_size:
-                    cursor.batch_size(self._settings.fetch_size)
-                yield from _documents(cursor)
+                if error.code != _EMPTY_RANGE:
+                    raise
+
+    def _replies(
+        self, snapshot: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
+    ) -> Generator[bytes, None, None]:
+        """Documents of replies whose size follows that of the documents."""
+        asked = self._size(snapshot).rows
+        try:
+            with self._run(snapshot, {**command, "batchSize": asked}, session) as cursor:
+                cursor.batch_size(asked)
+                count = size_bytes = 0
+                for document in _documents(cursor):
+                    count, size_bytes = count + 1, size_bytes + len(document)
+                    if count == asked:
+                        after = partial(FetchSize.after, rows=count, size_bytes=size_bytes)
+                        asked = self._adapt(snapshot, after)
+                        cursor.batch_size(asked)
+                        count = size_bytes = 0
+                    yield document
+        except ServerSelectionTimeoutError:
+            raise
+        except PyMongoError as error:
+            if error.timeout or not isinstance(error, OperationFailure):
+                # The reply may be too large for the server or the network.
+                self._adapt(snapshot, partial(FetchSize.failed, asked=asked))
+            raise
+
+    def _size(self, snapshot: CollectionSnapshot) -> FetchSize:
+        return self._sizes.get(snapshot.namespace) or self._settings.first_size
+
+    def _adapt(self, snapshot: CollectionSnapshot, change: Callable[[FetchSize], FetchSize]) -> int:
+        """Change the size of replies for all threads; returns the documents of the next one."""
+        with self._lock:
+            size = self._sizes[snapshot.namespace] = change(self._size(snapshot))
+        return size.rows
 
     def _taken(
         self, found: Iterable[bytes], limit: int, is_after: Callable[[bytes, bytes], bool]

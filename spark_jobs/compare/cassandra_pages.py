@@ -22,6 +22,7 @@ from cassandra.query import SimpleStatement, dict_factory
 
 from commitlog.masking import MaskGuard
 from commitlog.raw_pages import RawPages, page_body, page_profile
+from sidecar.fetch_size import FetchSize
 from spark_jobs.error_mapping import MESSAGE_PREFIX
 from spark_jobs.errors import JobError
 
@@ -30,7 +31,9 @@ _DECODED = "decoded"
 _CONNECT_TIMEOUT_S = 10.0
 _ATTEMPTS = 5
 _FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 8.0
 _FIRST_WITH_ELEMENT_TIMES = 5
+_PAGE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class CassandraPages:
         self._cluster: Any = None
         self._session: Any = None
         self._masks: MaskGuard | None = None
+        self._size: FetchSize | None = None
 
     def __enter__(self) -> "CassandraPages":
         self._cluster, self._session = _repeated(lambda: _connected(self._contact))
@@ -99,30 +103,48 @@ class CassandraPages:
         return min(int(each.split(".")[0]) for each in releases) >= _FIRST_WITH_ELEMENT_TIMES
 
     def read(self, table: str, cql: str, consistency: str, page_rows: int) -> Iterator[Page]:
-        """The pages of a statement. Repeats a failed page; then raises the driver's exception.
+        """The pages of a statement, each of at most `page_rows` rows and about 4 MiB.
 
-        `table` is `keyspace.table`. Raises `JobError` if pages have masks instead of values.
+        `table` is `keyspace.table`. Repeats a failed page with fewer rows; then raises the driver's
+        exception. Raises `JobError` if pages have masks instead of values.
         """
         assert self._masks is not None
         _require_values(self._masks.before(table))
         statement = SimpleStatement(
             cql,
-            fetch_size=page_rows,
             consistency_level=ConsistencyLevel.name_to_value[consistency],
             is_idempotent=True,
         )
+        if self._size is None:
+            self._size = FetchSize(_PAGE_BYTES, page_rows)
         next_page: bytes | None = None
         while True:
             asked_us = time.time_ns() // 1000
             answer = self._page(statement, next_page)
+            page = Page(page_body(answer), asked_us, answer.paging_state is None)
+            size, self._size = self._size, self._size.after(page.rows, len(page.body))
+            if size.is_too_large(page.rows, len(page.body)):
+                continue
             next_page = answer.paging_state
             _require_values(self._masks.after(table))
-            yield Page(page_body(answer), asked_us, next_page is None)
+            yield page
             if next_page is None:
                 return
 
     def _page(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
-        return _repeated(lambda: self._session.execute(statement, paging_state=next_page))
+        assert self._size is not None
+        # A page that is too large fails until its rows are halved often enough.
+        attempts = _ATTEMPTS + self._size.rows.bit_length()
+        return _repeated(lambda: self._asked(statement, next_page), attempts)
+
+    def _asked(self, statement: SimpleStatement, next_page: bytes | None) -> Any:
+        assert self._size is not None
+        statement.fetch_size = self._size.rows
+        try:
+            return self._session.execute(statement, paging_state=next_page)
+        except Exception:
+            self._size = self._size.failed(self._size.rows)
+            raise
 
 
 def _require_values(problem: str) -> None:
@@ -160,15 +182,15 @@ def _connected(contact: Contact) -> tuple[Cluster, Any]:
         raise
 
 
-def _repeated(action: Callable[[], _Result]) -> _Result:
+def _repeated(action: Callable[[], _Result], attempts: int = _ATTEMPTS) -> _Result:
     """The result of an action that may fail for a time. Raises its last exception."""
-    for attempt in range(_ATTEMPTS - 1):
+    for attempt in range(attempts - 1):
         try:
             return action()
         except Exception as error:
             if _is_rejection(error):
                 raise
-            time.sleep(_FIRST_PAUSE_S * 2**attempt)
+            time.sleep(min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2**attempt))
     return action()
 
 

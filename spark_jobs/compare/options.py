@@ -175,7 +175,7 @@ class CompareOptions(SessionOptions, CassandraOptions):
         default=64,
         doc="Number of ranges that are read before the progress is stored.",
     )
-    page_rows: Count = prop("page.rows", default=1000, doc="Rows of a page.")
+    page_rows: Count = prop("page.rows", default=1000, doc="Most rows of a page.")
     rows_per_second: Count | None = prop(
         "rows.per.second",
         default=None,

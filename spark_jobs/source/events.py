@@ -97,7 +97,7 @@ def _header_error(identity: Column, kind: Column) -> Column:
 
 def _time_error(ts_us: Column) -> Column:
     """The error text for a header `cdc.ts_us` that is no number; null for other records."""
-    text = _header("cdc.ts_us").cast("string")
+    text = header("cdc.ts_us").cast("string")
     return F.when(
         ts_us.isNull() & text.isNotNull(),
         record_error(

@@ -23,6 +23,7 @@ MAY_KNOW = {
 OF_THE_SIDECAR = {
     "spark_jobs": {
         "sidecar.errors",
+        "sidecar.fetch_size",
         "sidecar.logs",
         "sidecar.properties.addresses",
         "sidecar.properties.documentation",
@@ -140,7 +141,16 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "sidecar": (
         (
-            *("errors", "events", "health", "healthcheck", "instance", "logs", "quantities"),
+            *(
+                "errors",
+                "events",
+                "fetch_size",
+                "health",
+                "healthcheck",
+                "instance",
+                "logs",
+                "quantities",
+            ),
             *("bounded_json", "regular_expressions"),
         ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),

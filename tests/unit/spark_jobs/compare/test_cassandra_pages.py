@@ -2,12 +2,19 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from cassandra import AuthenticationFailed, OperationTimedOut, Unauthorized
 from cassandra.cluster import NoHostAvailable
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spark_jobs.compare import cassandra_pages
+from spark_jobs.compare.cassandra_pages import CassandraPages, Contact
 
 PASSING = (OperationTimedOut("late"), NoHostAvailable("away", {"a": OSError()}))
 FINAL = (
@@ -57,3 +64,43 @@ def test_a_rejection_is_not_repeated(pauses: list[float], error: Exception) -> N
     with pytest.raises(type(error)):
         cassandra_pages._repeated(action)
     assert pauses == []
+
+
+@dataclass
+class Answer:
+    current_rows: list[bytes]
+    paging_state: bytes | None
+
+
+class Session:
+    """Rows of any size; a page of more than `bound` bytes and one row times out."""
+
+    def __init__(self, sizes: list[int], bound: int) -> None:
+        self.sizes = sizes
+        self.bound = bound
+        self.failures = 0
+
+    def execute(self, statement: Any, paging_state: bytes | None) -> Answer:
+        start = int(paging_state or b"0")
+        stop = start + statement.fetch_size
+        page = self.sizes[start:stop]
+        if sum(page) > self.bound and len(page) > 1:
+            self.failures += 1
+            raise OperationTimedOut("late")
+        body = len(page).to_bytes(4) + bytes(sum(page))
+        return Answer([body], str(stop).encode() if stop < len(self.sizes) else None)
+
+
+@given(st.integers(0), st.integers(5_000_000, 64 << 20))
+def test_pages_follow_the_size_of_rows(seed: int, bound: int) -> None:
+    random = Random(seed)
+    largest = [random.choice([10, 10_000, 5_000_000]) for _ in range(10)]
+    sizes = [random.randint(1, each) for each in largest for _ in range(random.choice([1, 30]))]
+    pages, session = CassandraPages(Contact(("a",), 9042)), Session(sizes, bound)
+    pages._session = session
+    with patch.object(time, "sleep"):
+        found = list(pages.read("SELECT", "ONE", 1000))
+    assert sum(page.rows for page in found) == len(sizes)
+    assert [page.is_last for page in found] == [*([False] * (len(found) - 1)), True]
+    assert all(page.rows == 1 or len(page.body) <= 9 << 20 for page in found)
+    assert session.failures <= 10

@@ -1,0 +1,97 @@
+"""Replies with documents of any size, from a server whose large replies do not arrive."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, cast
+
+import bson
+from bson.raw_bson import RawBSONDocument
+from hypothesis import given
+from hypothesis import strategies as st
+from pymongo import ReadPreference
+from pymongo.client_session import ClientSession
+from pymongo.command_cursor import CommandCursor
+from pymongo.errors import NetworkTimeout
+
+from mongo_agent.documents.cluster_time import NEVER, ClusterTime
+from mongo_agent.snapshot.collection_reader import CollectionReader
+from mongo_agent.snapshot.collections import Client
+from mongo_agent.snapshot.records import Chunk, CollectionSnapshot, SnapshotReason
+from mongo_agent.snapshot.settings import SnapshotSettings
+
+SNAPSHOT = CollectionSnapshot(1, "shop", "a", SnapshotReason.INITIAL)
+WHOLE = Chunk(None, None)
+LARGEST_BYTES = 1_000_000
+
+
+class OfflineClient:
+    read_preference = ReadPreference.PRIMARY
+
+
+@dataclass
+class Cursor:
+    """A reply of more than `bound` bytes and one document times out."""
+
+    documents: list[bytes]
+    bound: int
+    asked: int
+    failures: list[int] = field(default_factory=list)
+
+    def __enter__(self) -> "Cursor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def batch_size(self, asked: int) -> None:
+        self.asked = asked
+
+    def __iter__(self) -> Iterator[RawBSONDocument]:
+        while self.documents:
+            asked = self.asked
+            reply, self.documents = self.documents[:asked], self.documents[asked:]
+            if sum(map(len, reply)) > self.bound and len(reply) > 1:
+                self.failures.append(asked)
+                raise NetworkTimeout("timed out")
+            yield from map(RawBSONDocument, reply)
+
+
+class Reader(CollectionReader):
+    def __init__(self, documents: list[bytes], bound: int) -> None:
+        # Chunks hold all documents.
+        settings = SnapshotSettings(chunk_size=len(documents), chunk_bytes=1 << 40)
+        super().__init__(cast(Client, OfflineClient()), settings)
+        self.all, self.bound = documents, bound
+        self.failures: list[int] = []
+
+    def _run(
+        self, snapshot: CollectionSnapshot, command: dict[str, Any], session: ClientSession | None
+    ) -> CommandCursor[RawBSONDocument]:
+        cursor = Cursor(self.all, self.bound, command["batchSize"], self.failures)
+        return cast(CommandCursor[RawBSONDocument], cursor)
+
+    def _session(self) -> Any:
+        return nullcontext()
+
+    def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
+        return NEVER
+
+
+@given(st.integers(0), st.integers(LARGEST_BYTES, 16 << 20))
+def test_replies_shrink_until_they_arrive(seed: int, bound: int) -> None:
+    random = Random(seed)
+    largest = [random.choice([10, 10_000, LARGEST_BYTES]) for _ in range(6)]
+    sizes = [random.randint(1, each) for each in largest for _ in range(random.choice([1, 20]))]
+    documents = [bson.encode({"_id": n, "a": bytes(size)}) for n, size in enumerate(sizes)]
+    reader = Reader(documents, bound + 100)
+    while True:
+        try:
+            found = reader.since(SNAPSHOT, WHOLE, NEVER).documents
+            break
+        except NetworkTimeout:
+            continue
+    assert list(found) == documents
+    assert reader.failures == sorted(set(reader.failures), reverse=True)
+    assert len(reader.failures) <= 10

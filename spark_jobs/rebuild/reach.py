@@ -5,6 +5,7 @@ the writes up to a time are complete only in a version from before that time, in
 then, in the level `history`, or in archived segments.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -46,7 +47,10 @@ def plan_store_read(
     if history_s and now_us - complete_to_us <= history_s * _US:
         return StoreRead(with_history=True)
     limit_us = complete_to_us - _CLOCK_SKEW_US
-    earlier = [commit.version for commit in commits if commit.committed_us <= limit_us]
+    # The order of commits is that of versions: the clock of a job can be set back.
+    later = [commit.version for commit in commits if commit.committed_us > limit_us]
+    first_later = min(later, default=math.inf)
+    earlier = [commit.version for commit in commits if commit.version < first_later]
     if earlier:
         return StoreRead(base=max(earlier))
     if any(commit.version == 0 for commit in commits):

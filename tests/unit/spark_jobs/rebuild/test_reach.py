@@ -4,6 +4,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spark_jobs.errors import JobError
 from spark_jobs.rebuild.reach import (
@@ -29,6 +31,18 @@ def test_the_last_version_from_before_the_time_is_the_base() -> None:
     # The clocks of clients and job may differ by less than a minute.
     assert plan(COMMITS, 3 * HOUR_US + MINUTE_US - 1) == StoreRead(base=2)
     assert plan(list(reversed(COMMITS)), 9 * HOUR_US) == StoreRead(base=4)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1), st.integers(0, 9), st.randoms())
+def test_no_version_after_a_later_one_is_the_base(hours: list[int], at: int, random: Any) -> None:
+    """The clock of the job can be set back between two commits."""
+    commits = [StoreCommit(version, hour * HOUR_US) for version, hour in enumerate(hours)]
+    random.shuffle(commits)
+    read = plan(commits, at * HOUR_US + MINUTE_US)
+    assert read is not None
+    base = -1 if read.base is None else read.base
+    assert all(hour <= at for hour in hours[: base + 1])
+    assert base + 1 == len(hours) or hours[base + 1] > at
 
 
 def test_a_store_from_after_the_time_is_read_from_its_first_commit() -> None:

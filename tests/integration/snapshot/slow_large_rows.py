@@ -39,7 +39,7 @@ def test_every_row_is_copied_and_the_node_keeps_its_memory(tmp_path: Path) -> No
         finally:
             agent.process.end()
         log = node.log_file.read_text(errors="replace")
-        assert "OutOfMemoryError" not in log
+        assert "java.lang.OutOfMemoryError" not in log
         assert copied["rows"] == len(written)
         ids = {event["value"]["after"]["id"]["value"] for event in agent.events(is_snapshot=True)}
         assert ids == set(written)

@@ -1,6 +1,6 @@
 //! One change event before it is bytes, and the names that go with it.
 
-use commitlog_core::row::{BoundKind, Deletion, Row};
+use commitlog_core::row::{BoundKind, Cell, CellState, Deletion, Row};
 
 use crate::operation::Op;
 
@@ -67,10 +67,12 @@ impl Content<'_, '_> {
         }
     }
 
-    pub fn op(&self) -> Op {
+    /// `is_dense`: rows of the table are one cell each, whose deletion is that of the row.
+    pub fn op(&self, is_dense: bool) -> Op {
         match self {
             Self::PartitionDeletion(_) | Self::RowDeletion { .. } => Op::Delete,
             Self::Write(row) if row.liveness.is_some() => Op::Insert,
+            Self::Write(row) if is_dense && has_deleted_value(row) => Op::Delete,
             Self::Write(_) => Op::Update,
             Self::RangeDeletion { .. } => Op::Range,
         }
@@ -91,4 +93,11 @@ impl Content<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a row of a dense table is deleted: its only cell is a tombstone.
+fn has_deleted_value(row: &Row<'_>) -> bool {
+    let mut cells = row.cells.iter();
+    let is_tombstone = |cell: &Cell<'_>| matches!(cell.state, CellState::Tombstone(_));
+    !row.is_static && cells.next().is_some_and(is_tombstone) && cells.next().is_none()
 }

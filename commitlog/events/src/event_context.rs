@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
 use commitlog_core::memory::MemoryLimit;
+use commitlog_core::schema::Table;
 
 use crate::avro::string;
 use crate::event::{Content, OLDEST_US};
@@ -101,11 +102,11 @@ impl EventContext {
         }
     }
 
-    /// What happened: a row of a snapshot was read, whatever it has.
+    /// What happened in a table: a row of a snapshot was read, whatever it has.
     #[inline]
-    pub fn op(&self, content: &Content<'_, '_>) -> Op {
+    pub fn op(&self, content: &Content<'_, '_>, table: &Table) -> Op {
         match self.snapshot_us {
-            None => content.op(),
+            None => content.op(table.dense),
             Some(_) => Op::Read,
         }
     }

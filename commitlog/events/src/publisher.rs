@@ -16,6 +16,7 @@ use crate::event_context::EventContext;
 use crate::event_writer::{EventWriter, more_room};
 use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::identity::Identity;
+use crate::operation::Op;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::record_error::RecordError;
@@ -337,7 +338,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
                 self.counters,
             )?;
         }
-        let op = self.context.op(content);
+        let op = self.context.op(content, &self.plan.table);
         if self.context.format.skipped.has(op) {
             self.batch.skip("skipped_operation", 1);
             // The places of the other events are the same as without the setting.
@@ -381,11 +382,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             content,
             self.mutation.size_bytes,
         );
-        let is_delete = matches!(
-            content,
-            Content::PartitionDeletion(_) | Content::RowDeletion { .. }
-        );
-        if is_delete && self.context.format.tombstones {
+        if op == Op::Delete && self.context.format.tombstones {
             self.batch.push_tombstone();
         }
         self.mutation.events += 1;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::epochs::MetadataLogEntry;
 use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use super::system_rows::{column, drop_time_us, is_counter, table};
+use super::system_rows::{column, drop_time_us, is_counter, is_dense, table};
 use super::type_name::{UserTypes, expression};
 use super::type_versions::TypeVersion;
 use super::{Column, Observed, Schema, Table, TableId, TableKind};
@@ -285,6 +285,7 @@ fn fragment(id: TableId, keyspace: &str, name: &str, row: Option<&Written<TableR
         },
         cdc: row.is_some_and(|(_, row)| row.cdc.unwrap_or(false)),
         counter: row.is_some_and(|(_, row)| is_counter(row)),
+        dense: row.is_some_and(|(_, row)| is_dense(row)),
         partition_key: Vec::new(),
         clustering: Vec::new(),
         columns: Vec::new(),

@@ -141,6 +141,9 @@ pub struct Table {
     pub cdc: bool,
     /// Holds counters.
     pub counter: bool,
+    /// COMPACT STORAGE with clustering columns: a row is its one regular cell, without liveness, and
+    /// CQL deletes a row by a tombstone of that cell (`UpdateParameters#addRowDeletion`).
+    pub dense: bool,
     /// In key order.
     pub partition_key: Vec<Column>,
     /// In key order.

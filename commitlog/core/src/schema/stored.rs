@@ -25,6 +25,10 @@ struct StoredSchema {
 }
 
 #[derive(Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the stored form has a member for each property"
+)]
 struct StoredTable {
     id: String,
     keyspace: String,
@@ -32,6 +36,8 @@ struct StoredTable {
     is_view: bool,
     cdc: bool,
     counter: bool,
+    #[serde(default)]
+    dense: bool,
     as_of_us: i64,
     whole_us: i64,
     #[serde(default = "never")]
@@ -152,6 +158,7 @@ impl StoredTable {
             is_view: table.kind == TableKind::View,
             cdc: table.cdc,
             counter: table.counter,
+            dense: table.dense,
             as_of_us: table.observed.as_of_us,
             whole_us: table.observed.whole_us,
             changed_us: table.observed.changed_us,
@@ -184,6 +191,7 @@ impl StoredTable {
             },
             cdc: self.cdc,
             counter: self.counter,
+            dense: self.dense,
             partition_key: columns(&self.partition_key, ColumnKind::PartitionKey)?,
             clustering: columns(&self.clustering, ColumnKind::Clustering)?,
             columns: others,

@@ -179,8 +179,18 @@ pub(super) fn drop_time_us(row: &DroppedColumnRow) -> Option<i64> {
 
 /// Whether the flags of a table mark it as a counter table.
 pub(super) fn is_counter(row: &TableRow) -> bool {
-    let is_counter_flag = |flag: &String| flag.eq_ignore_ascii_case("counter");
-    (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_counter_flag))
+    has_flag(row, "counter")
+}
+
+/// Whether the flags of a table mark it as a dense one ([`Table::dense`]). Super columns, which only
+/// Thrift makes, are rows in maps.
+pub(super) fn is_dense(row: &TableRow) -> bool {
+    has_flag(row, "dense") && !has_flag(row, "super")
+}
+
+fn has_flag(row: &TableRow, name: &str) -> bool {
+    let is_named = |flag: &String| flag.eq_ignore_ascii_case(name);
+    (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_named))
 }
 
 /// A table out of its rows, which must be all there.
@@ -241,6 +251,7 @@ pub(super) fn table(
         },
         cdc: row.cdc.unwrap_or(false),
         counter: is_counter(row),
+        dense: is_dense(row),
         partition_key: in_position(partition_key)
             .ok_or_else(|| error("a partition key column is missing"))?,
         clustering: in_position(clustering)

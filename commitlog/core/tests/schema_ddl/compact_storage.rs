@@ -135,3 +135,18 @@ CREATE INDEX i ON ks.t (u);",
     assert_eq!(tables[0].columns.len(), 2);
     assert!(matches!(tables[1].columns[0].cql_type, CqlType::Udt(_)));
 }
+
+#[test]
+fn compact_tables_with_clustering_columns_are_dense() {
+    let is_dense = |columns: &str, options: &str| {
+        table(&format!(
+            "CREATE TABLE ks.t ({columns}) WITH {options} ID = $ID;"
+        ))
+        .dense
+    };
+    let compact = "COMPACT STORAGE AND";
+    assert!(is_dense("k int, c int, PRIMARY KEY (k, c)", compact));
+    assert!(is_dense("k int, c int, v int, PRIMARY KEY (k, c)", compact));
+    assert!(!is_dense("k int PRIMARY KEY, v int", compact));
+    assert!(!is_dense("k int, c int, v int, PRIMARY KEY (k, c)", ""));
+}

@@ -211,6 +211,7 @@ fn any_table(
                 kind: TableKind::Table,
                 cdc,
                 counter: false,
+                dense: false,
                 partition_key: Vec::new(),
                 clustering: Vec::new(),
                 columns: Vec::new(),
@@ -299,6 +300,7 @@ fn view_of(base: Table, choice: &ViewChoice) -> RandomTable {
         kind: TableKind::View,
         cdc: choice.cdc,
         counter: false,
+        dense: false,
         partition_key: keys_of(keys, ColumnKind::PartitionKey),
         clustering: keys_of(clustering, ColumnKind::Clustering),
         columns: columns

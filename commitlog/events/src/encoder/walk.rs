@@ -61,7 +61,7 @@ impl Walk<'_, '_> {
     pub fn value<'w, 'b, V: EventVisitor<'w>>(&self, visitor: &mut V, out: Out<'b>) -> Written<'b> {
         let is_snapshot = self.context.snapshot_us.is_some();
         let source = SourceFields {
-            op: self.context.op(self.content),
+            op: self.context.op(self.content, &visitor.plan().table),
             timestamp_us: self.timestamp_us,
             is_snapshot,
             position: if is_snapshot {

@@ -3,7 +3,7 @@
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 use crate::schema::change::SchemaChange;
 use crate::schema::system_rows::rows::Kind;
-use crate::schema::system_rows::{column, drop_time_us, is_counter};
+use crate::schema::system_rows::{column, drop_time_us, is_counter, is_dense};
 use crate::schema::type_name::UserTypes;
 use crate::schema::{Column, ColumnHistory, Observed, Table};
 use std::sync::Arc;
@@ -59,6 +59,7 @@ pub(super) fn evolved(
     if let Some((_, row)) = change.tables.iter().rev().find(|(_, row)| row.name == name) {
         table.cdc = row.cdc.unwrap_or(false);
         table.counter = is_counter(row);
+        table.dense = is_dense(row);
     }
     for (_, (_, deleted)) in (change.deleted_columns.iter()).filter(|(_, (of, _))| of == name) {
         let is_deleted = |c: &Column| c.dropped_at_us.is_none() && c.name == *deleted;

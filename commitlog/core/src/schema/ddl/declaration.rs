@@ -88,12 +88,14 @@ impl TableDeclaration {
             kind: TableKind::Table,
             cdc: self.options.cdc,
             counter: false,
+            dense: false,
             partition_key,
             clustering,
             columns: self.resolve_columns(types)?,
             observed: Observed::default(),
         };
         if self.options.compact_storage {
+            table.dense = !table.clustering.is_empty();
             // Cassandra names the hidden clustering column without declaring it: 5.0 in CLUSTERING
             // ORDER BY, the schema.cql of a 3.11 snapshot in PRIMARY KEY.
             let mut named = (self.options.ordered_columns()).chain(&self.keys.clustering);
@@ -197,6 +199,7 @@ impl ViewDeclaration {
             kind: TableKind::View,
             cdc: self.options.cdc,
             counter: false,
+            dense: false,
             partition_key,
             clustering,
             columns,

@@ -249,6 +249,7 @@ class AgentService:
         properties = self._config.properties
         return EventFormat(
             topic_prefix=properties.topic_prefix,
+            topic_delimiter=properties.topic_delimiter,
             cluster=identity.cluster_name,
             node_id=identity.node_id,
             cells=properties.event_cells,

@@ -68,6 +68,7 @@ class EventFormat:
         topic_prefix: str,
         cluster: str,
         node_id: str,
+        topic_delimiter: str = ".",
         connector_version: str = ...,
         cells: bool = True,
         op_style: Literal["native", "envelope"] = "native",
@@ -111,6 +112,9 @@ class EventFormat:
         - `source_epoch`: `source` has the epoch of the table; not with `debezium-1.x`."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` select a table."""
+    def topic(self, keyspace: str, table: str) -> str:
+        """The topic of a table. A name that is too long for Kafka is cut and ends with `-` and a
+        hash of keyspace and table."""
 
 @final
 class CounterHistory:

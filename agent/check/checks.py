@@ -27,6 +27,7 @@ from agent.check.probe import AgentProbe
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
+from agent.check.topic_names import check_topic_names
 from agent.check.unlogged import check_unlogged_writes
 from agent.config.loader import directory_problems
 from agent.node.quota import grant_sentence
@@ -207,6 +208,7 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("unlogged writes", _unlogged, server=_node_text, runs_in_agent=False),
     Check("offsets", _progress, server=_node_text, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
+    Check("topic names", check_topic_names, server=_node_and_broker_text),
     Check("topics", check_topics, server=_node_and_broker_text),
     Check(
         "cleanup.policy",

@@ -12,6 +12,7 @@ from agent.check.publication import Publication, publication_of
 from agent.check.unlogged import UnloggedWrites, unlogged_writes
 from agent.config.loader import AgentConfig
 from agent.config.node_settings import NodeSettings
+from agent.config.topics import table_topic
 from agent.node.connect import node_connection
 from agent.node.connection import NodeConnection, NodeFacts
 from agent.node.host_ids import known_node
@@ -25,8 +26,9 @@ from agent.schema.schema_file import SchemaFile
 from agent.schema.write_options import WriteOptions
 from commitlog import Schema, SchemaError, Unregistered
 from commitlog.masking import Rights, masked_columns
-from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name
+from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.check.cached_answer import CachedAnswer
+from sidecar.check.topic_names import TopicUse
 from sidecar.errors import SidecarError, UnavailableError
 from sidecar.schema_registry.registrar import Registrar
 from sidecar.sinks.base import SinkState
@@ -90,18 +92,35 @@ class AgentProbe:
         )
 
     @property
-    def topics(self) -> list[str]:
+    def topic_uses(self) -> list[TopicUse]:
         """Topics of the published tables, as far as the tables are known, and the other topics."""
         properties = self.config.properties
-        further = (properties.schema_topic, properties.watermark_topic)
-        return [*self.event_topics, *(name for name in further if name is not None)]
+        further = {
+            "schema.changes.topic": properties.schema_topic,
+            "watermark.topic": properties.watermark_topic,
+            "errors.deadletterqueue.topic.name": properties.dead_letter_topic,
+        }
+        return [
+            *self._event_uses,
+            *(TopicUse(topic, name) for name, topic in further.items() if topic is not None),
+        ]
+
+    @property
+    def topics(self) -> list[str]:
+        """The names of these topics, without that of dead letters."""
+        dead_letters = self.config.properties.dead_letter_topic
+        return [use.topic for use in self.topic_uses if use.topic != dead_letters]
 
     @property
     def event_topics(self) -> list[str]:
         """Topics of the published tables, as far as the tables are known."""
-        publication, prefix = self.publication, self.config.properties.topic_prefix
+        return [use.topic for use in self._event_uses]
+
+    @property
+    def _event_uses(self) -> list[TopicUse]:
+        publication, properties = self.publication, self.config.properties
         tables = () if publication is None else publication.published
-        return [topic_name(f"{prefix}.{table}") for table in tables]
+        return [TopicUse(table_topic(properties, table), table) for table in tables]
 
 
 def command_probe(config: AgentConfig) -> AgentProbe:

@@ -98,16 +98,16 @@ def _unmatched_columns(schema: Schema, properties: AgentProperties) -> Iterator[
     entries = properties.field_exclude_list
     if not entries:
         return
-    keys: set[str] = set()
-    others: set[str] = set()
+    keys: set[tuple[str, str, str]] = set()
+    others: set[tuple[str, str, str]] = set()
     for table in orjson.loads(schema.to_stored())["tables"]:
-        place = f"{table['keyspace']}.{table['name']}"
-        keys |= {f"{place}.{each['name']}" for each in table["partition_key"] + table["clustering"]}
-        others |= {f"{place}.{each['name']}" for each in table["static"] + table["regular"]}
-    for entry in entries:
-        if entry in others:
+        place = (table["keyspace"], table["name"])
+        keys |= {(*place, each["name"]) for each in table["partition_key"] + table["clustering"]}
+        others |= {(*place, each["name"]) for each in table["static"] + table["regular"]}
+    for entry, column in zip(entries, properties.excluded_columns, strict=True):
+        if column in others:
             continue
         reason = "columns of the primary key are always published"
         yield Unmatched(
-            "field.exclude.list", entry, reason if entry in keys else "there is no such column"
+            "field.exclude.list", entry, reason if column in keys else "there is no such column"
         )

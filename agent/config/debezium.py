@@ -5,13 +5,12 @@ rejects a value that needs the feature, and accepts properties without effect wi
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from sidecar.config import kafka_connect
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
-from sidecar.properties.types import kept
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"
@@ -22,6 +21,12 @@ _TOPICS = "changes topic names; use `event.transform` for that"
 def _topic_strategy(value: str) -> str:
     if not value.strip().endswith(_TOPIC_STRATEGIES):
         raise ValueError(f"{_TOPICS}: it must be {_TOPIC_STRATEGIES[0]}")
+    return value
+
+
+def _topic_delimiter(value: object) -> object:
+    if value == "_":
+        raise ValueError("`_` joins different tables to one name; it must be `.` or `-`")
     return value
 
 
@@ -37,10 +42,13 @@ def _source_maker(value: str) -> str:
 class DebeziumProperties(Properties):
     """Unsupported features of Debezium's connector, accepted with one value."""
 
-    topic_delimiter: Annotated[str, kept(".", _TOPICS)] = prop(
+    topic_delimiter: Annotated[Literal[".", "-"], BeforeValidator(_topic_delimiter)] = prop(
         "topic.delimiter",
         default=".",
-        doc="Separator of the parts of a topic name; only `.` is accepted.",
+        doc="Separator of the parts of a topic name. Kafka rejects a topic if another one differs "
+        "from it only in `.` and `_`, such as those of `shop.order_items` and `shop_order.items`. "
+        "With `-`, the names of any tables are accepted. A change publishes later changes to new "
+        "topics.",
     )
     topic_naming_strategy: Annotated[str, AfterValidator(_topic_strategy)] = prop(
         "topic.naming.strategy",

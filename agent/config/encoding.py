@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import BeforeValidator
 
+from agent.config.column_lists import column_entries, column_parts
 from sidecar.config.converters import (
     ALL_CONVERTERS,
     PROTOBUF_CONVERTER,
@@ -14,19 +15,16 @@ from sidecar.config.converters import (
     converter_names,
 )
 from sidecar.properties.model import prop
-from sidecar.properties.types import CommaList, LowerCase
+from sidecar.properties.types import LowerCase, Unit
 
 Written = Literal["json", "json_with_schema", "avro", "protobuf", "string"]
 Converter = Annotated[str | None, BeforeValidator(converter_names(ALL_CONVERTERS))]
 _MORE = f"; `protobuf` or `{PROTOBUF_CONVERTER}`; `string` or `{STRING_CONVERTER}`"
 
 
-def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        parts = value.split(".")
-        if len(parts) != 3 or not all(parts):
-            raise ValueError(f"has `{value}`: each must be `keyspace.table.column`")
-    return values
+ColumnList = Annotated[
+    tuple[str, ...], BeforeValidator(column_entries), Unit("list, separated by commas")
+]
 
 
 class EncodingProperties(ConverterProperties):
@@ -50,19 +48,19 @@ class EncodingProperties(ConverterProperties):
         doc="Format of durations. `nanos`: nanoseconds, a month being 30 days, as in Debezium. "
         "`precise`: months, days and nanoseconds. `string`: `1mo2d3h`.",
     )
-    field_exclude_list: Annotated[CommaList, AfterValidator(_columns)] = prop(
+    field_exclude_list: ColumnList = prop(
         "field.exclude.list",
         aliases=["column.exclude.list", "field.blacklist"],
         default=(),
         doc="Columns to omit from `after` and `cells`, each `keyspace.table.column`. Columns of "
-        "the primary key are always included.",
+        "the primary key are always included. Put a name with dots or commas in double quotes, as "
+        'in CQL: `shop.orders."net.price"`.',
     )
 
     @property
     def excluded_columns(self) -> tuple[tuple[str, str, str], ...]:
         """Keyspace, table and column of each omitted column."""
-        parts = (column.split(".") for column in self.field_exclude_list)
-        return tuple((keyspace, table, column) for keyspace, table, column in parts)
+        return tuple(map(column_parts, self.field_exclude_list))
 
     def written(self, side: Side) -> Written:
         """Encoding of a side. Assumes properties without `converter_problems`."""

@@ -19,6 +19,7 @@ from mongo_agent.check.server import (
 from mongo_agent.check.server_features import check_enabled_streams, check_features
 from mongo_agent.check.shards import check_shards
 from mongo_agent.check.standby import check_standby
+from mongo_agent.check.topic_names import check_topic_names
 from mongo_agent.config.addresses import SRV, string_options
 from mongo_agent.config.loading import directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
@@ -156,6 +157,7 @@ CHECKS: tuple[Check[MongoProbe], ...] = (
     _identified("reading", _reading, runs_in_agent=False),
     _identified("position", _progress, runs_in_agent=False),
     Check("broker", check_broker, server=lambda probe: broker_text(probe.config.properties)),
+    _identified("topic names", check_topic_names, interval_s=_LISTING_S),
     Check(
         "topics",
         check_topics,

@@ -12,6 +12,7 @@ from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.check.connection_diagnostics import connected
 from mongo_agent.check.offsets import START_TOKEN_REJECTED, check_offsets
+from mongo_agent.check.topic_names import shared_topic_warnings
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
@@ -63,6 +64,8 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
             listed = list(list_collections(client, config.scopes))
         except PyMongoError as error:
             raise server_error(error) from error
+    for sentence in shared_topic_warnings(config, listed):
+        click.echo(f"WARNING: {sentence}", err=True)
     planned = [
         planned_collection(plan_of(each, config))
         for each in listed

@@ -16,6 +16,7 @@ from mongo_agent.change_stream.start_after import supported_options
 from mongo_agent.check.connection_diagnostics import diagnose
 from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.server_features import check_features
+from mongo_agent.check.topic_names import require_separate_topics
 from mongo_agent.config.loading import MongoConfig
 from mongo_agent.config.shard_assignment import assignment, at_shard
 from mongo_agent.server.deployment import Deployment, deployment_error, discover
@@ -90,6 +91,7 @@ def identified(
         deployment = discover(client)
         options = _supported(config, client, deployment)
         enforce_limit(client, config)
+        require_separate_topics(client, config)
         return Server(client, deployment, options, elections)
 
     look_s = min(_LOOK_S, client.options.server_selection_timeout)

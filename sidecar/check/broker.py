@@ -1,6 +1,5 @@
 """Checks of the Kafka broker: whether it answers, and whether the topics exist."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -65,11 +64,6 @@ def broker_text(properties: SidecarProperties) -> str:
     if properties.sink != "kafka":
         return ""
     return f"the broker {_servers(properties)} (at most {ANSWER_S:.0f} s)"
-
-
-def topic_name(text: str) -> str:
-    """A topic name as in events: with `_` for characters that Kafka does not allow."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", text)
 
 
 def check_broker(probe: BrokerProbe) -> Iterator[Finding]:

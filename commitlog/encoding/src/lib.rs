@@ -2,8 +2,8 @@
 //!
 //! [`partition_hash`] chooses Kafka partitions, [`blake3_batch`] hashes event ids. [`avro`] has the
 //! binary form and the header of Confluent's serializers, [`schema_ids`] the ids that a registry
-//! assigned, [`avro_names`] the names that Avro accepts, and [`connect`] the schemas of Kafka
-//! Connect.
+//! assigned, [`avro_names`] the names that Avro accepts, [`topic_names`] those of topics, and
+//! [`connect`] the schemas of Kafka Connect.
 
 pub mod avro;
 pub mod avro_names;
@@ -13,3 +13,4 @@ pub mod connect;
 pub mod encoding;
 pub mod partition_hash;
 pub mod schema_ids;
+pub mod topic_names;

@@ -9,6 +9,7 @@ use crate::operation::{OpStyle, SkippedOps};
 use crate::value::ValueModes;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::SchemaIds;
+use event_encoding::topic_names::{Delimiter, table_topic};
 
 /// The members of `source` and of `after` (`event.layout`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,7 @@ pub enum CounterEvents {
 #[derive(Debug, Clone, Default)]
 pub struct EventFormat {
     pub topic_prefix: String,
+    pub topic_delimiter: Delimiter,
     pub connector_version: String,
     pub cluster: String,
     pub node_id: String,
@@ -100,6 +102,11 @@ pub struct EventFormat {
 }
 
 impl EventFormat {
+    /// The topic of a table.
+    pub fn topic(&self, keyspace: &str, table: &str) -> String {
+        table_topic(&self.topic_prefix, &self.topic_delimiter, keyspace, table)
+    }
+
     /// How values in keys are written.
     pub fn key_modes(&self) -> ValueModes {
         self.modes_with(self.key_decimals)

@@ -110,7 +110,7 @@ impl TablePlan {
             .map(|column| format.leaves_out(&table.keyspace, &table.name, &column.name))
             .collect();
         let shows_all = !left_out.contains(&true);
-        let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
+        let topic = format.topic(&table.keyspace, &table.name);
         let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro).then(|| {
             Box::new(AvroPlan::new(
                 table, &shown, &left_out, &topic, epoch, format,
@@ -233,19 +233,4 @@ fn element_type(column: &Column) -> Option<CqlType> {
         CqlType::Map(key, _) if column.multi_cell => Some((**key).clone()),
         _ => None,
     }
-}
-
-/// `<prefix>.<keyspace>.<table>`; characters that Kafka does not take in a topic's name become
-/// underscores.
-fn topic_name(prefix: &str, keyspace: &str, table: &str) -> String {
-    format!("{prefix}.{keyspace}.{table}")
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
 }

@@ -9,6 +9,7 @@ use commitlog_events::operation::{Op, OpStyle, SkippedOps};
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::encoding::Encoding;
+use event_encoding::topic_names::Delimiter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -67,7 +68,7 @@ pub struct EventFormat(pub Arc<format::EventFormat>);
 #[pymethods]
 impl EventFormat {
     #[new]
-    #[pyo3(signature = (*, topic_prefix, cluster, node_id,
+    #[pyo3(signature = (*, topic_prefix, cluster, node_id, topic_delimiter = ".",
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), cells = true,
         op_style = "native", partition_by = "partition_key", counter_events = "skip", include = Vec::new(),
         exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
@@ -79,6 +80,7 @@ impl EventFormat {
         topic_prefix: String,
         cluster: String,
         node_id: String,
+        topic_delimiter: &str,
         connector_version: String,
         cells: bool,
         op_style: &str,
@@ -108,6 +110,7 @@ impl EventFormat {
             TableFilter::new(include, exclude, all_tables).map_err(PyValueError::new_err)?;
         Ok(Self(Arc::new(format::EventFormat {
             topic_prefix,
+            topic_delimiter: Delimiter(topic_delimiter.to_owned()),
             connector_version,
             cluster,
             node_id,
@@ -141,6 +144,10 @@ impl EventFormat {
 
     fn admits(&self, keyspace: &str, table: &str) -> bool {
         self.0.tables.admits(keyspace, table)
+    }
+
+    fn topic(&self, keyspace: &str, table: &str) -> String {
+        self.0.topic(keyspace, table)
     }
 }
 

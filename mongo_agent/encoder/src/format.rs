@@ -5,6 +5,7 @@ use std::sync::Arc;
 use event_encoding::avro_names::NameAdjustment;
 pub use event_encoding::encoding::Encoding;
 use event_encoding::schema_ids::SchemaIds;
+use event_encoding::topic_names::{Delimiter, LONGEST, replaced};
 
 use crate::fields::FieldRules;
 use crate::json::Flavour;
@@ -89,16 +90,6 @@ impl DocumentJson {
     }
 }
 
-/// The delimiter between the parts of a topic name.
-#[derive(Debug, Clone)]
-pub struct Delimiter(pub String);
-
-impl Default for Delimiter {
-    fn default() -> Self {
-        Self(".".to_owned())
-    }
-}
-
 /// All options of the encoding.
 #[derive(Debug, Clone, Default)]
 pub struct EventFormat {
@@ -137,14 +128,10 @@ impl EventFormat {
     /// `prefix.database.collection`, or less. Characters that Kafka forbids become `_`, one for
     /// each UTF-16 code unit as in Debezium; the name is cut to Kafka's limit.
     pub(crate) fn topic(&self, parts: &[&str]) -> String {
-        const LONGEST: usize = 249;
-        let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {
-            Ok(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
-            _ => '_',
-        };
         let parts = [&[self.topic_prefix.as_str()], parts].concat();
-        let name = parts.join(&self.topic_delimiter.0);
-        name.encode_utf16().take(LONGEST).map(allowed).collect()
+        replaced(&parts.join(&self.topic_delimiter.0))
+            .take(LONGEST)
+            .collect()
     }
 
     /// Whether DDL events have messages.

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use event_encoding::topic_names::Delimiter;
 use mongo_encoder::batch;
 use mongo_encoder::bson::Timestamp;
 use mongo_encoder::change::{SnapshotMarker, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
-use mongo_encoder::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
+use mongo_encoder::format::{DocumentJson, Encoding, EventFormat, Layout};
 use mongo_encoder::schemas::Record;
 use mongo_encoder::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;

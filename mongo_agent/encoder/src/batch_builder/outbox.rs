@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+use event_encoding::topic_names::LONGEST;
+
 use super::{BatchBuilder, Message};
 use crate::bson::Document;
 use crate::change::Change;
@@ -13,8 +15,6 @@ use crate::transform::{EventRouter, Transform};
 
 /// The document of an outbox and the index of its topic; `None` if it has no message.
 pub(super) type Routed<'b> = Result<Option<(Document<'b>, usize)>>;
-
-const LONGEST_TOPIC: usize = 249;
 
 impl<'f> BatchBuilder<'f> {
     fn router(&self, namespace: usize) -> Option<(usize, &'f EventRouter)> {
@@ -115,7 +115,7 @@ impl<'f> BatchBuilder<'f> {
 /// Whether Kafka allows a topic of this name.
 fn is_topic(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=LONGEST_TOPIC).contains(&name.len())
+    (1..=LONGEST).contains(&name.len())
         && !matches!(name, "." | "..")
         && name.bytes().all(is_allowed)
 }

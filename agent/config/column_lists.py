@@ -1,0 +1,47 @@
+"""Lists of columns: `keyspace.table.column`, separated by commas, with CQL's quotes.
+
+A part in double quotes may contain dots, commas and spaces; `""` in it is one quote.
+"""
+
+import re
+
+from sidecar.properties.types import NOTHING_NAMED
+
+_BETWEEN = ", \t\r\n"
+_QUOTED = r'"(?:[^"]|"")+"'
+_PART = rf'(?:{_QUOTED}|[^".,][^.,]*?)'
+_ENTRY = re.compile(rf"\s*((?:{_PART})(?:\.{_PART}){{2}})\s*(?:,|$)")
+_PARTS = re.compile(_PART + r"(?=\.|$)")
+_WANTED = (
+    "each must be `keyspace.table.column`; put a name with dots or commas in double quotes, "
+    'as in `shop.orders."a.b"`'
+)
+
+
+def column_entries(value: object) -> object:
+    """The entries of a list in a text. Raises ValueError that names the first wrong entry."""
+    if not isinstance(value, str):
+        return value
+    entries: list[str] = []
+    rest = value.strip(_BETWEEN)
+    while rest:
+        found = _ENTRY.match(rest)
+        if found is None:
+            raise ValueError(f"has `{rest.split(',')[0].strip()}`: {_WANTED}")
+        entries.append(found[1])
+        rest = rest[found.end() :].lstrip(_BETWEEN)
+    if value.strip() and not entries:
+        raise ValueError(NOTHING_NAMED)
+    return tuple(entries)
+
+
+def column_parts(entry: str) -> tuple[str, str, str]:
+    """Keyspace, table and column of a valid entry."""
+    keyspace, table, column = map(_unquoted, _PARTS.findall(entry))
+    return keyspace, table, column
+
+
+def _unquoted(part: str) -> str:
+    if part.startswith('"'):
+        return part[1:-1].replace('""', '"')
+    return part

@@ -1,0 +1,84 @@
+"""Topics of several collections, and topics that Kafka rejects: in `check`, `plan` and at start."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from mongo_agent.capture.catalogue import CollectionInfo, list_collections
+from mongo_agent.check.capture_plan import plan_of
+from mongo_agent.check.probe import MongoProbe
+from mongo_agent.config.loading import MongoConfig
+from mongo_agent.server.deployment import Deployment
+from mongo_agent.server.replies import decoded_replies
+from sidecar.check.broker import ANSWER_S
+from sidecar.check.finding import Finding, Level
+from sidecar.check.topic_names import TopicUse, check_collisions, check_shared
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.topics.access import compacted_topics
+
+logger = logging.getLogger(__name__)
+
+_APART = (
+    "Set topic.naming.strategy=DefaultUnicodeTopicNamingStrategy, with which different names stay "
+    "different, or exclude all but one of the collections (collection.exclude.list)."
+)
+
+
+def topic_uses(config: MongoConfig, captured: Iterable[CollectionInfo]) -> list[TopicUse]:
+    """The topics of the captured collections."""
+    return [
+        TopicUse(config.topic_of(each.database, each.name), f"{each.database}.{each.name}")
+        for each in captured
+    ]
+
+
+def check_topic_names(probe: MongoProbe, deployment: Deployment) -> Iterator[Finding]:
+    """Whether Kafka accepts every name, and whether each collection has a topic of its own."""
+    config = probe.config
+    if config.properties.sink != "kafka":
+        return
+    of_collections = topic_uses(config, probe.captured)
+    own = [TopicUse(topic, name) for name, topic in config.properties.own_topics()]
+    yield from check_collisions([*of_collections, *own], probe.broker().topics, _APART)
+    yield from _shared(config, of_collections)
+
+
+def shared_topic_warnings(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[str]:
+    """Sentences for `mongo-agent plan`, which does not ask the broker."""
+    uses = topic_uses(config, _captured(config, listed))
+    is_chosen = config.properties.is_topic_replaced
+    found = check_shared(uses, lambda _: (), _APART, is_chosen=is_chosen)
+    return [f"{each.message} {each.remedy}" for each in found]
+
+
+def require_separate_topics(client: MongoClient[Any], config: MongoConfig) -> None:
+    """Raise ConfigError if collections share a compacted topic; log a warning for other topics.
+
+    Without the right to list collections, the checks report that.
+    """
+    if config.properties.sink != "kafka":
+        return
+    try:
+        with decoded_replies():
+            listed = list(list_collections(client, config.scopes))
+    except PyMongoError:
+        return
+    for found in _shared(config, topic_uses(config, _captured(config, listed))):
+        message = f"{found.message} {found.remedy}"
+        if found.level is Level.FAULT:
+            raise ConfigError(message)
+        logger.warning(message)
+
+
+def _captured(config: MongoConfig, listed: Iterable[CollectionInfo]) -> list[CollectionInfo]:
+    return [each for each in listed if plan_of(each, config).is_captured]
+
+
+def _shared(config: MongoConfig, uses: list[TopicUse]) -> Iterator[Finding]:
+    settings = config.properties.kafka_producer
+    compacted = partial(compacted_topics, settings, timeout_s=ANSWER_S)
+    return check_shared(uses, compacted, _APART, is_chosen=config.properties.is_topic_replaced)

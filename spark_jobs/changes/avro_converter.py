@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import MapType, StructType
 
-from sidecar.errors import ConfigError
 from spark_jobs.changes.connect_schema import ConnectSchema, ValueForm, connect_value
 from spark_jobs.changes.envelope import avro_name
+from spark_jobs.column_names import ColumnNameError
 
 _AVRO_TYPES = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
 _CONNECT_TYPES = ("int8", "int16")
@@ -34,7 +34,7 @@ def avro_bytes(column: Column, data_type: StructType, schema: str, schema_id: in
 
 
 def avro_schema(schema: ConnectSchema) -> str:
-    """A Connect schema as Avro's JSON. Raises `ConfigError` if two fields have one name in Avro."""
+    """A Connect schema as Avro's JSON. Raises `ColumnNameError` if two fields get one name."""
     return json.dumps(_Writer().of(schema, "Row"), separators=(",", ":"))
 
 
@@ -98,7 +98,7 @@ class _Writer:
         for name, of_field in schema.fields:
             adjusted = _field_name(name)
             if adjusted in known:
-                raise ConfigError(
+                raise ColumnNameError(
                     f"`{known[adjusted]}` and `{name}` are both `{adjusted}` in Avro. Use "
                     "`converter=json` for this table."
                 )

@@ -13,7 +13,8 @@ from pyspark.sql.types import DataType, StructType
 from spark_jobs.changes.changes_table import change_rows
 from spark_jobs.changes.envelope import PublishedTable
 from spark_jobs.changes.journal import BegunBatch
-from spark_jobs.tables.columns import ROW_ID, Add, ColumnChange, Columns, nullable, type_changes
+from spark_jobs.column_names import ROW_ID
+from spark_jobs.tables.columns import Add, ColumnChange, Columns, nullable, type_changes
 from spark_jobs.tables.commit_position import CommitPosition
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
 from spark_jobs.tables.format.protocol import TableDefinition, newest_position

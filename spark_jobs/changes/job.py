@@ -8,11 +8,14 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import DataType, StructType
 
 from sidecar.logs import fields
+from spark_jobs.changes.avro_converter import avro_schema
 from spark_jobs.changes.changes_table import ChangesTable
 from spark_jobs.changes.encodings import encoding_of
-from spark_jobs.changes.envelope import PublishedTable
+from spark_jobs.changes.envelope import PublishedTable, value_schema
 from spark_jobs.changes.handler import ChangesHandler, ChangeSink, PublishedStream
 from spark_jobs.changes.iceberg_changes_table import IcebergChangesTable
 from spark_jobs.changes.journal import BatchJournal
@@ -21,12 +24,14 @@ from spark_jobs.changes.kafka_topic import KafkaTopic
 from spark_jobs.changes.options import ChangesJobOptions
 from spark_jobs.changes.own_targets import require_own_targets
 from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
+from spark_jobs.column_names import require_names
 from spark_jobs.follow import Follower
 from spark_jobs.follow.job import run_follower
 from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
+from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.reconcile.store import VersionStore
@@ -36,6 +41,7 @@ from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 JOB = "changes"
+_LEFT_OUT = "Leave the table out of `tables`."
 _RECENT_VERSIONS = 20
 """Versions of the store that are searched for topics."""
 
@@ -108,8 +114,20 @@ def _open_stream(
         prefix=options.prefix,
         topic=options.topic_of(table.keyspace, table.name),
     )
+    row = from_arrow_schema(merger_of(schema, table).changes_schema)["after"].dataType
+    _require_names(options, published, row)
     journal = BatchJournal(Folder(session, f"{options.folder}/{table.id}"))
     return PublishedStream(journal, tuple(_sinks(session, options, published, app)))
+
+
+def _require_names(options: ChangesJobOptions, table: PublishedTable, row: DataType) -> None:
+    """Raise `ColumnNameError` if a sink cannot store the columns."""
+    assert isinstance(row, StructType)
+    name = f"{table.keyspace}.{table.name}"
+    if options.table_sink is not None:
+        require_names(name, row, options.table_sink, _LEFT_OUT, is_nested=True)
+    if "kafka" in options.sinks and options.converter == "avro":
+        avro_schema(value_schema(row, table))
 
 
 def _sinks(

@@ -14,7 +14,7 @@ from spark_jobs.options.producer import ProducerOptions
 from spark_jobs.options.types import SEPARATE_FOLDERS, overlap
 from spark_jobs.reconcile.options import ReconcileOptions
 
-TABLE_SINKS = ("delta", "iceberg")
+TABLE_SINKS: tuple[Literal["delta", "iceberg"], ...] = ("delta", "iceberg")
 SINKS = ("kafka", *TABLE_SINKS)
 _NAMES = ("prefix", "keyspace", "table")
 _SCHEMAS = "schemas.enable"
@@ -117,9 +117,9 @@ class ChangeEventOptions(ProducerOptions):
         return self.topic.format(prefix=self.prefix, keyspace=keyspace, table=table)
 
     @property
-    def table_sink(self) -> str | None:
+    def table_sink(self) -> Literal["delta", "iceberg"] | None:
         """The format of the tables of changes; None without such tables."""
-        return next((sink for sink in self.sinks if sink in TABLE_SINKS), None)
+        return next((sink for sink in TABLE_SINKS if sink in self.sinks), None)
 
     def changes_table_of(self, keyspace: str, table: str) -> str:
         assert self.changes_table is not None

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from sidecar.errors import ConfigError
+from spark_jobs.column_names import ROW_ID
 from spark_jobs.compare.example_rows import example_rows
 from spark_jobs.compare.findings import DifferingRow
 from spark_jobs.compare.row_difference import ReadTimes
@@ -32,7 +33,7 @@ from spark_jobs.follow import Position, changes_between
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import VersionStore
-from spark_jobs.tables.columns import ROW_ID, Columns, nullable
+from spark_jobs.tables.columns import Columns, nullable
 from spark_jobs.tables.commit_position import CommitPosition, progress
 from spark_jobs.tables.format.protocol import complete_version, recent_commits
 from spark_jobs.tables.options import TargetOptions

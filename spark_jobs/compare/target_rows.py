@@ -12,9 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from spark_jobs.column_names import ROW_ID
 from spark_jobs.compare.target_report import TargetCause
 from spark_jobs.follow.comparable import comparable
-from spark_jobs.tables.columns import ROW_ID, Columns, quoted
+from spark_jobs.tables.columns import Columns, quoted
 
 FINDING = ("cause", "key", "columns", "token", ROW_ID)
 """Columns of a row that differs. `token` is null if the store does not show the row."""

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from sidecar.logs import fields
+from spark_jobs.column_names import ColumnNameError
 from spark_jobs.errors import JobError
 from spark_jobs.follow.changes_between import changes_between, no_changes, planned_changes
 from spark_jobs.follow.dead_letters import DeadLetters
@@ -59,11 +60,11 @@ class Follower:
     ) -> None:
         """Finish interrupted batches, and read the positions of the tables from the handler.
 
-        Raises `JobError` if the store no longer has the log of a position.
+        Raises `JobError` if the store no longer has the log of a position, and `ColumnNameError`
+        if the target can store none of the tables.
         """
         self._store = store
         self._schema = schema
-        self._tables = tables
         self._handler = handler
         self._clock = clock
         self._dead_letters = DeadLetters(store.session, f"{folder.rstrip('/')}/dead-letters")
@@ -71,8 +72,10 @@ class Follower:
         self._version = store.version()
         self._applied = {table.id: TableStats() for table in tables}
         self._known = KnownSchemas(Folder(store.session, folder), schema)
-        for table in tables:
-            self._finish_interrupted(table)
+        self._rejected: dict[str, ColumnNameError] = {}
+        self._tables = tables = [table for table in tables if self._is_accepted(table)]
+        if self._rejected and not tables:
+            raise next(iter(self._rejected.values()))
         self._positions = {table.id: handler.position(table) for table in tables}
         self._stored = dict(self._positions)
         self._next_idle_s = 0.0
@@ -113,6 +116,21 @@ class Follower:
         self._store_idle_positions()
         self._forget_commits()
         return applied
+
+    @property
+    def rejected(self) -> Mapping[str, ColumnNameError]:
+        """Tables that the target cannot store, with the reasons. The others are followed."""
+        return self._rejected
+
+    def _is_accepted(self, table: SourceTable) -> bool:
+        """Finish the interrupted batch of a table, unless the target cannot store it."""
+        try:
+            self._finish_interrupted(table)
+        except ColumnNameError as error:
+            self._rejected[table.full_name] = error
+            logger.error("table rejected: %s", error, extra=fields(table=table.full_name))
+            return False
+        return True
 
     def _finish_interrupted(self, table: SourceTable) -> None:
         """Read the batch that a crash interrupted again, with the schemas that it began with."""

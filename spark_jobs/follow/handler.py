@@ -37,7 +37,8 @@ class ChangeHandler(Protocol):
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
         """The batch that a crash interrupted; None if the target has whole batches.
 
-        Called once for each table, at the start of the follower, before `position`.
+        Called once for each table, at the start of the follower, before `position`. Raises
+        `ColumnNameError` if the target cannot store the table; other tables are followed.
         """
 
     def finish(self, table: SourceTable, changes: DataFrame, counts: Mapping[str, int]) -> None:

@@ -5,6 +5,7 @@ import threading
 from prometheus_client import CollectorRegistry
 from pyspark.sql import SparkSession
 
+from sidecar.errors import ConfigError
 from spark_jobs import metrics_files
 from spark_jobs.follow.follower import Follower
 from spark_jobs.follow.stats import add_metrics, summary
@@ -27,7 +28,8 @@ def run_follower(
     batches.
 
     Fills the store if the options name topics; otherwise another job does. `job` names the job in
-    its metrics. Raises what `spark_jobs.reconcile.job.run` raises.
+    its metrics. Raises what `spark_jobs.reconcile.job.run` raises, and `ConfigError` at the end if
+    the target could not store some of the tables.
     """
 
     def report(store: RunStats | None, has_failed: bool) -> None:
@@ -40,9 +42,11 @@ def run_follower(
             registry,
             job=job,
             last=None if store is None else store.last,
-            has_failed=has_failed,
+            has_failed=has_failed or bool(follower.rejected),
         )
         text = summary(follower.stats)
+        if follower.rejected:
+            text += f"; rejected: {', '.join(follower.rejected)}"
         show(text if store is None else f"{store}; {text}")
 
     if options.has_source:
@@ -54,4 +58,6 @@ def run_follower(
                 report(None, has_failed=False)
                 stop.wait(options.trigger_interval_ms / 1000)
                 follower.step()
+    if follower.rejected:
+        raise ConfigError(*map(str, follower.rejected.values()))
     return sum(stats.batches for stats in follower.stats.values())

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from commitlog.merge import Merger
 from sidecar.logs import fields
+from spark_jobs.column_names import require_names
 from spark_jobs.errors import JobError
 from spark_jobs.job_description import job_description
 from spark_jobs.options.command_line import JobReport
@@ -19,7 +20,7 @@ from spark_jobs.rebuild.statements import StatementWriter
 from spark_jobs.rebuild.table_layout import table_layout
 from spark_jobs.rebuild.targets import write_rows, write_statements
 from spark_jobs.rebuild.window import Window
-from spark_jobs.reconcile.merged import merged, merger_of
+from spark_jobs.reconcile.merged import merged, merger_of, typed_row
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.session import create_job_session, require_iceberg
 
@@ -40,6 +41,9 @@ def run(session: SparkSession, options: RebuildOptions, schema: SourceSchema) ->
     """Rebuild one table. Raises `ConfigError`, `JobError`, or an exception of Spark."""
     table = schema.table(options.table)
     window = options.window()
+    if options.format != "cql":
+        row = typed_row(merger_of(schema, table))
+        require_names(table.full_name, row, options.format, "Use another `format`, such as `cql`.")
     writer = None
     if options.format == "cql":
         writer = StatementWriter(table_layout(schema.schema, table.id), window.second)

@@ -1,12 +1,9 @@
 """Writes a rebuilt table as Parquet, Delta or Iceberg, or as files of statements."""
 
-from typing import Literal
-
 from pyspark.sql import DataFrame
 
+from spark_jobs.column_names import Format
 from spark_jobs.delta_table import replace_delta_table
-
-Format = Literal["parquet", "delta", "iceberg"]
 
 
 def write_rows(rows: DataFrame, form: Format, target: str) -> None:

@@ -3,9 +3,11 @@
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
+from spark_jobs.column_names import require_names
 from spark_jobs.delta_table import replace_delta_table
 from spark_jobs.options.command_line import JobReport, job_command
 from spark_jobs.reconcile.job import open_store
+from spark_jobs.reconcile.merged import merger_of, typed_row
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.visible_rows import table_at
@@ -15,6 +17,8 @@ from spark_jobs.session import create_job_session
 def _run(options: ViewOptions) -> JobReport:
     schema = read_schema(options.schema_file)
     table = schema.table(options.table)
+    row = typed_row(merger_of(schema, table))
+    require_names(table.full_name, row, "delta", "Use `spark_jobs.rebuild` with `format=cql`.")
     session = create_job_session("cdc-view", options)
     now_s = options.second()
     view = table_at(open_store(session, options), schema, table, now_s)

@@ -7,9 +7,6 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 
 from spark_jobs.errors import JobError
 
-ROW_ID = "cdc_row_id"
-"""The column that identifies a row: a hash of its primary key."""
-
 Columns = Mapping[str, DataType]
 """Types by column name, in order."""
 Path = tuple[str, ...]

@@ -11,12 +11,13 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from spark_jobs.column_names import ROW_ID, require_names
 from spark_jobs.follow import InterruptedBatch, Position
 from spark_jobs.job_description import job_description
 from spark_jobs.reconcile.source_table import SourceTable
 from spark_jobs.reconcile.store import Offsets
 from spark_jobs.tables.apply_batch import apply_batch, progress_of
-from spark_jobs.tables.columns import ROW_ID, Columns, nullable
+from spark_jobs.tables.columns import Columns, nullable
 from spark_jobs.tables.commit_position import (
     CommitPosition,
     Part,
@@ -33,6 +34,8 @@ from spark_jobs.tables.target import (
     open_table,
     require_owner,
 )
+
+_LEFT_OUT = "Leave the table out of `tables`."
 
 
 class TypedTables:
@@ -62,7 +65,7 @@ class TypedTables:
     def interrupted(self, table: SourceTable) -> InterruptedBatch | None:
         """The batch whose updates are committed and whose new rows are missing.
 
-        Raises `TargetError`.
+        Raises `TargetError`, or `ColumnNameError` before the first write.
         """
         target, _ = self._open(table)
         if not target.exists():
@@ -140,8 +143,9 @@ class TypedTables:
         return job_description(self._session, f"tables: {table.full_name}, {what}")
 
     def _open(self, table: SourceTable) -> tuple[TypedTable, Columns]:
-        columns = nullable(self._typed_columns(table))
-        columns.pop(ROW_ID, None)
+        row = StructType([each for each in self._typed_columns(table) if each.name != ROW_ID])
+        require_names(table.full_name, row, self._options.format, _LEFT_OUT)
+        columns = nullable(row)
         if table.id not in self._targets:
             self._targets[table.id] = open_table(self._session, self._options, table.full_name)
         return self._targets[table.id], columns

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from sidecar.logs import fields
@@ -17,7 +16,7 @@ from spark_jobs.options.command_line import JobReport
 from spark_jobs.progress import stop_on_signals
 from spark_jobs.progress_line import Show, no_line, progress_line
 from spark_jobs.reconcile.job import open_store
-from spark_jobs.reconcile.merged import merger_of
+from spark_jobs.reconcile.merged import merger_of, typed_row
 from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable, read_schema
 from spark_jobs.session import create_job_session, isolated_session
@@ -69,4 +68,4 @@ def run(
 
 
 def _typed_columns(schema: SourceSchema, table: SourceTable) -> StructType:
-    return from_arrow_schema(merger_of(schema, table).typed_schema)
+    return typed_row(merger_of(schema, table))

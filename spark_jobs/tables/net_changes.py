@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.tables.columns import ROW_ID, Columns, quoted
+from spark_jobs.column_names import ROW_ID
+from spark_jobs.tables.columns import Columns, quoted
 
 OP, ROW = "op", "row"
 MERGE_SETTINGS = {"spark.sql.autoBroadcastJoinThreshold": str(256 << 20)}

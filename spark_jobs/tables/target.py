@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType
 from sidecar.errors import ConfigError
 from sidecar.logs import fields
 from spark_jobs.session import require_iceberg
-from spark_jobs.tables.columns import ROW_ID, Columns, column_changes
+from spark_jobs.tables.columns import Columns, column_changes
 from spark_jobs.tables.format.delta import DeltaTypedTable
 from spark_jobs.tables.format.iceberg import IcebergTypedTable
 from spark_jobs.tables.format.protocol import TableDefinition, TargetError, TypedTable
@@ -50,7 +50,6 @@ def create_table(
     table: TypedTable, options: TargetOptions, full_name: str, definition: TableDefinition
 ) -> None:
     """Create a table with the layout of the options. Raises `ConfigError`."""
-    _require_distinct_names(full_name, definition.columns)
     try:
         table.create(definition)
     except (AnalysisException, ParseException) as error:
@@ -101,20 +100,8 @@ def evolve(
     stored = {name: table.stored_type(kind) for name, kind in wanted.items()}
     changes = column_changes(table.columns(), stored, keys, replaced)
     if changes:
-        _require_distinct_names(table.sql_name, wanted)
         table.evolve(changes)
         logger.info("columns changed", extra=fields(table=table.sql_name, changes=len(changes)))
-
-
-def _require_distinct_names(table: str, columns: Columns) -> None:
-    seen = {ROW_ID: ROW_ID}
-    for name in columns:
-        other = seen.setdefault(name.lower(), name)
-        if other != name or name == ROW_ID:
-            raise ConfigError(
-                f"{table}: the columns {other} and {name} differ only in case, which neither Delta "
-                "nor Iceberg supports. Leave the table out of `tables`."
-            )
 
 
 def _first_line(error: Exception) -> str:

@@ -22,10 +22,10 @@ from pyspark.sql.types import (
 )
 from pyspark.sql.utils import is_remote
 
+from spark_jobs.column_names import ROW_ID
 from spark_jobs.session_conf import session_conf, small_batch_conf, vacuum_conf
 from spark_jobs.storage import Folder
 from spark_jobs.tables.columns import (
-    ROW_ID,
     ColumnChange,
     ColumnChangeError,
     Widen,

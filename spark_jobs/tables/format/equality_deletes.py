@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables.columns import ROW_ID
+from spark_jobs.column_names import ROW_ID
 from spark_jobs.tables.format.protocol import TargetError
 
 _FIELD_ID = "parquet.field.id"

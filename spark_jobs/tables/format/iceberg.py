@@ -23,9 +23,9 @@ from pyspark.sql.types import (
     ShortType,
 )
 
+from spark_jobs.column_names import ROW_ID
 from spark_jobs.session_conf import session_conf
 from spark_jobs.tables.columns import (
-    ROW_ID,
     Add,
     ColumnChange,
     ColumnChangeError,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.column_names import ColumnNameError
 from spark_jobs.errors import JobError
 from spark_jobs.follow import Follower, Position
 from spark_jobs.follow.follower import IDLE_S
@@ -16,7 +17,7 @@ from spark_jobs.reconcile.compaction import compact
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.merged import merger_of
 from spark_jobs.reconcile.selected_tables import select_tables
-from spark_jobs.reconcile.source_table import SourceSchema
+from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.store import Batch, VersionStore
 from tests.support.events.merge_batches import input_batches, items
 from tests.support.spark.forms import EventValue, frame
@@ -143,3 +144,31 @@ def test_a_target_follows_a_store_that_changes_other_tables(
     target.positions[table_id] = Position(7, 0)
     with pytest.raises(JobError, match="no log after version 7"):
         source.follower(target)
+
+
+def test_a_table_that_the_target_cannot_store_leaves_the_others(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Target(RecordingHandler):
+        def interrupted(self, table: SourceTable) -> None:
+            if table.full_name == TABLE:
+                raise ColumnNameError(f"{TABLE}: the target reserves the name of a column.")
+
+    source, target = Source(spark, tmp_path), Target()
+    source.add(source.values)
+    other = source.schema.table("shop.u")
+
+    def follower(tables: list[SourceTable]) -> Follower:
+        folder = str(tmp_path / "follower")
+        return Follower(source.store, source.schema, tables, folder, target)
+
+    followed = follower([source.table, other])
+    followed.step()
+    assert list(followed.rejected) == [TABLE]
+    assert list(followed.stats) == [other.full_name]
+    assert target.positions.keys() == {other.id}
+    assert [record.levelname for record in caplog.records if TABLE in record.getMessage()] == [
+        "ERROR"
+    ]
+    with pytest.raises(ColumnNameError, match="reserves the name"):
+        follower([source.table])

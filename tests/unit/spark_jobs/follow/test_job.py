@@ -9,6 +9,8 @@ from typing import cast
 import pytest
 from pyspark.sql import SparkSession
 
+from sidecar.errors import ConfigError
+from spark_jobs.column_names import ColumnNameError
 from spark_jobs.follow import Follower
 from spark_jobs.follow.job import run_follower
 from spark_jobs.follow.stats import TableStats
@@ -20,6 +22,7 @@ class Steps:
     """A follower that stops its job in the third step, or fails in it."""
 
     def __init__(self, stop: threading.Event, *, fails: bool) -> None:
+        self.rejected: dict[str, ColumnNameError] = {}
         self._stop = stop
         self._fails = fails
         self._count = 0
@@ -37,7 +40,7 @@ class Steps:
         return 1
 
 
-def run(folder: Path, *, fails: bool) -> tuple[list[str], str, int]:
+def run(folder: Path, *, fails: bool, rejected: str = "") -> tuple[list[str], str, int]:
     """The shown lines, the metrics, and the batches in the JSON file."""
     options = options_of(
         TablesJobOptions,
@@ -53,7 +56,10 @@ def run(folder: Path, *, fails: bool) -> tuple[list[str], str, int]:
         },
     )
     stop, shown = threading.Event(), list[str]()
-    follower = cast(Follower, Steps(stop, fails=fails))
+    steps = Steps(stop, fails=fails)
+    if rejected:
+        steps.rejected[rejected] = ColumnNameError(f"{rejected}: a name.")
+    follower = cast(Follower, steps)
     session = cast(SparkSession, None)
     try:
         batches = run_follower(
@@ -62,6 +68,8 @@ def run(folder: Path, *, fails: bool) -> tuple[list[str], str, int]:
         assert batches == 3
     except KeyError:
         assert fails
+    except ConfigError as error:
+        assert error.problems == (f"{rejected}: a name.",)
     document = json.loads((folder / "job.json").read_text())
     return shown, (folder / "job.prom").read_text(), document["tables"]["shop.orders"]["batches"]
 
@@ -73,4 +81,12 @@ def test_each_step_is_reported(tmp_path: Path, fails: bool) -> None:
     assert [line.split(" ")[0] for line in shown] == ["1", "2", "3"]
     assert f'cdc_spark_run_failed{{spark_job="tables"}} {float(fails)}' in metrics
     assert 'cdc_follow_batches_total{spark_job="tables",table="shop.orders"} 3.0' in metrics
+    assert batches == 3
+
+
+def test_a_rejected_table_fails_the_run_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "schema.cql").touch()
+    shown, metrics, batches = run(tmp_path, fails=False, rejected="shop.bad")
+    assert all(line.endswith("; rejected: shop.bad") for line in shown)
+    assert 'cdc_spark_run_failed{spark_job="tables"} 1.0' in metrics
     assert batches == 3

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.rebuild.targets import Format, write_rows
+from spark_jobs.column_names import Format
+from spark_jobs.rebuild.targets import write_rows
 
 
 @pytest.mark.parametrize("form", ["parquet", "delta"])

@@ -112,6 +112,9 @@ class EventFormat:
         - `source_epoch`: `source` has the epoch of the table; not with `debezium-1.x`."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` select a table."""
+    def suffixed_columns(self, schema: Schema) -> list[tuple[str, str]]:
+        """The selected columns, as `keyspace.table.column`, whose names in events have a suffix
+        because an older column has the name; each with that name."""
     def topic(self, keyspace: str, table: str) -> str:
         """The topic of a table. A name that is too long for Kafka is cut and ends with `-` and a
         hash of keyspace and table."""

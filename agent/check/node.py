@@ -186,6 +186,15 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
             "Use user types that contain fewer others.",
             code="column_types_too_large",
         )
+    if publication.suffixed:
+        yield warning(
+            "tables",
+            "The names of these columns have a suffix in events, because older columns have the "
+            f"names: {first_names(publication.suffixed)}.",
+            "Read the fields by these names. With field.name.adjustment.mode=avro_unicode and new "
+            "topics, no column needs a suffix.",
+            code="column_name_suffixed",
+        )
     if not captured:
         yield fault(
             "tables",

@@ -1,5 +1,6 @@
-"""Published tables, and list entries without a match. Pure."""
+"""Published tables, and list entries without a match."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -7,8 +8,11 @@ import orjson
 
 from agent.config.model import AgentProperties
 from agent.config.patterns import is_published
+from agent.config.topics import suffixed_columns
 from commitlog import Schema
 from sidecar.check.finding import first_names
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Publication:
     """Skipped counter tables with `cdc = true`."""
     opaque: tuple[str, ...] = ()
     """Published columns with types that are too large to be written out."""
+    suffixed: tuple[str, ...] = ()
+    """Published columns whose names in events have a suffix, with these names."""
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
@@ -63,6 +69,7 @@ def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
             )
         ),
         tuple(f"{name}.{column}" for name in published for column in names[name].opaque_columns),
+        suffixed_columns(properties, schema),
     )
 
 
@@ -74,6 +81,11 @@ def create_publication(properties: AgentProperties) -> Callable[[Schema], Public
         last = known[-1] if known else None
         if last is None or last[0] is not schema:
             last = (schema, publication_of(schema, properties))
+            before = known[-1][1].suffixed if known else ()
+            for column in sorted(set(last[1].suffixed) - set(before)):
+                logger.warning(
+                    "a column has a suffix in events, because an older one has its name: %s", column
+                )
             known[:] = [last]
         return last[1]
 

@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 _QUERIES: Mapping[str, str] = {
     "tables": "keyspace_name, table_name, id, flags, cdc, writetime(id) AS changed_us "
     "FROM system_schema.tables",
-    "columns": "keyspace_name, table_name, column_name, kind, position, type, clustering_order "
-    "FROM system_schema.columns",
+    "columns": "keyspace_name, table_name, column_name, kind, position, type, clustering_order, "
+    "writetime(kind) AS created_us FROM system_schema.columns",
     "dropped_columns": "keyspace_name, table_name, column_name, kind, type, "
     "toUnixTimestamp(dropped_time) AS dropped_time FROM system_schema.dropped_columns",
     "types": "keyspace_name, type_name, field_names, field_types FROM system_schema.types",

@@ -57,21 +57,18 @@ impl NameAdjustment {
         adjusted
     }
 
-    /// The names of one object, all different. Valid names stay; of two names that become equal, the
-    /// later one gets a hash of the original as its suffix.
-    pub fn adjust_unique(self, names: &[&str]) -> Vec<String> {
+    /// The names of one object, all different. Of two names that become equal, the older one has
+    /// the name, or the valid one of two that are equally old. The other one gets a hash of the
+    /// original as its suffix. So a name stays when others are added.
+    pub fn adjust_unique(self, names: &[(&str, i64)]) -> Vec<String> {
         let mut taken: HashSet<String> = HashSet::new();
-        let adjusted: Vec<_> = names.iter().map(|name| self.adjust(name)).collect();
-        let mut unique = vec![String::new(); names.len()];
-        for is_valid in [true, false] {
-            let entries = names.iter().zip(&adjusted).zip(&mut unique);
-            for ((name, adjusted), slot) in entries {
-                if (name == adjusted) != is_valid {
-                    continue;
-                }
-                *slot = unique_name(adjusted, name, |other| !taken.contains(other));
-                taken.insert(slot.clone());
-            }
+        let adjusted: Vec<_> = names.iter().map(|(name, _)| self.adjust(name)).collect();
+        let mut unique = adjusted.clone();
+        let mut entries: Vec<_> = names.iter().zip(&adjusted).zip(&mut unique).collect();
+        entries.sort_by_key(|(((name, age), adjusted), _)| (*age, name != adjusted));
+        for (((name, _), adjusted), slot) in entries {
+            *slot = unique_name(adjusted, name, |other| !taken.contains(other));
+            taken.insert(slot.clone());
         }
         unique
     }
@@ -133,10 +130,26 @@ mod tests {
         ) {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let mode = if unicode { NameAdjustment::AvroUnicode } else { NameAdjustment::Avro };
-            let adjusted = mode.adjust_unique(&names);
+            let of_one_age: Vec<_> = names.iter().map(|name| (*name, 0)).collect();
+            let adjusted = mode.adjust_unique(&of_one_age);
             prop_assert!(adjusted.iter().all(|name| is_avro_name(name)));
             let different: HashSet<_> = adjusted.iter().collect();
             prop_assert_eq!(different.len(), names.len());
+        }
+
+        /// As by statements that add a column each.
+        #[test]
+        fn a_name_stays_when_others_are_added(
+            names in proptest::collection::hash_set("[-_.a1ä ]{0,4}", 1..20),
+            unicode: bool,
+        ) {
+            let names: Vec<(&str, i64)> = names.iter().map(String::as_str).zip(1..).collect();
+            let mode = if unicode { NameAdjustment::AvroUnicode } else { NameAdjustment::Avro };
+            let all = mode.adjust_unique(&names);
+            for count in 1..names.len() {
+                let before = mode.adjust_unique(names.get(..count).unwrap());
+                prop_assert_eq!(Some(before.as_slice()), all.get(..count));
+            }
         }
     }
 }

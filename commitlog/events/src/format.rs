@@ -6,7 +6,9 @@ use event_encoding::encoding::Encoding;
 use regex::Regex;
 
 use crate::operation::{OpStyle, SkippedOps};
+use crate::table_names::suffixed_columns;
 use crate::value::ValueModes;
+use commitlog_core::schema::Table;
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::schema_ids::SchemaIds;
 use event_encoding::topic_names::{Delimiter, table_topic};
@@ -102,6 +104,20 @@ pub struct EventFormat {
 }
 
 impl EventFormat {
+    /// Columns whose name in events has a suffix because an older column has the name: each with
+    /// that name.
+    pub fn suffixed_columns(&self, table: &Arc<Table>) -> Vec<(String, String)> {
+        let has_schema = [self.key, self.value]
+            .iter()
+            .any(|encoding| matches!(encoding, Encoding::Avro | Encoding::Protobuf));
+        let names = if has_schema {
+            self.names.for_avro()
+        } else {
+            self.names
+        };
+        suffixed_columns(names, table)
+    }
+
     /// The topic of a table.
     pub fn topic(&self, keyspace: &str, table: &str) -> String {
         table_topic(&self.topic_prefix, &self.topic_delimiter, keyspace, table)

@@ -12,23 +12,41 @@ pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
         return Arc::clone(table);
     }
     let mut renamed = Table::clone(table);
-    let mut originals: Vec<String> = Vec::new();
+    let mut originals: Vec<(String, i64)> = Vec::new();
     for column in columns_of(&mut renamed) {
+        let first_us = column.history.first_us;
         // Versions of one column share its name.
-        if !originals.contains(&column.name) {
-            originals.push(column.name.clone());
+        match originals.iter_mut().find(|(name, _)| *name == column.name) {
+            Some((_, known_us)) => *known_us = first_us.min(*known_us),
+            None => originals.push((column.name.clone(), first_us)),
         }
     }
-    let adjusted: Vec<&str> = originals.iter().map(String::as_str).collect();
-    let adjusted = names.adjust_unique(&adjusted);
+    let ages: Vec<_> = originals
+        .iter()
+        .map(|(name, age)| (name.as_str(), *age))
+        .collect();
+    let adjusted = names.adjust_unique(&ages);
     for column in columns_of(&mut renamed) {
-        let index = originals.iter().position(|name| *name == column.name);
+        let index = originals.iter().position(|(name, _)| *name == column.name);
         if let Some(name) = index.and_then(|index| adjusted.get(index)) {
             column.name.clone_from(name);
         }
         column.cql_type = adjust_type(names, &column.cql_type);
     }
     Arc::new(renamed)
+}
+
+/// Columns whose name in events has a suffix because an older column has the name: each with that
+/// name.
+pub fn suffixed_columns(names: NameAdjustment, table: &Arc<Table>) -> Vec<(String, String)> {
+    let renamed = adjust_table(names, table);
+    let columns = crate::avro::columns_of(table).zip(crate::avro::columns_of(&renamed));
+    columns
+        .filter(|(column, shown)| {
+            column.dropped_at_us.is_none() && names.adjust(&column.name) != shown.name
+        })
+        .map(|(column, shown)| (column.name.clone(), shown.name.clone()))
+        .collect()
 }
 
 fn adjust_type(names: NameAdjustment, ty: &CqlType) -> CqlType {
@@ -50,7 +68,13 @@ fn adjust_type(names: NameAdjustment, ty: &CqlType) -> CqlType {
 }
 
 fn adjust_user_type(names: NameAdjustment, user_type: &UserType) -> UserType {
-    let originals: Vec<&str> = user_type.fields.iter().map(|f| f.name.as_str()).collect();
+    // A new field is the last one.
+    let originals: Vec<_> = user_type
+        .fields
+        .iter()
+        .map(|f| f.name.as_str())
+        .zip(0..)
+        .collect();
     let fields = user_type.fields.iter().zip(names.adjust_unique(&originals));
     UserType {
         keyspace: user_type.keyspace.clone(),

@@ -14,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::avro::SchemaIds;
+use crate::schema::Schema;
 
 const OP_STYLES: [(&str, OpStyle); 2] =
     [("native", OpStyle::Native), ("envelope", OpStyle::Envelope)];
@@ -144,6 +145,18 @@ impl EventFormat {
 
     fn admits(&self, keyspace: &str, table: &str) -> bool {
         self.0.tables.admits(keyspace, table)
+    }
+
+    fn suffixed_columns(&self, schema: &Schema) -> Vec<(String, String)> {
+        let tables = schema.0.tables().into_iter();
+        tables
+            .filter(|table| table.cdc && self.admits(&table.keyspace, &table.name))
+            .flat_map(|table| {
+                let place = format!("{}.{}", table.keyspace, table.name);
+                let columns = self.0.suffixed_columns(table).into_iter();
+                columns.map(move |(column, name)| (format!("{place}.{column}"), name))
+            })
+            .collect()
     }
 
     fn topic(&self, keyspace: &str, table: &str) -> String {

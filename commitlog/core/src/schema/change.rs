@@ -225,7 +225,7 @@ impl Schema {
                 continue;
             };
             if matches!(row.kind, Kind::Static | Kind::Regular) {
-                column.history.seen_us = *time_us;
+                column.history.note_seen(*time_us);
                 fragment.columns.push(column);
             } else {
                 self.rename_key(id, row, &column, *time_us);

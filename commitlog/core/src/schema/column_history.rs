@@ -11,6 +11,10 @@ const DROP_TIME_PRECISION_US: i64 = 999;
 /// the clocks that schema changes are made with; `i64::MIN` is never.
 #[derive(Debug, Clone)]
 pub struct ColumnHistory {
+    /// The first time at which the table was seen with it, or the write time of its row of
+    /// `system_schema.columns`; `i64::MAX` if not known. Names of fields depend on it: of two
+    /// columns with one name in a schema, the first one has it.
+    pub first_us: i64,
     /// The last time at which the table was seen with it.
     pub seen_us: i64,
     /// The last time at which the table was seen without it.
@@ -22,6 +26,7 @@ pub struct ColumnHistory {
 impl Default for ColumnHistory {
     fn default() -> Self {
         Self {
+            first_us: i64::MAX,
             seen_us: i64::MIN,
             gone_us: i64::MIN,
             drops_us: Vec::new(),
@@ -47,10 +52,19 @@ impl ColumnHistory {
     }
 
     pub(super) fn join(&mut self, other: &Self) {
+        self.first_us = self.first_us.min(other.first_us);
         self.seen_us = self.seen_us.max(other.seen_us);
         self.gone_us = self.gone_us.max(other.gone_us);
         for time_us in &other.drops_us {
             self.note_drop(*time_us);
+        }
+    }
+
+    /// Notes that the table has it at a time; 0 is no time.
+    pub(super) fn note_seen(&mut self, time_us: i64) {
+        self.seen_us = time_us;
+        if time_us > 0 {
+            self.first_us = self.first_us.min(time_us);
         }
     }
 
@@ -86,7 +100,7 @@ pub(super) fn fold(columns: &mut Vec<Column>) {
 pub(super) fn observe(columns: &mut [Column], time_us: i64) {
     for column in columns {
         if column.dropped_at_us.is_none() {
-            column.history.seen_us = time_us;
+            column.history.note_seen(time_us);
         } else {
             column.history.gone_us = time_us;
         }
@@ -178,6 +192,7 @@ mod tests {
 
     fn history(seen_us: i64, drops_us: &[i64]) -> ColumnHistory {
         ColumnHistory {
+            first_us: seen_us,
             seen_us,
             gone_us: i64::MIN,
             drops_us: drops_us.to_vec(),

@@ -50,7 +50,7 @@ impl Table {
             changed_us: self.observed.changed_us,
         };
         for column in self.partition_key.iter_mut().chain(&mut self.clustering) {
-            column.history.seen_us = time_us;
+            column.history.note_seen(time_us);
         }
         super::column_history::observe(&mut self.columns, time_us);
     }
@@ -122,8 +122,11 @@ impl Table {
         if let Some(column) = key.get_mut(position)
             && column.history.seen_us <= time_us
         {
-            column.name.clone_from(&renamed.name);
-            column.history.seen_us = time_us;
+            if column.name != renamed.name {
+                column.name.clone_from(&renamed.name);
+                column.history.first_us = i64::MAX;
+            }
+            column.history.note_seen(time_us);
         }
     }
 }
@@ -134,9 +137,17 @@ fn join_key(columns: &mut Vec<Column>, others: &[Column]) {
         return;
     }
     for (column, other) in columns.iter_mut().zip(others) {
-        if other.history.seen_us > column.history.seen_us {
+        let is_newer = other.history.seen_us > column.history.seen_us;
+        // A new name is as old as the change that gave it.
+        let first_us = match (column.name == other.name, is_newer) {
+            (true, _) => column.history.first_us.min(other.history.first_us),
+            (false, true) => other.history.first_us,
+            (false, false) => column.history.first_us,
+        };
+        if is_newer {
             column.name.clone_from(&other.name);
         }
         column.join(other);
+        column.history.first_us = first_us;
     }
 }

@@ -55,6 +55,8 @@ struct StoredColumn {
     /// Name of Cassandra's class: whole, user types with all their fields.
     class: String,
     dropped_at_us: Option<i64>,
+    /// Absent in files of 0.1.0: their columns keep the names that they have.
+    first_us: Option<i64>,
     seen_us: i64,
     gone_us: i64,
     drops_us: Vec<i64>,
@@ -212,6 +214,7 @@ impl StoredColumn {
             name: column.name.clone(),
             class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),
             dropped_at_us: column.dropped_at_us,
+            first_us: Some(column.history.first_us),
             seen_us: column.history.seen_us,
             gone_us: column.history.gone_us,
             drops_us: column.history.drops_us.clone(),
@@ -228,6 +231,7 @@ impl StoredColumn {
             reversed: self.class.starts_with(REVERSED),
             dropped_at_us: self.dropped_at_us,
             history: ColumnHistory {
+                first_us: self.first_us.unwrap_or(i64::MIN),
                 seen_us: self.seen_us,
                 gone_us: self.gone_us,
                 drops_us: self.drops_us.clone(),

@@ -34,7 +34,8 @@ use rows::{ColumnRow, DroppedColumnRow, Kind, MetadataLogRow, Rows, TableRow, Ty
 /// Shown are the columns that are read; others may be there and are left out, and a list without
 /// rows may be absent. `kind` is one of `partition_key`, `clustering`, `static` and `regular`;
 /// `clustering_order` is `asc`, `desc` or `none`; `dropped_time` is in milliseconds since 1970;
-/// `changed_us`, the write time of a row of `tables` or `views` in microseconds, may be absent;
+/// `changed_us`, the write time of a row of `tables` or `views` in microseconds, may be absent, and
+/// so may `created_us`, that of a row of `columns`;
 /// `flags` and `cdc` may be null or absent, and so may the `kind` of a dropped column (3.0), which
 /// is then regular. The columns of a view are rows of `columns` with its name as `table_name`. Rows
 /// of `columns` and `dropped_columns` whose table is not among the tables are left out: the lists
@@ -216,10 +217,11 @@ pub(super) fn table(
         let reversed = row
             .clustering_order
             .is_some_and(|order| order.eq_ignore_ascii_case("desc"));
-        let column = Column {
+        let mut column = Column {
             reversed,
             ..column(row.column_name, &row.type_name, row.kind)?
         };
+        column.history.first_us = row.created_us.unwrap_or(i64::MAX);
         match row.kind {
             Kind::PartitionKey => partition_key.push((row.position, column)),
             Kind::Clustering => clustering.push((row.position, column)),

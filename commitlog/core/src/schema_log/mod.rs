@@ -189,6 +189,7 @@ impl SchemaRow<'_, '_> {
             kind: Kind::parse(&text(self.cell("kind")?.value))?,
             position: self.position(),
             clustering_order: self.cell("clustering_order").map(|cell| text(cell.value)),
+            created_us: None,
         };
         Some((type_name.timestamp_us, row))
     }

@@ -4,18 +4,19 @@ use std::collections::HashSet;
 
 use event_encoding::avro_names::unique_name;
 
-/// The names of the fields of one message. Compilers reject names that are equal without
-/// underscores and case, as `foo_bar` and `fooBar` are; a later one gets a hash as its suffix.
-pub fn distinct(names: &[&str], taken: &[&str]) -> Vec<String> {
+/// The names of the fields of one message, given with their age. Compilers reject names that are
+/// equal without underscores and case, as `foo_bar` and `fooBar` are; the younger one, or the later
+/// one of the same age, gets a hash as its suffix.
+pub fn distinct(names: &[(&str, i64)], taken: &[&str]) -> Vec<String> {
     let mut taken: HashSet<String> = taken.iter().map(|name| essence(name)).collect();
-    let names = names.iter();
-    names
-        .map(|name| {
-            let name = unique_name(name, name, |name| !taken.contains(&essence(name)));
-            taken.insert(essence(&name));
-            name
-        })
-        .collect()
+    let mut found = vec![String::new(); names.len()];
+    let mut entries: Vec<_> = names.iter().zip(&mut found).collect();
+    entries.sort_by_key(|((_, age), _)| *age);
+    for ((name, _), slot) in entries {
+        *slot = unique_name(name, name, |name| !taken.contains(&essence(name)));
+        taken.insert(essence(slot));
+    }
+    found
 }
 
 fn essence(name: &str) -> String {
@@ -29,7 +30,7 @@ mod tests {
     #[test]
     fn only_names_that_are_nearly_equal_are_replaced() {
         let names = ["foo_bar", "fooBar", "a", "_", "__", "RangeStart"];
-        let found = distinct(&names, &["_range_start"]);
+        let found = distinct(&names.map(|name| (name, 0)), &["_range_start"]);
         let kept: Vec<bool> = found
             .iter()
             .zip(names)

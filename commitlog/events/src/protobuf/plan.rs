@@ -64,8 +64,11 @@ impl ProtobufPlan {
             .collect();
         let numbers = (1..).take(keys).chain(numbers(&columns));
         // What is left out takes no name.
-        let shown_fields = fields_after.iter().filter(|field| !field.is_left_out);
-        let names: Vec<_> = shown_fields.map(|field| field.name.as_str()).collect();
+        let shown_fields = fields_after.iter().zip(columns_of(table));
+        let names: Vec<_> = shown_fields
+            .filter(|(field, _)| !field.is_left_out)
+            .map(|(field, column)| (field.name.as_str(), column.history.first_us))
+            .collect();
         let mut names = distinct(&names, &RANGES).into_iter();
         let fields: Vec<_> = fields_after
             .iter()

@@ -258,6 +258,7 @@ impl SchemaWriter {
                 let name = format!("Udt_{}", self.names.adjust(&user_type.name));
                 self.declare(&name, &meaning, |writer| {
                     let names = user_type.fields.iter().map(|field| field.name.as_str());
+                    let names = names.zip(0..);
                     let names = distinct(&names.collect::<Vec<_>>(), &[]);
                     let types = user_type.fields.iter().map(|field| &field.cql_type);
                     writer.fields(&names, types)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agent.check.node import check_tables
 from agent.check.publication import create_publication, publication_of
 from agent.config.loader import AgentConfig, load_config
 from commitlog import Schema
@@ -62,3 +63,24 @@ def test_it_is_found_out_once_a_schema(tmp_path: Path) -> None:
     schema = Schema.from_cql(SCHEMA)
     assert publication(schema) is publication(schema)
     assert publication(Schema.from_cql(PLAIN)).captured == ()
+
+
+def test_a_column_without_a_name_of_its_own_is_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    older = SCHEMA.replace("v text", '"a-b" text')
+    newer = SCHEMA.replace("v text", '"a-b" text, a_b text')
+    properties = config(
+        tmp_path, value_converter="avro", value_converter_schema_registry_url="http://localhost:9"
+    ).properties
+    publication = create_publication(properties)
+    known = Schema.from_cql(older, seen_at_us=1)
+    assert publication(known).suffixed == ()
+    known = known.merged(Schema.from_cql(newer, seen_at_us=3_600_000_000))
+    (suffixed,) = publication(known).suffixed
+    assert suffixed.startswith("ks.t.a_b as a_b_")
+    publication(known.merged(Schema.from_cql(newer, seen_at_us=7_200_000_000)))
+    (record,) = caplog.records
+    assert (record.levelname, suffixed in record.getMessage()) == ("WARNING", True)
+    codes = {each.code for each in check_tables(publication(known))}
+    assert "column_name_suffixed" in codes

@@ -35,6 +35,18 @@ pub(super) fn definition(table: &Table) -> Table {
 /// its node did not know yet, or not any more. The `cdc` option is the present one.
 pub(super) fn with_other_columns(definition: &Table, known: &Table) -> Table {
     let mut table = definition.clone();
+    // Of several versions of a column the first one counts.
+    let first_us = |name: &str| {
+        let keys = known.partition_key.iter().chain(&known.clustering);
+        let namesakes = keys
+            .chain(&known.columns)
+            .filter(|other| other.name == name);
+        namesakes.map(|other| other.history.first_us).min()
+    };
+    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
+    for column in keys.chain(&mut table.columns) {
+        column.history.first_us = first_us(&column.name).unwrap_or(i64::MAX);
+    }
     for column in &known.columns {
         if !definition.columns.iter().any(|own| own.is_namesake(column)) {
             table.columns.push(Column {

@@ -63,6 +63,7 @@ fn column_row(name: &str, type_name: &str, kind: Kind) -> ColumnRow {
         kind,
         position: if matches!(kind, Kind::Regular) { -1 } else { 0 },
         clustering_order: None,
+        created_us: None,
     }
 }
 

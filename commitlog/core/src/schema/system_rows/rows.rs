@@ -69,6 +69,7 @@ pub(crate) struct ColumnRow {
     pub kind: Kind,
     pub position: i32,
     pub clustering_order: Option<String>,
+    pub created_us: Option<i64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

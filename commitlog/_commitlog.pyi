@@ -29,6 +29,7 @@ __all__ = [
     "EventFormat",
     "EventIntake",
     "Gap",
+    "LinearPattern",
     "LostRecords",
     "MergeSession",
     "MetadataLogEntry",
@@ -414,3 +415,20 @@ class SegmentReader:
         """Partition updates that `dump` skipped so far, by reason."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...
+
+@final
+class LinearPattern:
+    """A regular expression with the syntax of Rust's `regex` crate, matched in linear time.
+    Immutable."""
+
+    def __new__(cls, pattern: str, *, ignores_case: bool = False) -> LinearPattern:
+        """Raises ValueError for a pattern that the crate does not support, and OverflowError for
+        one whose compiled form is too large."""
+    @property
+    def groups(self) -> int: ...
+    @property
+    def groupindex(self) -> dict[str, int]:
+        """The numbers of the named groups."""
+    def fullmatch(self, text: str) -> bool: ...
+    def replace_first(self, text: str, replacement: str) -> str:
+        """`${1}` in the replacement is a group, and `$$` a dollar sign."""

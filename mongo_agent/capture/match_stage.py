@@ -14,15 +14,15 @@ from typing import Any
 from bson import json_util
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
-from sidecar.regular_expressions import ExpressionError, compile_bounded
+from mongo_agent.regular_expressions import ExpressionError, compile_pattern
 
 Condition = dict[str, Any]
 CHANGES = ("insert", "update", "replace", "delete")
 """The `operationType`s of document events."""
 
-# Character classes, references, special groups and possessive repetition: syntax whose meaning
-# differs, or may differ, between the server and Python.
-_DIALECT = re.compile(r"\\[A-Za-z0-9]|\(\?|\[\[|\[:|[*+?}]\+|\$|(?<!\[)\^")
+# Character classes, references, special groups, set operators, nested sets, `{,3}` and possessive
+# repetition: syntax whose meaning differs, or may differ, between the server and the agent.
+_DIALECT = re.compile(r"\\[A-Za-z0-9\]]|\(\?|&&|\[\^?\]?[^\[\]]*+\[|\[:|\{,|[*+?}]\+|\$|(?<!\[)\^")
 # A plain database name, a literal dot, and the rest; database names contain no dot.
 _IN_DATABASE = re.compile(r"(?P<database>[A-Za-z0-9_-]+)(?:\\\.|\[\.\])(?P<rest>.+)")
 
@@ -106,7 +106,7 @@ def _name(pattern: str, namespaces: Namespaces) -> Condition | None:
 
 def _is_expression(pattern: str) -> bool:
     try:
-        compile_bounded(pattern)
+        compile_pattern(pattern)
     except ExpressionError:
         return False
     return True

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from sidecar.regular_expressions import BoundedPattern, compile_bounded
+from mongo_agent.regular_expressions import Pattern, compile_pattern
 
 MatchMode = Literal["regex", "literal"]
 BUILT_IN = frozenset({"admin", "config", "local"})
@@ -22,7 +22,7 @@ _TEMPORARY = re.compile(
     r"tmp\.(agg_out|mr)\.|tmp\w{5}\.(create|renameCollection|convertToCapped)\b"
 )
 """Collections that the server fills for `$out`, mapReduce and other commands, and then renames."""
-_NONE = "(?!)"
+_NONE = r"[^\s\S]"
 """An expression that matches no name, and that is no valid name."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
@@ -63,8 +63,7 @@ def is_servers_own(collection: str) -> bool:
 class Namespaces:
     """The configured lists; for databases and for collections either an include or exclude list.
 
-    Raises ValueError for an invalid regular expression, for one without bounded matching time, and
-    for lists that exclude each other.
+    Raises ValueError for an invalid regular expression, and for lists that exclude each other.
     """
 
     include_databases: tuple[str, ...] = ()
@@ -117,7 +116,7 @@ class Namespaces:
         return any(self._compiled[pattern].matches(name) for pattern in patterns)
 
     @cached_property
-    def _compiled(self) -> Mapping[str, BoundedPattern]:
+    def _compiled(self) -> Mapping[str, Pattern]:
         patterns = (
             *self.include_databases,
             *self.exclude_databases,
@@ -125,5 +124,5 @@ class Namespaces:
             *self.exclude_collections,
         )
         if self.mode == "literal":
-            return {pattern: compile_bounded(re.escape(pattern)) for pattern in patterns}
-        return {pattern: compile_bounded(pattern, re.IGNORECASE) for pattern in patterns}
+            return {pattern: compile_pattern(re.escape(pattern)) for pattern in patterns}
+        return {pattern: compile_pattern(pattern, ignores_case=True) for pattern in patterns}

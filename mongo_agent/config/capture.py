@@ -132,7 +132,8 @@ class CaptureProperties(Properties):
         "filters.match.mode",
         default="regex",
         doc="`literal`: the include and exclude lists hold exact, case-sensitive names. `regex`: "
-        "they hold regular expressions.",
+        "they hold regular expressions. Look-around and back references may take unbounded time; "
+        "the agent warns about them.",
     )
     capture_scope: Annotated[Literal["deployment", "database", "collection"], LowerCase] = prop(
         "capture.scope",

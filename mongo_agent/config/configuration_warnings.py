@@ -11,6 +11,7 @@ from mongo_agent.capture.namespaces import BUILT_IN
 from mongo_agent.config.addresses import STRING, string_options, string_warnings
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.topic_naming import naming_warnings
+from mongo_agent.regular_expressions import compile_pattern
 from sidecar.properties.model import declarations
 
 _PLAIN_COLLECTION = re.compile(r"[\w-]+(?:\.|\\\.|\[\.\])[\w-]+")
@@ -82,6 +83,9 @@ def _pattern_lists(properties: MongoProperties) -> Iterator[str]:
     for name, patterns in properties.pattern_lists():
         of_databases = name.startswith("database.")
         for pattern in dict.fromkeys(patterns):
+            warning = None if is_literal else compile_pattern(pattern, ignores_case=True).warning
+            if warning is not None:
+                yield f"`{name}` {warning}."
             reason = _suspicion(pattern, of_databases, is_literal)
             if reason is not None and not name.startswith("snapshot."):
                 yield f"`{name}`: `{pattern}` {reason}."

@@ -51,6 +51,8 @@ def event_router(
     except ValueError as error:
         reader.reject("route.topic.regex", f"and `route.topic.replacement` cannot be used: {error}")
         return None
+    if naming.pattern.warning is not None:
+        reader.warn("route.topic.regex", naming.pattern.warning)
     return MongoTransform.event_router(
         id=reader.text("collection.field.event.id", "_id"),
         key=key or "",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mongo_agent.config.events import EventProperties
+from mongo_agent.regular_expressions import compile_pattern
 from mongo_agent.topic_naming import Naming
 from mongo_agent.topic_naming.default import default_topic
 from mongo_agent.topic_naming.regex import RegexNaming, regex_naming
@@ -59,3 +60,6 @@ def naming_warnings(properties: EventProperties) -> Iterator[str]:
             "`topic.naming.strategy`: in a topic of several collections, documents with the same "
             "`_id` have the same key, and compaction retains only one of them."
         )
+        warning = compile_pattern(properties.topic_regex or "").warning
+        if warning is not None:
+            yield f"`topic.regex` {warning}."

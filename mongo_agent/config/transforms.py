@@ -14,11 +14,11 @@ from mongo_agent.config.converters import OutboxConverter
 from mongo_agent.config.event_router import EVENT_ROUTER, event_router
 from mongo_agent.config.transform_options import OptionReader
 from mongo_agent.encoder import MongoTransform
+from mongo_agent.regular_expressions import compile_pattern
 from sidecar.config.converters import Names
 from sidecar.errors import ConfigError
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.types import CommaList
-from sidecar.regular_expressions import compile_bounded
 
 _PACKAGE = "io.debezium.connector.mongodb.transforms."
 EXTRACT_DOCUMENT = f"{_PACKAGE}ExtractNewDocumentState"
@@ -150,10 +150,12 @@ def _predicate(reader: OptionReader, properties: TransformProperties) -> Callabl
         own.reject("pattern", "must be set")
     else:
         try:
-            compiled = compile_bounded(pattern)
+            compiled = compile_pattern(pattern)
         except ValueError as error:
             own.reject("pattern", f"must be a regular expression: {error}")
         else:
+            if compiled.warning is not None:
+                reader.warnings.append(f"`predicates.{name}.pattern` {compiled.warning}.")
             return partial(_matches, compiled.matches, is_negated)
     reader.absorb(own)
     return _always

@@ -13,10 +13,9 @@ from mongo_agent.signals.commands import (
     parse_command,
 )
 from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
-from mongo_agent.snapshot.collections import matches_name, name_expression
+from mongo_agent.snapshot.collections import name_expression
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.records import (
-    CollectionSnapshot,
     SnapshotOutcome,
     SnapshotReason,
     SnapshotRequest,
@@ -82,7 +81,8 @@ def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
 
 def _check_expression(name: str) -> None:
     try:
-        name_expression(name)
+        # Senders of signals may have fewer privileges than the agent.
+        name_expression(name, is_linear=True)
     except ValueError as error:
         raise InvalidSignalError(f"{error}.") from error
 
@@ -94,7 +94,15 @@ def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProg
         stopped = progress.collections
         progress = progress.without_requests()
     else:
-        stopped = tuple(each for each in progress.collections if _is_among(each, asked.names))
+        expressions = [(name, name_expression(name)) for name in asked.names]
+        stopped = tuple(
+            each
+            for each in progress.collections
+            if any(
+                each.namespace == name or expression.matches(each.namespace)
+                for name, expression in expressions
+            )
+        )
         requests = [replace(each, but=(*each.but, *asked.names)) for each in progress.requests]
         progress = replace(progress, requests=tuple(requests))
     for each in stopped:
@@ -103,10 +111,6 @@ def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProg
         return progress, SignalResult(True, "No snapshot of these collections is running.")
     names = [each.namespace for each in stopped]
     return progress, SignalResult(True, f"The snapshot of {first_names(names)} is stopped.")
-
-
-def _is_among(snapshot: CollectionSnapshot, names: tuple[str, ...]) -> bool:
-    return any(matches_name(snapshot.namespace, name) for name in names)
 
 
 def _pause(

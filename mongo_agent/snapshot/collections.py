@@ -9,9 +9,9 @@ from pymongo import MongoClient
 
 from mongo_agent.capture.catalogue import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.regular_expressions import Pattern, compile_pattern
 from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
 from mongo_agent.snapshot.settings import SnapshotSettings
-from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
 Client = MongoClient[Any]
 
@@ -150,20 +150,15 @@ def matching_collections(
     """
     known = list(found)
     exact = [each for each in known if each.namespace == name]
-    return exact or [each for each in known if matches_name(each.namespace, name)]
+    expression = name_expression(name)
+    return exact or [each for each in known if expression.matches(each.namespace)]
 
 
-def matches_name(namespace: str, name: str) -> bool:
-    """Whether a name in a signal selects a collection. Raises ValueError if it is invalid."""
-    return namespace == name or name_expression(name).matches(namespace)
-
-
-def name_expression(name: str) -> BoundedPattern:
+def name_expression(name: str, *, is_linear: bool = False) -> Pattern:
     """Compile the name of a signal.
 
     Double quotes enclose literal parts, for names with dots; a dot next to them is literal, too.
-    Raises ValueError for an invalid expression, or one without bounded matching time: senders of
-    signals may have fewer privileges than the agent.
+    Raises ValueError for an invalid expression; `is_linear`: also for unbounded matching time.
     """
     expression = ""
     end = 0
@@ -175,4 +170,4 @@ def name_expression(name: str) -> BoundedPattern:
     rest = name[end:]
     if end and rest.startswith("."):
         rest = r"\." + rest[1:]
-    return compile_bounded(expression + rest, re.IGNORECASE)
+    return compile_pattern(expression + rest, ignores_case=True, is_linear=is_linear)

@@ -6,10 +6,10 @@ Expressions and replacements use Java's syntax: `(?<name>…)`, `$1`, `${name}`,
 import re
 from dataclasses import dataclass
 
+from commitlog import LinearPattern
+from mongo_agent.regular_expressions import Pattern, compile_pattern
 from sidecar.properties.topic_names import LONGEST_TOPIC
-from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
-_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
 _TOPIC_LETTERS = re.compile(r"[A-Za-z0-9._-]*")
 _PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<wrong>[\\$])", re.S)
 
@@ -18,28 +18,23 @@ _PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<
 class RegexNaming:
     """Replaces names that `pattern` matches as a whole by `parts`: text, and groups by number."""
 
-    pattern: BoundedPattern
+    pattern: Pattern
     parts: tuple[str | int, ...]
 
     def name(self, plain: str) -> str:
         """The replaced name; the default name if the result is empty."""
-        # Java replaces the first match, which may be shorter than the name.
-        if not self.pattern.matches(plain) or (spans := self.pattern.first(plain)) is None:
+        if not self.pattern.matches(plain):
             return plain
-        written = "".join(
-            part if isinstance(part, str) else plain[slice(*spans[part])] for part in self.parts
-        )
-        start, end = spans[0]
-        return f"{plain[:start]}{written}{plain[end:]}"[:LONGEST_TOPIC] or plain
+        return self.pattern.replace_first(plain, self.parts)[:LONGEST_TOPIC] or plain
 
 
 def regex_naming(regex: str, text: str) -> RegexNaming:
     """Compile a naming. Raises ValueError."""
-    pattern = compile_bounded(_NAMED_GROUP.sub("(?P<", regex))
-    return RegexNaming(pattern, tuple(_parts(text, pattern.compiled)))
+    pattern = compile_pattern(regex)
+    return RegexNaming(pattern, tuple(_parts(text, pattern.engine)))
 
 
-def _parts(text: str, pattern: re.Pattern[str]) -> list[str | int]:
+def _parts(text: str, pattern: LinearPattern | re.Pattern[str]) -> list[str | int]:
     parts: list[str | int] = []
     end = 0
     for found in _PART.finditer(text):

@@ -124,7 +124,8 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("start",),
     ),
     "mongo_agent": (
-        ("documents", "encoder", "topic_naming"),
+        ("documents", "encoder", "regular_expressions"),
+        ("topic_naming",),
         ("capture", "signals"),
         ("metrics",),
         ("dead_letters", "server"),
@@ -151,7 +152,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
                 "logs",
                 "quantities",
             ),
-            *("bounded_json", "regular_expressions"),
+            "bounded_json",
         ),
         ("dead_letters", "files", "metrics", "process", "properties", "tls", "tracing"),
         ("http", "offsets", "schema_registry", "store", "transform"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.regular_expressions import compile_bounded
+from mongo_agent.snapshot.collections import name_expression
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "explanation" / "security.md"
@@ -163,7 +163,9 @@ def test_no_module_with_a_cache_of_its_own_is_used(room: str) -> None:
 def test_expressions_of_signals_are_in_no_cache() -> None:
     before = len(re._cache)  # type: ignore[attr-defined]
     for number in range(20):
-        compile_bounded(f"shop{number}[.]orders{number}")
+        name_expression(f"shop{number}[.]orders{number}", is_linear=True)
+        with pytest.raises(ValueError, match="look-around"):
+            name_expression(f"(?!shop{number})[.]orders{number}", is_linear=True)
     assert len(re._cache) == before  # type: ignore[attr-defined]
 
 

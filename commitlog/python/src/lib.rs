@@ -16,6 +16,7 @@ mod descriptor;
 mod error;
 mod event_columns;
 mod format;
+mod linear_pattern;
 mod merger;
 mod messages;
 mod mongo;
@@ -45,6 +46,8 @@ mod _commitlog {
     use crate::descriptor::{Descriptor, read_descriptor};
     #[pymodule_export]
     use crate::format::EventFormat;
+    #[pymodule_export]
+    use crate::linear_pattern::LinearPattern;
     #[pymodule_export]
     use crate::merger::{EventIntake, MergeSession, TableMerger};
     #[pymodule_export]

@@ -112,23 +112,3 @@ def stored_values(
     client = connection(client_config(settings))
     topic = PositionTopic(records.topic, client, lambda: AdminClient(client))
     return all_values(positions_of(records, topic.last(records.key, timeout_s)))
-
-
-def compacted_topics(
-    settings: Mapping[str, str], topics: Collection[str], timeout_s: float
-) -> list[str]:
-    """The topics with `cleanup.policy=compact`. Empty if the broker does not tell in time."""
-    asked = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
-    try:
-        client = AdminClient({**connection(client_config(settings)), "log_level": 0})
-        answers = client.describe_configs(asked, request_timeout=timeout_s)
-        wait(answers.values(), timeout_s)
-    except KafkaException:
-        return []
-    return sorted(each.name for each, future in answers.items() if _is_compacted(future))
-
-
-def _is_compacted(future: Future[Any]) -> bool:
-    if not future.done() or future.exception() is not None:
-        return False
-    return "compact" in (future.result()["cleanup.policy"].value or "")

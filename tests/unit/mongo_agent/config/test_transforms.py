@@ -83,6 +83,33 @@ def test_the_first_transformation_whose_predicate_holds_applies(tmp_path: Path) 
     assert config.transform_of("shop", "orders") is None
 
 
+def test_an_expression_of_unbounded_time_is_a_warning(tmp_path: Path) -> None:
+    files: list[tuple[str, Settings]] = [
+        (
+            "predicates.p.pattern",
+            {**UNWRAP, **PREDICATE, "transforms.unwrap.predicate": "p"},
+        ),
+        ("transforms.outbox.route.topic.regex", ROUTER),
+        (
+            "topic.regex",
+            {
+                "topic.naming.strategy": "DefaultRegexTopicNamingStrategy",
+                "topic.replacement": "x",
+            },
+        ),
+        ("collection.exclude.list", {}),
+        ("database.include.list", {}),
+        ("snapshot.include.collection.list", {}),
+    ]
+    for name, settings in files:
+        warnings = load(tmp_path, {**settings, name: "(?!a)shop[.](?<routedByValue>.*)"}).warnings
+        (warning,) = (each for each in warnings if "unbounded" in each)
+        assert warning.startswith(f"`{name}`")
+        assert "`(?!a)shop[.](?<routedByValue>.*)`, which may take unbounded time: look-" in warning
+    literal = {"filters.match.mode": "literal", "collection.exclude.list": "shop.(?!a)"}
+    assert not any("unbounded" in each for each in load(tmp_path, literal).warnings)
+
+
 def test_a_file_for_the_connector_routes_events(tmp_path: Path) -> None:
     config = load(
         tmp_path,

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def main() -> int:
                 unexpected += _print_run(driver, run)
         parts.append((driver, runs))
     if names == list(_DRIVERS) and arguments.suite is None and releases == list(RELEASES):
-        _PAGE.write_text(render(parts), encoding="utf-8")
+        today = datetime.now(UTC).date()
+        _PAGE.write_text(render(parts, today, unexpected), encoding="utf-8")
         print(f"Wrote {_PAGE.relative_to(REPOSITORY)}.")
     print(f"{unexpected} unexpected outcomes.")
     return min(unexpected, 1)

@@ -4,6 +4,7 @@ import re
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
 from tests.oracle.mongo_drivers.driver import Driver
 from tests.oracle.mongo_drivers.expectations import Expectations
@@ -29,9 +30,9 @@ or `go.toml` in `tests/oracle/mongo_drivers` expects it to fail.
 """
 
 
-def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]]) -> str:
-    """The whole page, from the runs of each driver."""
-    pieces = [_HEAD]
+def render(parts: Sequence[tuple[Driver, Sequence[SuiteRun]]], day: date, unexpected: int) -> str:
+    """The whole page, from the runs of each driver on a day."""
+    pieces = [_HEAD, f"\nUnexpected outcomes of the run of {day.isoformat()}: {unexpected}.\n"]
     for driver, runs in parts:
         pieces += [f"\n## Results of {driver.name} {driver.version}\n\n", *_table(runs)]
         pieces += ["\n### Expected failures\n\n", *_failures(runs, driver.expectations)]

@@ -1,6 +1,7 @@
 """The gate: what counts as an unexpected outcome, and how the page shows a run."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -123,7 +124,8 @@ def test_the_page_names_each_failure_and_each_reason() -> None:
         excluded=(Rule((f"{_CLASS}::test_x",), "measures time"),),
     )
     driver = Driver("pymongo", "4.20.0", (), expectations, lambda *_: {})
-    page = render([(driver, runs)])
+    page = render([(driver, runs)], date(2026, 1, 2), 3)
+    assert "Unexpected outcomes of the run of 2026-01-02: 3." in page
     assert "## Results of pymongo 4.20.0" in page
     assert "| sessions | 8.0 | 1 | 2 | 1 |" in page
     assert "| `runOnRequirements not satisfied` | 1 |" in page

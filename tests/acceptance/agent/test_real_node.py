@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,10 @@ REPLICATION = "replication = {'class': 'SimpleStrategy', 'replication_factor': 1
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    logins = {"authenticator": "PasswordAuthenticator", "authorizer": "CassandraAuthorizer"}
+    logins: dict[str, Any] = {
+        "authenticator": "PasswordAuthenticator",
+        "authorizer": "CassandraAuthorizer",
+    }
     masking = {"dynamic_data_masking_enabled": True}
     settings = NodeSettings(commitlog_sync_period_ms=100, yaml=logins | masking)
     with CassandraNode(tmp_path_factory.mktemp("real-node") / "node", settings=settings) as node:

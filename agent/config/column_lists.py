@@ -8,10 +8,9 @@ import re
 from sidecar.properties.types import NOTHING_NAMED
 
 _BETWEEN = ", \t\r\n"
-_QUOTED = r'"(?:[^"]|"")+"'
-_PART = rf'(?:{_QUOTED}|[^".,][^.,]*?)'
-_ENTRY = re.compile(rf"\s*((?:{_PART})(?:\.{_PART}){{2}})\s*(?:,|$)")
-_PARTS = re.compile(_PART + r"(?=\.|$)")
+_PART = r'(?:"(?:[^"]|"")+"\s*|[^".,][^.,]*)'
+_ENTRY = re.compile(rf"({_PART}(?:\.{_PART}){{2}})(?:,|$)")
+_PARTS = re.compile(_PART)
 _WANTED = (
     "each must be `keyspace.table.column`; put a name with dots or commas in double quotes, "
     'as in `shop.orders."a.b"`'
@@ -28,7 +27,7 @@ def column_entries(value: object) -> object:
         found = _ENTRY.match(rest)
         if found is None:
             raise ValueError(f"has `{rest.split(',')[0].strip()}`: {_WANTED}")
-        entries.append(found[1])
+        entries.append(found[1].rstrip())
         rest = rest[found.end() :].lstrip(_BETWEEN)
     if value.strip() and not entries:
         raise ValueError(NOTHING_NAMED)
@@ -42,6 +41,7 @@ def column_parts(entry: str) -> tuple[str, str, str]:
 
 
 def _unquoted(part: str) -> str:
+    part = part.rstrip()
     if part.startswith('"'):
         return part[1:-1].replace('""', '"')
     return part
